@@ -1,7 +1,8 @@
-/** A block of cells between brackets, with the words of its tokens at its sides. */
+/** A matrix in brackets, with its tokens as row and column headings. */
 
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
+import { msg } from "../shared/words/msg.js";
 import { cellText } from "./numbers.js";
 import { cellName, kindOf } from "./table.js";
 
@@ -9,11 +10,11 @@ const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowR
 const STEP = 0.1;
 
 /**
- * @param {{block: Object, first: boolean, shown: Object, actions: Object}} props `first`: in its line, so that the words of
- *   its rows stand for the others too; `shown`: what page.js hands to all blocks
+ * @param {{block: Object, first: boolean, shown: Object, actions: Object}} props `first`: whether it is the first in its
+ *   line and shows the row headings; `shown`: the state that page.js passes to all blocks
  */
 export function Matrix({ block, first, shown, actions }) {
-  const { table, moment } = shown;
+  const { table, phase } = shown;
   const body = useRef(null);
   const divides = block.axis === "rows";
   const stop = stopOf(block, shown);
@@ -27,7 +28,7 @@ export function Matrix({ block, first, shown, actions }) {
     next?.focus();
     if (next) actions.select(next.dataset.cell);
   };
-  return html`<figure class=${`matrix is-${block.tone}`}>
+  return html`<figure class="matrix is-${block.tone}">
     <figcaption><${Title} text=${block.title} /></figcaption>
     <table onKeyDown=${onKeyDown} ref=${body}>
       <thead class=${block.columns ? "" : "visually-hidden"}>
@@ -43,7 +44,7 @@ export function Matrix({ block, first, shown, actions }) {
             ${row.map((value, c) => {
               const name = cellName(block.name, r, c);
               return html`<td key=${c}><${Cell}
-                name=${name} value=${value} kind=${kindOf(table, name, moment)} say=${block.say(r, c)}
+                name=${name} value=${value} kind=${kindOf(table, name, phase)} label=${block.label(r, c)}
                 shares=${block.shares === true} stop=${name === stop} shown=${shown} actions=${actions} /></td>`;
             })}
           </tr>`,
@@ -54,20 +55,20 @@ export function Matrix({ block, first, shown, actions }) {
   </figure>`;
 }
 
-/** Of the cells of a block one can be reached with Tab; the arrows lead to the others. */
-function stopOf(block, { table, moment, cell }) {
+/** The one cell of a block that Tab reaches; arrow keys reach the others. */
+function stopOf(block, { table, phase, cell }) {
   if (cell?.startsWith(`${block.name}:`)) return cell;
   const names = block.values.flatMap((row, r) => row.map((_, c) => cellName(block.name, r, c)));
-  return names.findLast((each) => kindOf(table, each, moment) !== "absent");
+  return names.findLast((each) => kindOf(table, each, phase) !== "absent");
 }
 
-/** "W_Q" with its Q set low, "K^T" with its T set high. */
+/** "W_Q" with Q as a subscript, "K^T" with T as a superscript. */
 export function Title({ text }) {
   const [, plain, low, high] = /^([^_^]*)(?:_(\w+))?(?:\^(\w+))?(.*)$/.exec(text);
   return html`${plain}${low && html`<sub>${low}</sub>`}${high && html`<sup>${high}</sup>`}`;
 }
 
-function Cell({ name, value, kind, say, shares, stop, shown, actions }) {
+function Cell({ name, value, kind, label, shares, stop, shown, actions }) {
   if (kind === "absent") return html`<span class="cell centred is-absent" aria-hidden="true"></span>`;
   const { cell, solid, dashed, hidden, changed } = shown;
   const marks = [
@@ -76,20 +77,22 @@ function Cell({ name, value, kind, say, shares, stop, shown, actions }) {
     ...(solid.has(name) ? ["is-solid"] : dashed.has(name) ? ["is-dashed"] : []),
     ...(changed.has(name) ? ["is-changed"] : []),
   ].join(" ");
-  if (kind === "input") return html`<${Input} ...${{ name, value, say, marks, shown, actions }} />`;
+  if (kind === "input") return html`<${Input} ...${{ name, value, label, marks, shown, actions }} />`;
   const secret = hidden.has(name);
   const shaded = shares && !secret && kind !== "masked";
   const text = secret ? "?" : kind === "masked" && value === 0 ? "0" : cellText(value);
   const title = secret || kind === "masked" ? null : String(value);
   return html`<button
     type="button" class=${`${marks}${secret ? " is-hidden" : ""}${shaded ? " is-share" : ""}`} style=${shaded ? { "--share": value } : null} data-cell=${name} tabindex=${stop ? 0 : -1} title=${title}
-    aria-label=${`${say}: ${secret ? "hidden" : text}${changed.has(name) ? ", changed" : ""}`} aria-pressed=${cell === name}
+    aria-label=${spoken(label, secret ? msg`hidden` : text, changed.has(name))} aria-pressed=${cell === name}
     onClick=${() => actions.select(name)}
   >${text}</button>`;
 }
 
-/** What is typed is asked for at once where it is a number; what is none, when its field is left. It then stays in sight. */
-function Input({ name, value, say, marks, shown, actions }) {
+const spoken = (label, value, changed) => (changed ? msg`${label}: ${value}, changed` : msg`${label}: ${value}`);
+
+/** A field requests a number while it is typed, and any other text when it loses focus; that text then stays in the field. */
+function Input({ name, value, label, marks, shown, actions }) {
   const [draft, setDraft] = useState("");
   const [focused, setFocused] = useState(false);
   const wrong = shown.wrong?.cell === name;
@@ -109,14 +112,14 @@ function Input({ name, value, say, marks, shown, actions }) {
     type(String(Math.round((value + step) * 1000) / 1000));
   };
   return html`<input
-    class=${marks} data-cell=${name} inputmode="decimal" autocomplete="off" spellcheck=${false} aria-label=${say}
+    class=${marks} data-cell=${name} inputmode="decimal" autocomplete="off" spellcheck=${false} aria-label=${label}
     aria-invalid=${wrong ? "true" : null} aria-describedby=${wrong ? "wrong" : null} title=${String(value)}
     value=${focused || wrong ? draft : cellText(value)}
     onFocus=${({ currentTarget }) => {
       actions.select(name);
       setFocused(true);
       if (wrong) return;
-      // At once: what is selected after it stays so.
+      // Before select(), since setting the value would end the selection.
       currentTarget.value = String(value);
       currentTarget.select();
       setDraft(String(value));

@@ -1,40 +1,41 @@
-/** What is said elsewhere of these examples and is not so, and which of their numbers were chosen here. */
+/** Wrong numbers in the published examples, and which weights we chose ourselves. */
 
 import { html } from "htm/preact";
 import { under } from "../shared/log/root.js";
+import { msg } from "../shared/words/msg.js";
 import { misprintOf, misprintsOf } from "./misprints.js";
 import { cellText } from "./numbers.js";
-import { numberIn, sayCell, workingOf } from "./table.js";
+import { calculationOf, cellLabel, numberIn } from "./table.js";
 
 export function Misprints({ shown, actions, framed }) {
   const { example, table, plain } = shown;
   if (example === "a") {
     const target = framed ? "_blank" : null;
-    return html`<section class="own-card stack box is-misprint" aria-label="Misprints">
-      <h2>Example B, head 2: often printed 0.503, its own Q and K give 0.516</h2>
-      <p>There the weights of “love” are often printed as 0.503 and 0.497. Work them out from the Q and K beside them.${" "}
-        <a target=${target} rel=${target && "noopener"} href=${under("/by-hand/b?cell=weights2:1:0&step=decode")}>Open example B at this cell</a></p>
+    return html`<section class="own-card stack box is-misprint" aria-label=${msg`Misprints`}>
+      <h2>${msg`Example B, head 2: published as 0.503, but its Q and K give 0.516`}</h2>
+      <p>${msg`The published weights of “love” are 0.503 and 0.497. Check them with Q and K of the same example.`}${" "}
+        <a target=${target} rel=${target && "noopener"} href=${under("/by-hand/b?cell=weights2:1:0&step=decode")}>${msg`Open example B at this cell`}</a></p>
     </section>`;
   }
-  return html`<section class="own-card stack box is-misprint" aria-label="Misprints">
-    <h2>Printed otherwise elsewhere</h2>
+  return html`<section class="own-card stack box is-misprint" aria-label=${msg`Misprints`}>
+    <h2>${msg`Wrong numbers in the published example`}</h2>
     ${
       plain
         ? html`<table class="misprints">
-            <thead><tr><th scope="col">number</th><th scope="col">printed</th><th scope="col">its own numbers give</th></tr></thead>
+            <thead><tr><th scope="col">${msg`number`}</th><th scope="col">${msg`published`}</th><th scope="col">${msg`computed from its inputs`}</th></tr></thead>
             <tbody>${misprintsOf(example)
-              .filter((cell) => workingOf(table, cell).op !== "copy")
+              .filter((cell) => calculationOf(table, cell).op !== "copy")
               .map(
                 (cell) => html`<tr key=${cell}>
-                <td><button type="button" class="link-button" onClick=${() => actions.select(cell)}>${sayCell(table, cell)}</button></td>
+                <td><button type="button" class="link-button" onClick=${() => actions.select(cell)}>${cellLabel(table, cell)}</button></td>
                 <td class="number">${misprintOf(example, cell).printed}</td>
                 <td class="number">${cellText(numberIn(table, cell))}</td>
               </tr>`,
               )}</tbody>
           </table>`
-        : html`<p>Numbers were changed: Reset brings back those that were printed.</p>`
+        : html`<p>${msg`You changed numbers. Reset shows the published example again.`}</p>`
     }
-    <p class="muted">Of its weights only W_Q of head 1 was ever printed. The others were chosen here, with two decimals, so that Q, K, V, the
-      output and the logits come out as printed. A “block output” is printed with it, too: it follows from nothing beside it, and is left out.</p>
+    <p class="muted">${msg`Of the weights, only W_Q of head 1 was published. We chose the others, with two decimals, so that Q, K, V, the output and the logits match the published numbers.`}
+      ${" "}${msg`The published “block output” is left out, because it does not follow from the other numbers.`}</p>
   </section>`;
 }

@@ -1,10 +1,12 @@
-/** Figures of the published examples that do not follow from the numbers they stand beside: both are shown. Pure data. */
+/** Published numbers of the examples that do not follow from the other published numbers. The page shows both. Pure data. */
 
-const ROUNDED = "It was rounded on the way: the numbers it is made of give what stands here.";
-const SCORES = "The scores 2.108 and 2.018, divided by √2, are 1.491 and 1.427; their softmax is 0.516 and 0.484.";
-const FOLLOWS = "It follows from the weights 0.503 and 0.497, which are misprinted themselves.";
+import { msg } from "../shared/words/msg.js";
 
-/** By example and cell, as printed. */
+const ROUNDED = msg`The publication rounded an intermediate result. Its inputs give the value shown here.`;
+const SCORES = msg`The scores 2.108 and 2.018 divided by √2 are 1.491 and 1.427. Their softmax is 0.516 and 0.484.`;
+const FOLLOWS = msg`It follows from the weights 0.503 and 0.497, which are wrong too.`;
+
+/** By example and cell; `printed`: the published number. */
 const MISPRINTS = {
   b: {
     "scaled1:0:0": { printed: "1.235", reason: ROUNDED },
@@ -20,7 +22,7 @@ const MISPRINTS = {
   },
 };
 
-/** @returns {{printed: string, reason: string}|null} `example`: "a" or "b" as published, no number of it changed */
+/** @returns {{printed: string, reason: string}|null} `example`: "a" or "b" as published, with no number changed */
 export function misprintOf(example, cell) {
   return MISPRINTS[example]?.[cell] ?? null;
 }

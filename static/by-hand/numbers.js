@@ -1,4 +1,4 @@
-/** How numbers of a worked example are written: three decimals, as long as they have room. Pure. */
+/** Formats and parses the numbers of a worked example, with three decimals below 1,000. Pure. */
 
 import { fixed, integer, withExponent } from "../shared/facts/format.js";
 
@@ -14,7 +14,7 @@ export function cellText(value) {
   return size < LONGEST_WHOLE ? integer(value) : withExponent(value);
 }
 
-/** @returns {number|null} what somebody typed, with a comma or a point; null where it is no number */
+/** @returns {number|null} a typed number with a decimal comma or point; null for any other text */
 export function typedNumber(text) {
   const plain = text.trim().replace("−", "-").replace(",", ".");
   return /^[-+]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : null;

@@ -1,35 +1,36 @@
-/** The worked examples: a derivation whose every number opens, and whose every input can be changed. */
+/** The worked examples: every number opens its calculation, and every input can be changed. */
 
 import { html } from "htm/preact";
 import { ShareAddress } from "../embed/share-address.js";
 import { under } from "../shared/log/root.js";
 import { OwnHeader } from "../shared/ui/own-header.js";
+import { form, msg, nodes, plural } from "../shared/words/msg.js";
+import { Calculation } from "./calculation.js";
 import { Inputs } from "./inputs.js";
 import { Matrix, Title } from "./matrix.js";
 import { Misprints } from "./misprint-card.js";
 import { Predict } from "./predict-card.js";
 import { Projections } from "./projections.js";
 import { RealHead } from "./real-head.js";
-import { operandsOf, sayCell, workingOf } from "./table.js";
+import { calculationOf, cellLabel, operandsOf } from "./table.js";
 import { useExample } from "./use-example.js";
-import { Working } from "./working.js";
 
 const PRINTS = [
-  { name: "Print worksheet", sheet: "blank" },
-  { name: "Print with answers", sheet: "answers" },
+  { name: msg`Print worksheet`, sheet: "blank" },
+  { name: msg`Print with answers`, sheet: "answers" },
 ];
-/** Title, name, and what of a real step is not there. */
+/** `simplified`: which parts of a real step are missing. */
 const HEADINGS = {
-  a: [
-    "Check attention with a pencil: “the cat sat”",
-    "A · 2 numbers",
-    "One head alone: no positions, no residual stream, norm or MLP, no next token.",
-  ],
-  b: [
-    "Check attention with a pencil: “I love” → “AI”",
-    "B · 4 numbers, 2 heads",
-    "One attention layer alone: no residual stream, norm or MLP between it and the LM head.",
-  ],
+  a: {
+    title: msg`Check attention with a pencil: “the cat sat”`,
+    label: msg`A · 2 numbers`,
+    simplified: msg`This example has a single head: no positions, residual stream, norm, MLP or next token.`,
+  },
+  b: {
+    title: msg`Check attention with a pencil: “I love” → “AI”`,
+    label: msg`B · 4 numbers, 2 heads`,
+    simplified: msg`This example has a single attention layer: no residual stream, norm or MLP before the LM head.`,
+  },
 };
 
 /** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function}} props */
@@ -43,65 +44,67 @@ export function Page({ example, framed, real, theme, setTheme }) {
     ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} />`}
     <main class="own-page stack wide by-hand">
       <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
-      ${shown ? html`<${Derivation} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waits muted centred" role="status">${waiting || "The engine works it out…"}</p>`}
+      ${shown ? html`<${Example} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}
     </main>
   `;
 }
 
 function Heading({ example, framed, shown, predict, search, actions }) {
-  const [title, , without] = HEADINGS[example];
+  const { title, simplified } = HEADINGS[example];
   const base = framed ? "/embed/by-hand/" : "/by-hand/";
   return html`<div class="own-heading row between">
     <div>
       <h1>${title}</h1>
-      <p>One row is one token, read left to right. <b>Below a matrix, each cell is its row times its column.</b></p>
-      <p class="muted">${without}</p>
+      <p>${msg`One row is one token. Read the matrices from left to right.`} <b>${msg`Below a matrix, each cell is its row times the column above it.`}</b></p>
+      <p class="muted">${simplified}</p>
     </div>
     <div class="own-tools row">
-      <nav class="choice" aria-label="Examples">
-        ${Object.entries(HEADINGS).map(([name, [, label]]) =>
+      <nav class="choice" aria-label=${msg`Examples`}>
+        ${Object.entries(HEADINGS).map(([name, { label }]) =>
           name === example
             ? html`<b aria-current="page">${label}</b>`
             : html`<a href=${under(`${base}${name}`)}>${label}</a>`,
         )}
       </nav>
-      <div class="choice" role="group" aria-label="What is shown">
-        <button type="button" aria-pressed=${predict === null} onClick=${() => actions.predict(false)}>All numbers</button>
-        <button type="button" aria-pressed=${predict !== null} onClick=${() => actions.predict(true)}>Predict it</button>
+      <div class="choice" role="group" aria-label=${msg`Mode`}>
+        <button type="button" aria-pressed=${predict === null} onClick=${() => actions.predict(false)}>${msg`All numbers`}</button>
+        <button type="button" aria-pressed=${predict !== null} onClick=${() => actions.predict(true)}>${msg`Predict it`}</button>
       </div>
-      <button type="button" class="button" disabled=${!shown?.canUndo} onClick=${actions.undo}>Undo</button>
-      <button type="button" class="button" disabled=${!shown || shown.plain} onClick=${actions.reset}>Reset</button>
+      <button type="button" class="button" disabled=${!shown?.canUndo} onClick=${actions.undo}>${msg`Undo`}</button>
+      <button type="button" class="button" disabled=${!shown || shown.plain} onClick=${actions.reset}>${msg`Reset`}</button>
       ${
         framed
-          ? html`<a class="button" target="_blank" rel="noopener" href=${under(`/by-hand/${example}${search}`)}>Open in KVScope</a>`
+          ? html`<a class="button" target="_blank" rel="noopener" href=${under(`/by-hand/${example}${search}`)}>${msg`Open in KVScope`}</a>`
           : html`<${ShareAddress}
               path=${`/by-hand/${example}${search}`} title=${title} prints=${PRINTS}
-              say="All that was changed is in the address: nothing is stored."
+              say=${msg`The address holds all changes. The server stores nothing.`}
             />`
       }
     </div>
   </div>`;
 }
 
-function Derivation({ shown: bare, open, predict, real, theme, framed, actions }) {
-  const { table, moment, cell, answer } = bare;
-  const solid = new Set(operandsOf(workingOf(table, cell)));
-  const dashed = new Set([...solid].flatMap((each) => operandsOf(workingOf(table, each))));
+function Example({ shown: bare, open, predict, real, theme, framed, actions }) {
+  const { table, phase, cell, answer } = bare;
+  const solid = new Set(operandsOf(calculationOf(table, cell)));
+  const dashed = new Set([...solid].flatMap((each) => operandsOf(calculationOf(table, each))));
   const shown = { ...bare, solid, dashed };
-  const newest = table.words[table.prompt];
+  const [prompt, newest] = [table.words.slice(0, table.prompt).join(", "), table.words[table.prompt]];
+  const [prefill, decode] = [html`<b>${msg`Prefill`}</b>`, html`<b>${msg`Decode`}</b>`];
+  const changes = shown.changed.size;
   return html`
     <div class="row wide">
-      <div class="choice is-moment" role="group" aria-label="Step">
-        <button type="button" aria-pressed=${moment === "prefill"} onClick=${() => actions.toMoment("prefill")}><b>Prefill</b> ${table.words.slice(0, table.prompt).join(", ")} together</button>
-        <button type="button" class="is-decode" aria-pressed=${moment === "decode"} onClick=${() => actions.toMoment("decode")}><b>Decode</b> one new row: ${newest}</button>
+      <div class="choice is-phase" role="group" aria-label=${msg`Step`}>
+        <button type="button" aria-pressed=${phase === "prefill"} onClick=${() => actions.toPhase("prefill")}>${nodes`${prefill} ${prompt} together`}</button>
+        <button type="button" class="is-decode" aria-pressed=${phase === "decode"} onClick=${() => actions.toPhase("decode")}>${nodes`${decode} one new row: ${newest}`}</button>
       </div>
-      <${Said} wrong=${shown.wrong} table=${table} moment=${moment} />
+      <${Status} wrong=${shown.wrong} table=${table} phase=${phase} />
       <${Inputs} answer=${answer} wrong=${shown.wrong} actions=${actions} />
-      <p class="by-hand-key row muted push"><span class="key-input">an input: type in it</span> <span class="key-computed">computed: open it</span>${shown.changed.size > 0 && html` <span class="key-changed">${shown.changed.size} numbers changed with the last edit</span>`}</p>
+      <p class="by-hand-key row muted push"><span class="key-input">${msg`input: type to change it`}</span> <span class="key-computed">${msg`computed: click to see how`}</span>${changes > 0 && html` <span class="key-changed">${plural(changes, form`The last edit changed ${changes} number`, form`The last edit changed ${changes} numbers`)}</span>`}</p>
     </div>
     <div class="by-hand-lines">
       ${table.lines.map(
-        ({ title, columns }) => html`<section key=${title} class="by-hand-line" aria-label=${title || "Attention"}>
+        ({ title, columns }) => html`<section key=${title} class="by-hand-line" aria-label=${title || msg`Attention`}>
           ${title && html`<h2>${title}</h2>`}
           <div class="by-hand-columns">
             ${columns.map(
@@ -117,26 +120,29 @@ function Derivation({ shown: bare, open, predict, real, theme, framed, actions }
         </section>`,
       )}
     </div>
-    <${Working} open=${open} shown=${shown} actions=${actions} />
+    <${Calculation} open=${open} shown=${shown} actions=${actions} />
     <div class="grid">
       ${predict !== null && html`<${Predict} names=${shown.names} shown=${shown} actions=${actions} />`}
-      <${Projections} answer=${answer} table=${table} moment=${moment} />
+      <${Projections} answer=${answer} table=${table} phase=${phase} />
       <${Misprints} shown=${shown} actions=${actions} framed=${framed} />
       ${real && html`<${RealHead} real=${real} theme=${theme} framed=${framed} d=${answer.example.parts.embeddings[0].length} />`}
     </div>
   `;
 }
 
-/** What this step computes; in its place, what is wrong with what was typed: nothing moves from under the pointer. */
-function Said({ wrong, table, moment }) {
+/** What this step computes, or the error in an input: in the same place, so that the layout does not move. */
+function Status({ wrong, table, phase }) {
   if (wrong) {
-    const where = wrong.cell?.includes(":") ? `${sayCell(table, wrong.cell)}: ` : "";
+    const where = wrong.cell?.includes(":") ? `${cellLabel(table, wrong.cell)}: ` : "";
     const text = where ? wrong.text.replace(/^\w+: /, "") : wrong.text;
     return html`<p class="own-wrong word-bad breaks" id="wrong" role="alert">${where}${text}</p>`;
   }
+  const every = html`<b class="is-computed">${msg`every row`}</b>`;
+  const amber = html`<b class="is-computed">${msg`amber`}</b>`;
+  const blue = html`<b class="is-cached">${msg`blue`}</b>`;
   return html`<p>${
-    moment === "prefill"
-      ? html`Now: <b class="is-computed">every row</b> of the prompt is computed, in one pass.`
-      : html`Now: the <b class="is-computed">amber</b> row is all this step computes. K and V of the rows above are <b class="is-kept">blue</b>: kept, and read again.`
+    phase === "prefill"
+      ? nodes`This pass computes ${every} of the prompt.`
+      : nodes`This step computes only the ${amber} row. It reads K and V of the rows above (${blue}) from the KV cache.`
   }</p>`;
 }

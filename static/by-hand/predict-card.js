@@ -1,42 +1,49 @@
-/** Asks for the hidden numbers, and says whether an answer is right. */
+/** Lets the reader enter the hidden numbers and checks the answers. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { form, msg, plural } from "../shared/words/msg.js";
 import { isRight } from "./predict.js";
-import { sayCell } from "./table.js";
+import { cellLabel } from "./table.js";
 
 export function Predict({ names, shown, actions }) {
   const left = names.filter((name) => shown.hidden.has(name)).length;
-  return html`<section class="own-card stack box predict" aria-label="Predict it">
-    <h2>Predict it <span class="muted">${left ? `${left} hidden · 0.001 either way counts` : "all found"}</span></h2>
+  return html`<section class="own-card stack box predict" aria-label=${msg`Predict it`}>
+    <h2>${msg`Predict it`} <span class="muted">${left ? plural(left, form`${left} hidden number, tolerance ±0.001`, form`${left} hidden numbers, tolerance ±0.001`) : msg`all correct`}</span></h2>
     ${names.map((name) => html`<${Guess} key=${name} name=${name} shown=${shown} actions=${actions} />`)}
     <p class="line">
-      <button type="button" class="button" onClick=${actions.nextRound}>Two others</button>
-      <button type="button" class="button" onClick=${() => actions.predict(false)}>Show all numbers</button>
+      <button type="button" class="button" onClick=${actions.nextRound}>${msg`Two other numbers`}</button>
+      <button type="button" class="button" onClick=${() => actions.predict(false)}>${msg`Show all numbers`}</button>
     </p>
   </section>`;
 }
 
 function Guess({ name, shown, actions }) {
   const [text, setText] = useState("");
-  const [said, setSaid] = useState("");
-  const found = !shown.hidden.has(name);
+  const [feedback, setFeedback] = useState("");
+  const solved = !shown.hidden.has(name);
   const check = (event) => {
     event.preventDefault();
     const right = isRight(shown.table, name, text);
-    if (right) actions.found(name);
-    setSaid(right ? "" : right === null ? "That is no number." : "Not yet: work it out once more, or take the hint.");
+    if (right) actions.solve(name);
+    setFeedback(
+      right
+        ? ""
+        : right === null
+          ? msg`This is not a number.`
+          : msg`Not correct yet. Calculate it again, or use the hint.`,
+    );
   };
   return html`<form class="guess row" onSubmit=${check}>
-    <label><span>${sayCell(shown.table, name)}</span>
-      <input inputmode="decimal" autocomplete="off" placeholder="your number" value=${text} disabled=${found}
+    <label><span>${cellLabel(shown.table, name)}</span>
+      <input inputmode="decimal" autocomplete="off" placeholder=${msg`your number`} value=${text} disabled=${solved}
         onInput=${(event) => setText(event.currentTarget.value)} /></label>
     ${
-      found
-        ? html`<b class="word-output">right</b>`
-        : html`<button type="submit" class="button is-main">Check</button>
-            <button type="button" class="button" onClick=${() => actions.select(name)}>Hint</button>`
+      solved
+        ? html`<b class="word-output">${msg`correct`}</b>`
+        : html`<button type="submit" class="button is-main">${msg`Check`}</button>
+            <button type="button" class="button" onClick=${() => actions.select(name)}>${msg`Hint`}</button>`
     }
-    <p role="status" class="guess-said word-bad">${said}</p>
+    <p role="status" class="guess-feedback word-bad">${feedback}</p>
   </form>`;
 }

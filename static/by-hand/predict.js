@@ -1,32 +1,34 @@
-/** Two numbers that the reader is to find: which, and whether an answer is right. Pure. */
+/** The two numbers that the reader predicts, and whether an answer is right. Pure. */
 
 import { typedNumber } from "./numbers.js";
-import { cellName, cellsOf, kindOf, numberIn, workingOf } from "./table.js";
+import { calculationOf, cellName, cellsOf, kindOf, numberIn } from "./table.js";
 
 const AT_ONCE = 2;
-/** Either way; a hair more, for what is typed is decimal. */
+/** Absolute; the 1e-9 allows for the binary rounding of a typed decimal. */
 const TOLERANCE = 0.001 + 1e-9;
-/** Coprime with any count of cells that there is here: each round has others. */
+/** Coprime with the number of cells in both examples, so that each round has other cells. */
 const STRIDE = 31;
-const ASKED = ["dot", "softmax", "divide"];
+const PREDICTABLE = ["dot", "softmax", "divide"];
 
 /**
- * @param {number} round 0 asks for a weight of the last row, and for the first number of what comes out
- * @returns {string[]} cells that this moment computes
+ * @param {number} round round 0 hides a weight of the last row and the first number of its output
+ * @returns {string[]} cells that this phase computes
  */
-export function hiddenIn(table, moment, round) {
-  const row = moment === "prefill" ? table.prompt - 1 : table.prompt;
+export function hiddenIn(table, phase, round) {
+  const row = phase === "prefill" ? table.prompt - 1 : table.prompt;
   const first = [cellName("weights1", row, Math.min(row, table.prompt - 1)), cellName("mixed1", row, 0)];
   const others = cellsOf(table).filter(
     (name) =>
-      kindOf(table, name, moment) === "computed" && !first.includes(name) && ASKED.includes(workingOf(table, name).op),
+      kindOf(table, name, phase) === "computed" &&
+      !first.includes(name) &&
+      PREDICTABLE.includes(calculationOf(table, name).op),
   );
   const all = [...first, ...others.map((_, at) => others[(at * STRIDE) % others.length])];
   const start = (round * AT_ONCE) % (all.length - AT_ONCE + 1);
   return all.slice(start, start + AT_ONCE);
 }
 
-/** @returns {boolean|null} null for what is no number */
+/** @returns {boolean|null} null for text that is not a number */
 export function isRight(table, name, text) {
   const typed = typedNumber(text);
   return typed === null ? null : Math.abs(typed - numberIn(table, name)) <= TOLERANCE;

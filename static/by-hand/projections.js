@@ -1,35 +1,45 @@
-/** How many rows are multiplied by W_Q, W_K and W_V in this step, with the cache and without: counted off the two passes. */
+/** How many rows this step multiplies by W_Q, W_K and W_V, with and without the cache: counted in the two passes. */
 
 import { html } from "htm/preact";
 import { withExponent } from "../shared/facts/format.js";
+import { msg, nodes } from "../shared/words/msg.js";
 
 const LETTERS = ["Q", "K", "V"];
 
-/** @param {{answer: Object, table: Object, moment: "prefill"|"decode"}} props */
-export function Projections({ answer, table, moment }) {
+/** @param {{answer: Object, table: Object, phase: "prefill"|"decode"}} props */
+export function Projections({ answer, table, phase }) {
   const { prefill, decode, without_cache: without, difference } = answer;
-  const per = prefill.q.length > 1 ? " per head" : "";
-  if (moment === "prefill") {
-    return html`<section class="own-card stack box projections" aria-label="Projections">
-      <h2>Projections in prefill: <b class="is-computed">${prefill.projections}</b>${per}</h2>
-      <p class="muted">A projection is one row of X times one W. Every token of the prompt needs its three.</p>
-      <${Grid} words=${table.words.slice(0, table.prompt)} first=${0} title="All at once" />
+  const perHead = prefill.q.length > 1;
+  if (phase === "prefill") {
+    const count = html`<b class="is-computed">${prefill.projections}</b>`;
+    return html`<section class="own-card stack box projections" aria-label=${msg`Projections`}>
+      <h2>${perHead ? nodes`Projections per head in prefill: ${count}` : nodes`Projections in prefill: ${count}`}</h2>
+      <p class="muted">${msg`A projection multiplies one row of X by one W. Each token of the prompt needs three.`}</p>
+      <${Grid} words=${table.words.slice(0, table.prompt)} first=${0} title=${msg`In one pass`} />
     </section>`;
   }
-  return html`<section class="own-card stack box projections" aria-label="Projections">
-    <h2>Projections in this step: <b class="is-computed">${decode.projections}</b> with the cache, <b class="is-again">${without.projections}</b> without${per}: ${without.projections - decode.projections} saved</h2>
-    <p class="muted">A projection is one row of X times one W.</p>
+  const few = html`<b class="is-computed">${decode.projections}</b>`;
+  const many = html`<b class="is-again">${without.projections}</b>`;
+  const [cached, uncached] = [LETTERS.length, 100 * LETTERS.length];
+  const most = difference === 0 ? "0" : withExponent(difference);
+  return html`<section class="own-card stack box projections" aria-label=${msg`Projections`}>
+    <h2>${
+      perHead
+        ? nodes`Projections per head in this step: ${few} with the cache, ${many} without it`
+        : nodes`Projections in this step: ${few} with the cache, ${many} without it`
+    }</h2>
+    <p class="muted">${msg`A projection multiplies one row of X by one W.`}</p>
     <div class="projection-grids row">
-      <${Grid} words=${table.words} first=${table.prompt} title="With the cache" />
-      <${Grid} words=${table.words} first=${0} title="Without: everything again" />
+      <${Grid} words=${table.words} first=${table.prompt} title=${msg`With the cache`} />
+      <${Grid} words=${table.words} first=${0} title=${msg`Without the cache`} />
     </div>
-    <p>Both ways were run: their outputs differ by at most ${difference === 0 ? "0" : withExponent(difference)}. Prefill made ${prefill.projections}.
-      An old Q is not kept: it was used by its own row alone, and no later token asks for it.
-      For the hundredth token it is still ${LETTERS.length}, against ${100 * LETTERS.length}.</p>
+    <p>${msg`The engine ran both; their outputs differ by at most ${most}. Prefill needed ${prefill.projections} projections.`}
+      ${" "}${msg`The cache does not store Q, because no later row uses the Q of an earlier one.`}
+      ${" "}${msg`The 100th token needs ${cached} with the cache and ${uncached} without it.`}</p>
   </section>`;
 }
 
-/** `first`: the first row that is computed; the rows before are read. */
+/** `first`: the first computed row; K and V of earlier rows are read from the cache. */
 function Grid({ words, first, title }) {
   return html`<table class="projection-grid">
     <caption>${title}</caption>
@@ -42,8 +52,8 @@ function Grid({ words, first, title }) {
             const number = (row - first) * LETTERS.length + at + 1;
             if (row >= first) return html`<td class="is-computed">${number}</td>`;
             return letter === "Q"
-              ? html`<td class="is-gone" aria-label="gone">–</td>`
-              : html`<td class="is-kept">read</td>`;
+              ? html`<td class="is-past" aria-label=${msg`not stored`}>–</td>`
+              : html`<td class="is-cached">${msg`read`}</td>`;
           })}
         </tr>`,
       )}

@@ -1,4 +1,4 @@
-/** The same picture in the real model: a recorded head, and the way to it. */
+/** The same picture in a real model: a recorded head, with a link to it. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -7,6 +7,7 @@ import { pictureInWords, rowsOf } from "../gallery/picture.js";
 import { readTheme } from "../shared/draw/theme.js";
 import { percent } from "../shared/facts/format.js";
 import { under } from "../shared/log/root.js";
+import { msg } from "../shared/words/msg.js";
 
 const SIDE_PX = 108;
 const FULL = 255;
@@ -25,12 +26,14 @@ export function RealHead({ real, theme, framed, d }) {
   }, [picture, theme]);
   const rows = rowsOf(picture);
   const weight = (rows.at(-1)[picture.key] / FULL) ** 2;
+  const [query, key] = [picture.tokens.at(-1), picture.tokens[picture.key]].map((token) => token.trim());
+  const seen = rows.length;
   const target = framed ? "_blank" : null;
-  return html`<section class="own-card stack box real-head" aria-label="In the real model">
+  return html`<section class="own-card stack box real-head" aria-label=${msg`In the real model`}>
     <div>
-      <h2><a target=${target} rel=${target && "noopener"} href=${under(`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`)}>The same picture in a real model: layer ${look.layer}, head ${look.head}</a></h2>
-      <p>Only the sizes change: many more numbers a token than ${d}, and ${rows.length} tokens up to this row. There “${picture.tokens.at(-1).trim()}”
-        looks at “${picture.tokens[picture.key].trim()}” with about ${percent(weight, 0)}.</p>
+      <h2><a target=${target} rel=${target && "noopener"} href=${under(`/s/${id}?view=head&layer=${look.layer}&head=${look.head}`)}>${msg`The same picture in a real model: layer ${look.layer}, head ${look.head}`}</a></h2>
+      <p>${msg`Only the sizes differ: a token has many more than ${d} numbers, and this row sees ${seen} tokens.`}
+        ${" "}${msg`There, “${query}” attends to “${key}” with a weight of about ${percent(weight, 0)}.`}</p>
     </div>
     <canvas ref=${canvas} role="img" aria-label=${pictureInWords(picture)}></canvas>
   </section>`;

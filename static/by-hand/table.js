@@ -1,8 +1,8 @@
 /**
- * A worked example as blocks of cells, each cell with what it is worked out of. Pure.
+ * A worked example as blocks of cells, each cell with its calculation. Pure.
  *
- * A cell is named by its block, row and column, as in "weights1:2:0". Every value is the engine's but for what the page
- * lays out again (K turned on its side, V once more, the heads beside each other) and the logits divided by the temperature.
+ * A cell is named by its block, row and column, as in "weights1:2:0". The engine computed every value, except that the
+ * page transposes K, repeats V, concatenates the heads and divides the logits by the temperature.
  *
  * @typedef {{op: "softmax", of: string, row: string[]}} Softmax
  * @typedef {{op: "given"}
@@ -11,13 +11,15 @@
  *   | {op: "dot", terms: [string, string][]}
  *   | {op: "divide", of: string, by: number, sign: string}
  *   | {op: "mask", of: string, hidden: boolean}
- *   | Softmax} Working
+ *   | Softmax} Calculation
  * @typedef {{name: string, title: string, note: string, rows: string[], columns: string[]|null, axis: "rows"|"columns"|null,
- *   tone: "input"|"plain"|"cached"|"weights"|"output", values: (number|null)[][], part: Part|null, shares?: true, say: (row: number, column: number) => string,
- *   of: (row: number, column: number) => Working}} Block `title`: after _ what is set low, after ^ high; `axis`: which of its sides is the tokens; null in a value: it is never there; `shares`: its numbers are shares of a row
- * @typedef {{name: string, at: (row: number, column: number) => [number, number]}} Part of the example, that a block shows
+ *   tone: "input"|"plain"|"cached"|"weights"|"output", values: (number|null)[][], part: Part|null, shares?: true, label: (row: number, column: number) => string,
+ *   of: (row: number, column: number) => Calculation}} Block `title`: _ precedes a subscript, ^ a superscript; `axis`: the side that lists the tokens; a null value: the cell does not exist; `shares`: each row adds up to 1
+ * @typedef {{name: string, at: (row: number, column: number) => [number, number]}} Part the input of the example that a block shows
  * @typedef {{sign: string, over: Block|null, under: Block}} Column
  */
+
+import { msg } from "../shared/words/msg.js";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
@@ -32,44 +34,44 @@ export function placeOf(name) {
 /**
  * @param {Object} answer of /api/by-hand (docs/frames.md, By hand)
  * @returns {{blocks: Object<string, Block>, lines: {title: string, columns: Column[]}[], words: string[], prompt: number}}
- *   `words`: of the prompt's tokens and the one after; `prompt`: how many of them are the prompt's
+ *   `words`: the tokens of the prompt and the next one; `prompt`: the number of tokens in the prompt
  */
 export function tableOf(answer) {
   const { example } = answer;
   const ids = [...example.prompt, answer.token];
-  const made = { answer, example, ids, words: ids.map((id) => example.words[id]), prompt: example.prompt.length };
-  const heads = answer.prefill.q.map((_, head) => headOf(made, head));
-  const lines = [...startOf(made, heads), ...heads.map((head) => head.line), ...endOf(made)];
+  const parts = { answer, example, ids, words: ids.map((id) => example.words[id]), prompt: example.prompt.length };
+  const heads = answer.prefill.q.map((_, head) => headOf(parts, head));
+  const lines = [...startOf(parts, heads), ...heads.map((head) => head.line), ...endOf(parts)];
   const all = lines.flatMap(({ columns }) => columns.flatMap(({ over, under }) => (over ? [over, under] : [under])));
   return {
     lines,
-    words: made.words,
-    prompt: made.prompt,
+    words: parts.words,
+    prompt: parts.prompt,
     blocks: Object.fromEntries(all.map((each) => [each.name, each])),
   };
 }
 
-/** X: the embeddings themselves, or with the positions added to them. */
+/** The embeddings and positions, where an example has both. */
 function startOf({ answer, example, ids, words }, heads) {
   if (!example.parts.positions) return [];
   const embedding = {
-    ...plain("embedding", "embeddings", "one row of the table a token"),
+    ...plain("embedding", msg`embeddings`, msg`one table row per token`),
     ...{ rows: words, axis: "rows", tone: "input", of: given },
     values: ids.map((id) => example.parts.embeddings[id]),
     part: { name: "embeddings", at: (row, column) => [ids[row], column] },
-    say: (row, column) => `Embedding of “${words[row]}”, number ${column + 1}`,
+    label: (row, column) => msg`Embedding of “${words[row]}”, number ${column + 1}`,
   };
   const position = {
-    ...plain("position", "positions", "one row a place"),
+    ...plain("position", msg`positions`, msg`one row per position`),
     ...{ rows: words, axis: "rows", tone: "input", of: given },
     values: ids.map((_, row) => example.parts.positions[row]),
     part: { name: "positions", at: (row, column) => [row, column] },
-    say: (row, column) => `Position ${row}, number ${column + 1}`,
+    label: (row, column) => msg`Position ${row}, number ${column + 1}`,
   };
   const x = { ...heads[0].x, values: [...answer.prefill.x, ...answer.decode.x] };
   return [
     {
-      title: "What goes in",
+      title: msg`Input`,
       columns: [
         { sign: "", over: null, under: embedding },
         { sign: "+", over: null, under: position },
@@ -82,29 +84,29 @@ function startOf({ answer, example, ids, words }, heads) {
 function xOf({ answer, example, ids, words }) {
   const added = Boolean(example.parts.positions);
   return {
-    ...plain("x", "X", added ? "embedding + position" : "embeddings"),
+    ...plain("x", "X", added ? msg`embedding + position` : msg`embeddings`),
     ...{ rows: words, axis: "rows", tone: added ? "plain" : "input" },
     values: [...answer.prefill.x, ...answer.decode.x],
     part: added ? null : { name: "embeddings", at: (row, column) => [ids[row], column] },
-    say: (row, column) => `X of “${words[row]}”, number ${column + 1}`,
+    label: (row, column) => msg`X of “${words[row]}”, number ${column + 1}`,
     of: added
       ? (row, column) => ({ op: "sum", terms: [cellName("embedding", row, column), cellName("position", row, column)] })
       : given,
   };
 }
 
-function headOf(made, head) {
-  const { answer, example, words, prompt } = made;
+function headOf(parts, head) {
+  const { answer, example, words, prompt } = parts;
   const { prefill, decode } = answer;
   const several = prefill.q.length > 1;
   const number = head + 1;
   const named = (name) => `${name}${number}`;
-  const x = xOf(made);
+  const x = xOf(parts);
   const width = prefill.q[head][0].length;
   const projections = ["q", "k", "v"].map((letter) => {
     const weights = named(`w_${letter}`);
     const title = letter.toUpperCase();
-    const kept = letter !== "q";
+    const cached = letter !== "q";
     return {
       sign: letter === "q" ? "×" : "",
       over: {
@@ -116,18 +118,18 @@ function headOf(made, head) {
           values: example.parts[weights],
         },
         part: { name: weights, at: (row, column) => [row, column] },
-        say: (row, column) => `W_${title}${several ? ` of head ${number}` : ""}, row ${row + 1}, column ${column + 1}`,
+        label: (row, column) => weightLabel(`W_${title}`, several ? number : null, row + 1, column + 1),
       },
       under: {
-        ...plain(named(letter), title, kept ? "kept: KV cache" : "used once"),
-        ...{ rows: words, axis: "rows", tone: kept ? "cached" : "plain" },
-        values: kept ? decode[letter][head] : [...prefill.q[head], ...decode.q[head]],
-        say: (row, column) => `${title} of “${words[row]}”, number ${column + 1}`,
+        ...plain(named(letter), title, cached ? msg`stored in the KV cache` : msg`used once`),
+        ...{ rows: words, axis: "rows", tone: cached ? "cached" : "plain" },
+        values: cached ? decode[letter][head] : [...prefill.q[head], ...decode.q[head]],
+        label: (row, column) => msg`${title} of “${words[row]}”, number ${column + 1}`,
         of: (row, column) => dot("x", row, weights, column, x.values[row].length),
       },
     };
   });
-  /** Rows of the prompt have no key after them; the next token's has. */
+  /** Prefill has no key for the next token: null fills its column. */
   const seen = (rows, last) => [...rows.map((row) => [...row, null]), ...last];
   const between = (name, title, note, values) => ({
     ...plain(named(name), title, note),
@@ -135,7 +137,7 @@ function headOf(made, head) {
   });
   const isHidden = (row, column) => row < prompt && column > row;
   const scaled = seen(prefill.scaled[head], decode.scaled[head]);
-  const over = (name, title, note, of, say) => ({ ...plain(named(name), title, note), of, say });
+  const over = (name, title, note, of, label) => ({ ...plain(named(name), title, note), of, label });
   const columns = [
     { sign: "", over: null, under: x },
     ...projections,
@@ -145,9 +147,9 @@ function headOf(made, head) {
         ...over(
           "kt",
           "K^T",
-          "K, turned on its side",
+          msg`K, transposed`,
           (row, column) => ({ op: "copy", of: cellName(named("k"), column, row) }),
-          (row, column) => `K of “${words[column]}”, number ${row + 1}, turned on its side`,
+          (row, column) => msg`Transposed K of “${words[column]}”, number ${row + 1}`,
         ),
         ...{ rows: numbered(width), columns: words, axis: "columns", tone: "cached" },
         values: numbered(width).map((_, row) => decode.k[head].map((key) => key[row])),
@@ -155,11 +157,11 @@ function headOf(made, head) {
       under: {
         ...between(
           "scores",
-          "scores",
-          "row: who asks · column: who is asked",
+          msg`scores`,
+          msg`row: query · column: key`,
           seen(prefill.scores[head], decode.scores[head]),
         ),
-        say: (row, column) => `Score of “${words[column]}” for “${words[row]}”`,
+        label: (row, column) => msg`Score from “${words[row]}” to “${words[column]}”`,
         of: (row, column) => dot(named("q"), row, named("kt"), column, width),
       },
     },
@@ -167,8 +169,8 @@ function headOf(made, head) {
       sign: `÷√${width}`,
       over: null,
       under: {
-        ...between("scaled", "scaled", `÷ √${width}`, scaled),
-        say: (row, column) => `Scaled score of “${words[column]}” for “${words[row]}”`,
+        ...between("scaled", msg`scaled`, `÷ √${width}`, scaled),
+        label: (row, column) => msg`Scaled score from “${words[row]}” to “${words[column]}”`,
         of: (row, column) => ({
           ...{ op: "divide", of: cellName(named("scores"), row, column) },
           ...{ by: Math.sqrt(width), sign: `√${width}` },
@@ -176,21 +178,21 @@ function headOf(made, head) {
       },
     },
     {
-      sign: "mask",
+      sign: msg`mask`,
       over: null,
       under: {
         ...between(
           "masked",
-          "masked",
-          "no looking ahead",
+          msg`masked`,
+          msg`no later tokens`,
           scaled.map((row, r) =>
             row.map((value, c) => (isHidden(r, c) && value !== null ? Number.NEGATIVE_INFINITY : value)),
           ),
         ),
-        say: (row, column) =>
+        label: (row, column) =>
           isHidden(row, column)
-            ? `“${words[row]}” may not look at “${words[column]}”, which comes after it`
-            : `“${words[row]}” may look at “${words[column]}”`,
+            ? msg`The mask hides “${words[column]}” from “${words[row]}”, because it comes later`
+            : msg`The mask lets “${words[row]}” attend to “${words[column]}”`,
         of: (row, column) => ({
           op: "mask",
           of: cellName(named("scaled"), row, column),
@@ -199,12 +201,17 @@ function headOf(made, head) {
       },
     },
     {
-      sign: "soft max",
+      sign: msg`soft\u200bmax`,
       over: null,
       under: {
-        ...between("weights", "weights", "each row sums to 1", seen(prefill.weights[head], decode.weights[head])),
+        ...between(
+          "weights",
+          msg`weights`,
+          msg`each row adds up to 1`,
+          seen(prefill.weights[head], decode.weights[head]),
+        ),
         shares: true,
-        say: (row, column) => `How much “${words[row]}” looks at “${words[column]}”`,
+        label: (row, column) => msg`Attention weight from “${words[row]}” to “${words[column]}”`,
         of: (row, column) => ({
           ...{ op: "softmax", of: cellName(named("masked"), row, column) },
           row: words.flatMap((_, key) =>
@@ -218,25 +225,31 @@ function headOf(made, head) {
       over: {
         ...over(
           "again",
-          "V again",
+          msg`V again`,
           "",
           (row, column) => ({ op: "copy", of: cellName(named("v"), row, column) }),
-          (row, column) => `V of “${words[row]}”, number ${column + 1}`,
+          (row, column) => msg`V of “${words[row]}”, number ${column + 1}`,
         ),
         ...{ rows: words, axis: "rows", tone: "cached", values: decode.v[head] },
       },
       under: {
-        ...plain(named("mixed"), several ? `output of head ${number}` : "output", "the values, mixed by weight"),
+        ...plain(named("mixed"), several ? msg`output of head ${number}` : msg`output`, msg`weighted sum of V`),
         ...{ rows: words, axis: "rows", tone: "output", values: [...prefill.mixed[head], ...decode.mixed[head]] },
-        say: (row, column) => `Output of “${words[row]}”, number ${column + 1}`,
+        label: (row, column) => msg`Output of “${words[row]}”, number ${column + 1}`,
         of: (row, column) => dot(named("weights"), row, named("again"), column, row + 1),
       },
     },
   ];
-  return { x, line: { title: several ? `Head ${number}` : "", columns } };
+  return { x, line: { title: several ? msg`Head ${number}` : "", columns } };
 }
 
-/** The heads beside each other, W_O, the LM head and the next token; nothing where the example has none of it. */
+function weightLabel(name, head, row, column) {
+  return head === null
+    ? msg`${name}, row ${row}, column ${column}`
+    : msg`${name} of head ${head}, row ${row}, column ${column}`;
+}
+
+/** The concatenated heads, W_O, the LM head and the next token; empty for an example without them. */
 function endOf({ answer, example, words, prompt }) {
   const { prefill, decode } = answer;
   if (!prefill.output) return [];
@@ -245,33 +258,35 @@ function endOf({ answer, example, words, prompt }) {
   const last = decode.mixed.flatMap((head) => head[0]);
   const d = prefill.output[0].length;
   const joined = {
-    ...plain("joined", "heads", "beside each other"),
+    ...plain("joined", msg`heads`, msg`concatenated`),
     ...{ rows: words, axis: "rows", values: [...beside, last] },
-    say: (row, column) =>
-      `Output of head ${Math.floor(column / width) + 1} for “${words[row]}”, number ${(column % width) + 1}`,
+    label: (row, column) => {
+      const [number, at] = [Math.floor(column / width) + 1, (column % width) + 1];
+      return msg`Output of head ${number} for “${words[row]}”, number ${at}`;
+    },
     of: (row, column) => ({ op: "copy", of: cellName(`mixed${Math.floor(column / width) + 1}`, row, column % width) }),
   };
   const w_o = {
     ...plain("w_o", "W_O", ""),
     ...{ rows: numbered(example.parts.w_o.length), tone: "weights", values: example.parts.w_o, of: given },
     part: { name: "w_o", at: (row, column) => [row, column] },
-    say: (row, column) => `W_O, row ${row + 1}, column ${column + 1}`,
+    label: (row, column) => weightLabel("W_O", null, row + 1, column + 1),
   };
   const output = {
-    ...plain("output", "attention output", "the heads, mixed"),
+    ...plain("output", msg`attention output`, msg`all heads combined`),
     ...{ rows: words, axis: "rows", tone: "output", values: [...prefill.output, ...decode.output] },
-    say: (row, column) => `Attention output of “${words[row]}”, number ${column + 1}`,
+    label: (row, column) => msg`Attention output of “${words[row]}”, number ${column + 1}`,
     of: (row, column) => dot("joined", row, "w_o", column, last.length),
   };
   const vocabulary = example.words;
   const head = {
-    ...plain("lm_head", "LM head", "a column a token"),
+    ...plain("lm_head", msg`LM head`, msg`one column per token`),
     ...{ rows: numbered(d), columns: vocabulary, tone: "weights", of: given },
     values: numbered(d).map((_, row) => example.parts.lm_head.map((word) => word[row])),
     part: { name: "lm_head", at: (row, column) => [column, row] },
-    say: (row, column) => `LM head of “${vocabulary[column]}”, number ${row + 1}`,
+    label: (row, column) => msg`LM head of “${vocabulary[column]}”, number ${row + 1}`,
   };
-  /** Only the last row of a pass goes on to the vocabulary. */
+  /** Only the last row of a pass gets logits. */
   const ends = (first, second) =>
     words.map((_, row) => (row < prompt - 1 ? vocabulary.map(() => null) : row < prompt ? first : second));
   const overVocabulary = (name, title, note, first, second) => ({
@@ -281,7 +296,7 @@ function endOf({ answer, example, words, prompt }) {
   const cooled = (logits) => logits.map((logit) => logit / example.temperature);
   return [
     {
-      title: "Both heads together, and the next token",
+      title: msg`Both heads combined, and the next token`,
       columns: [
         { sign: "", over: null, under: joined },
         { sign: "×", over: w_o, under: output },
@@ -289,8 +304,8 @@ function endOf({ answer, example, words, prompt }) {
           sign: "×",
           over: head,
           under: {
-            ...overVocabulary("logits", "logits", "of the last row only", prefill.logits, decode.logits),
-            say: (row, column) => `Logit of “${vocabulary[column]}” after “${words[row]}”`,
+            ...overVocabulary("logits", msg`logits`, msg`of the last row only`, prefill.logits, decode.logits),
+            label: (row, column) => msg`Logit of “${vocabulary[column]}” after “${words[row]}”`,
             of: (row, column) => dot("output", row, "lm_head", column, d),
           },
         },
@@ -300,12 +315,13 @@ function endOf({ answer, example, words, prompt }) {
           under: {
             ...overVocabulary(
               "cooled",
-              "÷ temperature",
+              msg`÷ temperature`,
               `÷ ${example.temperature}`,
               cooled(prefill.logits),
               cooled(decode.logits),
             ),
-            say: (row, column) => `Logit of “${vocabulary[column]}” after “${words[row]}”, divided by the temperature`,
+            label: (row, column) =>
+              msg`Logit of “${vocabulary[column]}” after “${words[row]}”, divided by the temperature`,
             of: (row, column) => ({
               op: "divide",
               of: cellName("logits", row, column),
@@ -315,18 +331,18 @@ function endOf({ answer, example, words, prompt }) {
           },
         },
         {
-          sign: "soft max",
+          sign: msg`soft\u200bmax`,
           over: null,
           under: {
             ...overVocabulary(
               "chances",
-              "probabilities",
-              "each row sums to 1",
+              msg`probabilities`,
+              msg`each row adds up to 1`,
               prefill.probabilities,
               decode.probabilities,
             ),
             ...{ tone: "output", shares: true },
-            say: (row, column) => `How likely “${vocabulary[column]}” is after “${words[row]}”`,
+            label: (row, column) => msg`Probability of “${vocabulary[column]}” after “${words[row]}”`,
             of: (row, column) => ({
               ...{ op: "softmax", of: cellName("cooled", row, column) },
               row: vocabulary.map((_, word) => cellName("cooled", row, word)),
@@ -338,40 +354,40 @@ function endOf({ answer, example, words, prompt }) {
   ];
 }
 
-/** @returns {string[]} the cells that a cell is worked out of, each once */
-export function operandsOf(working) {
-  switch (working.op) {
+/** @returns {string[]} the operands of a cell */
+export function operandsOf(calculation) {
+  switch (calculation.op) {
     case "copy":
     case "divide":
     case "mask":
-      return [working.of];
+      return [calculation.of];
     case "sum":
-      return working.terms;
+      return calculation.terms;
     case "dot":
-      return working.terms.flat();
+      return calculation.terms.flat();
     case "softmax":
-      return working.row;
+      return calculation.row;
     default:
       return [];
   }
 }
 
-/** @returns {number|null} what stands in a cell; null where the table has none */
+/** @returns {number|null} the value of a cell; null where there is none */
 export function numberIn(table, name) {
   const { block, row, column } = placeOf(name);
   return table.blocks[block]?.values[row]?.[column] ?? null;
 }
 
-/** @returns {Working} */
-export function workingOf(table, name) {
+/** @returns {Calculation} */
+export function calculationOf(table, name) {
   const { block, row, column } = placeOf(name);
   return table.blocks[block].of(row, column);
 }
 
-/** @returns {string} what a cell is, in words */
-export function sayCell(table, name) {
+/** @returns {string} */
+export function cellLabel(table, name) {
   const { block, row, column } = placeOf(name);
-  return table.blocks[block].say(row, column);
+  return table.blocks[block].label(row, column);
 }
 
 /** @returns {string[]} all cells that have a value, in the order of the page */
@@ -381,27 +397,27 @@ export function cellsOf(table) {
   );
 }
 
-/** @returns {string[]} the cells that are worked out of this one directly */
+/** @returns {string[]} the cells that have this one as an operand */
 export function usesOf(table, name) {
-  return cellsOf(table).filter((each) => operandsOf(workingOf(table, each)).includes(name));
+  return cellsOf(table).filter((each) => operandsOf(calculationOf(table, each)).includes(name));
 }
 
 /**
- * What a cell is at a moment: of the prompt's pass, or of the step after it.
+ * The kind of a cell in prefill, or in the decode step after it.
  *
- * @param {"prefill"|"decode"} moment
- * @returns {"absent"|"masked"|"input"|"kept"|"computed"|"past"} `past`: computed before, and not kept
+ * @param {"prefill"|"decode"} phase
+ * @returns {"absent"|"masked"|"input"|"cached"|"computed"|"past"} `past`: computed by an earlier pass and not stored
  */
-export function kindOf(table, name, moment) {
+export function kindOf(table, name, phase) {
   const { block, row, column } = placeOf(name);
   const { axis, values, part, tone } = table.blocks[block];
   const token = axis === "columns" ? column : row;
   if (values[row][column] === null) return "absent";
-  if (axis && token >= table.prompt && moment === "prefill") return "absent";
+  if (axis && token >= table.prompt && phase === "prefill") return "absent";
   if (values[row][column] === Number.NEGATIVE_INFINITY || isBehindMask(table, name)) return "masked";
   if (part) return "input";
-  if (moment === "prefill" || token >= table.prompt) return "computed";
-  return tone === "cached" ? "kept" : "past";
+  if (phase === "prefill" || token >= table.prompt) return "computed";
+  return tone === "cached" ? "cached" : "past";
 }
 
 function isBehindMask(table, name) {

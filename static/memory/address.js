@@ -1,6 +1,6 @@
-/** What the address of the calculator says: each field as it was typed, a pasted config, the run whose steps are shown. Pure. */
+/** The address of the calculator: the text of each field, a pasted config, the run whose steps the charts show. Pure. */
 
-/** What stands in each field when the address does not say otherwise. */
+/** The text of each field that the address leaves out. */
 export const FIRST = {
   model: "llama-3-8b",
   config: "",
@@ -19,7 +19,7 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
  * @typedef {typeof FIRST} Texts
  *
  * @param {string} search with or without its `?`
- * @returns {{texts: Texts, run: string|null, session: string|null}} texts as they are there, whether they can be used or not
+ * @returns {{texts: Texts, run: string|null, session: string|null}} texts as they are in the address, valid or not
  */
 export function readSearch(search) {
   const given = new URLSearchParams(search);
@@ -28,17 +28,17 @@ export function readSearch(search) {
   return { texts: /** @type {Texts} */ (texts), run, session };
 }
 
-/** @returns {string} "" or with its `?`: what is not as it is at first; a config takes the place of a model */
+/** @returns {string} "" or with its `?`: the fields that differ from `FIRST`; a config replaces the model */
 export function searchOf({ texts, run, session }) {
-  const said = { ...texts, model: texts.config ? FIRST.model : texts.model };
-  const changed = Object.entries(said).filter(([name, text]) => text !== FIRST[name]);
+  const values = { ...texts, model: texts.config ? FIRST.model : texts.model };
+  const changed = Object.entries(values).filter(([name, text]) => text !== FIRST[name]);
   const parts = [...changed, ["run", run], ["session", session]]
     .filter(([, text]) => text !== null)
     .map(([name, text]) => `${name}=${readable(text)}`);
   return parts.length ? `?${parts.join("&")}` : "";
 }
 
-/** Encoded, but for the signs of JSON that an address may have as they are. */
+/** Encoded, except for the characters of JSON that an address may contain. */
 function readable(text) {
   return encodeURIComponent(text).replace(/%(2C|3A|2F)/g, decodeURIComponent);
 }

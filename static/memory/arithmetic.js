@@ -1,20 +1,20 @@
 /**
- * Results that open to their arithmetic: the number, the formula in words, and the terms with their numbers, which open in
- * turn. Value and formula are made of the same terms, so that they cannot part. Pure.
+ * Results with their derivation: the value, the formula in words, and the terms with their values, which can have a derivation
+ * too. Value and formula are built from the same terms, so they always agree. Pure.
  *
  * @typedef {Object} Term
- * @property {string} name as the formula has it
+ * @property {string} name as in the formula
  * @property {number} value
- * @property {Result} [of] how the value came about
+ * @property {Result} [of] the derivation of the value
  *
  * @typedef {Object} Result
  * @property {number} value
  * @property {string} unit
- * @property {"×"|"+"|"−"|"÷"|"min"|"max"|null} op what joins the terms; null: only the formula says it
+ * @property {"×"|"+"|"−"|"÷"|"min"|"max"|null} op the operation between the terms; null: see the formula
  * @property {string} formula
  * @property {Term[]} terms
- * @property {boolean} [estimated] whether it is what a machine could do at best, not what one does
- * @property {string[]} [assumes] what must hold for it, in sentences
+ * @property {boolean} [estimated] whether it is the best that a machine could do, not a measurement
+ * @property {string[]} [assumes] the assumptions, in sentences
  */
 
 /** @type {Object<string, (values: number[]) => number>} */
@@ -32,13 +32,13 @@ export function term(name, value) {
   return { name, value };
 }
 
-/** @returns {Term} a number that is written as itself */
+/** @returns {Term} a number that is its own name */
 export function constant(value) {
   return { name: String(value), value };
 }
 
-/** @returns {Term} a result as a term of another */
-export function opened(name, result) {
+/** @returns {Term} a result as a term of another one */
+export function derived(name, result) {
   return { name, value: result.value, of: result };
 }
 
@@ -56,12 +56,12 @@ export function joined(op, unit, terms) {
   return { value: FOLDS[op](terms.map(({ value }) => value)), unit, op, formula, terms };
 }
 
-/** @returns {Result} one whose formula is more than an operation between its terms */
+/** @returns {Result} a result whose formula is more than one operation between its terms */
 export function stated(value, unit, formula, terms) {
   return { value, unit, op: null, formula, terms };
 }
 
-/** @returns {Result} the same, as what a machine could do at best */
+/** @returns {Result} the same, marked as an estimate of the best possible value */
 export function estimated(result, assumes) {
   return { ...result, estimated: true, assumes };
 }

@@ -1,17 +1,17 @@
-/** How the memory of the GPUs is divided: weights, the prefix that all share, a cache for each request, what is left. Pure. */
+/** How the memory of the GPUs is used: weights, shared prefix, a cache for each request, free memory. Pure. */
 
 import { memoryBytes } from "./fits.js";
 import { batchBytes, weightBytes } from "./sizes.js";
 
-/** Beyond so many, requests are drawn as one piece: they would be thinner than the line between them. */
+/** More requests than this are drawn as one piece: single ones would be thinner than the line between them. */
 export const MOST_PIECES = 64;
 
 /**
  * @param {import("./parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
  * @returns {{memory: number, used: number, left: number, scale: number, weights: number, prefix: number, each: number,
- *   pieces: number}} bytes; `left` is below 0 where it does not fit, `scale` what the whole bar stands for, `each` what one
- *   request adds, `pieces` as how many the requests are drawn
+ *   pieces: number}} bytes; `left` is negative where it does not fit, `scale`: the bytes of the whole bar, `each`: the bytes of one
+ *   request, `pieces`: the number of pieces for the requests
  */
 export function barOf(model, inputs) {
   const memory = memoryBytes(inputs).value;

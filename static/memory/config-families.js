@@ -1,26 +1,27 @@
 /**
- * How each family writes its sizes into config.json. What its class has for a field that is left out, and what of its layers
- * is no size, is in the table that the server shares (model/families.json). Pure.
+ * How each family writes its sizes into config.json. The defaults of its class, and the facts about its layers that are not
+ * sizes, are in a table that the server uses too (model/families.json). Pure.
  *
  * @typedef {import("./config-fields.js").Fields} Fields
  * @typedef {import("./families.js").Family} Family
  * @typedef {import("./parameters.js").Model} Model
  */
 
+import { msg } from "../shared/words/msg.js";
 import { EXPERTS } from "./config-experts.js";
 import { Refused } from "./config-fields.js";
 import { known, numbered, windowOf } from "./config-windows.js";
 import { layerOf } from "./families.js";
 
-/** What is so of a model without more: attention to all tokens, K and V of every head, one MLP. */
+/** A model without extras: no window, no latent attention, no experts. */
 const plain = (family) => ({ name: "", family, window: null, mla: null, moe: null });
 
-/** @returns {Model} of a config whose fields are called as Llama's */
+/** @returns {Model} of a config whose fields have the names of Llama's */
 export function llama(fields, family, name) {
   const whole = (field, fallback = null) => fields.size(field, fallback);
   const [layers, d, heads] = [whole("num_hidden_layers"), whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = fields.isNull("num_key_value_heads") ? heads : whole("num_key_value_heads", heads);
-  divides("num_key_value_heads", kvHeads, heads, "query heads");
+  dividesHeads("num_key_value_heads", kvHeads, heads);
   return {
     ...plain(name),
     layers,
@@ -38,17 +39,19 @@ export function llama(fields, family, name) {
   };
 }
 
-function divides(field, part, all, name) {
-  if (all % part) throw new Refused(field, `${field} is ${part}, which does not divide the ${all} ${name}.`);
+function dividesHeads(field, part, heads) {
+  if (heads % part) throw new Refused(field, msg`${field} is ${part}, which does not divide the ${heads} query heads.`);
 }
 
-/** Where neither the config nor the class has a head_dim. */
+/** The default where neither the config nor the class has a head_dim. */
 function headDim(d, heads, field) {
-  divides(field, heads, d, "numbers of a row, and there is no head_dim");
+  if (d % heads) {
+    throw new Refused(field, msg`head_dim is missing, and ${field} (${heads}) does not divide the width ${d}.`);
+  }
   return d / heads;
 }
 
-/** GPT-2 and GPT-BigCode, with names of their own for every size. */
+/** GPT-2 and GPT-BigCode, which name every size differently. */
 function gpt2(fields, family, name) {
   const [layers, d, heads] = ["n_layer", "n_embd", "n_head"].map((field) => fields.size(field));
   return {
@@ -66,14 +69,14 @@ function gpt2(fields, family, name) {
   };
 }
 
-/** GPT-NeoX knows no K/V heads. */
+/** GPT-NeoX has no KV heads. */
 function neox(fields, family, name) {
   const { num_key_value_heads: _none, ...raw } = fields.raw;
   fields.raw = raw;
   return llama(fields, family, name);
 }
 
-/** Falcon. Its older configs say n_layer and n_head, and num_kv_heads counts only in the architecture of the 40B. */
+/** Falcon. Its older configs have n_layer and n_head; num_kv_heads counts only in the newer architecture, that of the 40B. */
 function falcon(fields, family, name) {
   const either = (field, old) => fields.size(fields.has(old) && !fields.has(field) ? old : field);
   const [layers, d] = [either("num_hidden_layers", "n_layer"), fields.size("hidden_size")];
@@ -81,7 +84,7 @@ function falcon(fields, family, name) {
   const newer = fields.flag("new_decoder_architecture");
   const shared = fields.flag("multi_query") ? 1 : heads;
   const kvHeads = newer ? fields.whole("num_kv_heads", heads) : shared;
-  divides("num_kv_heads", kvHeads, heads, "query heads");
+  dividesHeads("num_kv_heads", kvHeads, heads);
   const parallel = newer || fields.flag("parallel_attn");
   const norms = newer ? fields.whole("num_ln_in_parallel_attn", 2) : 1;
   return {
@@ -99,7 +102,7 @@ function falcon(fields, family, name) {
   };
 }
 
-/** DeepSeek-V2 and V3: latent attention, which has no K/V heads and a head_dim of its own. */
+/** DeepSeek-V2 and V3: latent attention, which has no KV heads and computes head_dim from two other fields. */
 function deepseek(fields, family, name) {
   const mla = {
     kv_lora_rank: fields.whole("kv_lora_rank"),
@@ -115,16 +118,19 @@ function deepseek(fields, family, name) {
   return { ...llama(fields, family, name), mla };
 }
 
-/** Llama 4: the MLP of a layer without experts has a width of its own. */
+/** Llama 4: the MLP of a layer without experts has another width. */
 function llama4(fields, family, name) {
   return { ...llama(fields, family, name), d_mlp: fields.size("intermediate_size_mlp") };
 }
 
-/** Qwen3-Next: most layers attend linearly, and keep a state of constant size in place of K and V. */
+/** Qwen3-Next: most layers use linear attention, and store a state of constant size instead of K and V. */
 function qwen3Next(fields, family, name) {
   const model = llama(fields, family, name);
   const [keys, values] = [fields.whole("linear_num_key_heads"), fields.whole("linear_num_value_heads")];
-  divides("linear_num_key_heads", keys, values, "heads of values");
+  if (values % keys) {
+    const field = "linear_num_key_heads";
+    throw new Refused(field, msg`${field} is ${keys}, which does not divide the ${values} value heads.`);
+  }
   const named = fields.kinds("layer_types", model.layers);
   if (named) known("layer_types", named, ["linear_attention", "full_attention"]);
   const each = fields.whole("full_attention_interval", 4);
@@ -145,14 +151,14 @@ function qwen3Next(fields, family, name) {
   };
 }
 
-/** Gemma 3n: the last layers use the K and V of earlier ones, and every layer has rows of its own for each token. */
+/** Gemma 3n: the last layers use the K and V of earlier ones, and every layer has an embedding for each token. */
 function gemma3n(fields, family, name) {
   const widths = fields.raw.intermediate_size;
   if (Array.isArray(widths)) {
     if (!widths.length || widths.some((width) => width !== widths[0])) {
       throw new Refused(
         "intermediate_size",
-        "intermediate_size differs from layer to layer, which is not counted here.",
+        msg`intermediate_size differs between layers, which this calculator cannot count.`,
       );
     }
     fields.raw = { ...fields.raw, intermediate_size: widths[0] };
@@ -160,7 +166,10 @@ function gemma3n(fields, family, name) {
   const model = llama(fields, family, name);
   const shared = fields.whole("num_kv_shared_layers", null, 0);
   if (shared >= model.layers) {
-    throw new Refused("num_kv_shared_layers", `num_kv_shared_layers is ${shared}, of ${model.layers} layers.`);
+    throw new Refused(
+      "num_kv_shared_layers",
+      msg`num_kv_shared_layers is ${shared}, but the model has ${model.layers} layers.`,
+    );
   }
   return {
     ...model,
@@ -174,7 +183,7 @@ function gemma3n(fields, family, name) {
   };
 }
 
-/** @type {Object<string, (fields: Fields, family: Family, name: string) => Model>} those whose fields are not Llama's alone */
+/** @type {Object<string, (fields: Fields, family: Family, name: string) => Model>} the families that have other fields than Llama */
 const READERS = {
   gpt2,
   gpt_bigcode: gpt2,

@@ -1,13 +1,14 @@
-/** Checked access to the fields of a config.json that anybody may have written. Pure. */
+/** Checked access to the fields of a config.json, which can have any content. Pure. */
 
+import { msg } from "../shared/words/msg.js";
 import { faultOf } from "./limits.js";
 
 /**
- * The largest of each size that is believed, a hundred times that of any model and more.
+ * The largest value accepted for each size: at least a hundred times that of any model.
  *
  * @type {[number, string[]][]}
  */
-const BELIEVED = [
+const MOST = [
   [10_000, ["num_hidden_layers", "n_layer", "first_k_dense_replace", "max_window_layers"]],
   [10_000, ["num_attention_heads", "num_key_value_heads", "num_kv_heads", "n_head", "num_kv_shared_layers"]],
   [10_000, ["linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"]],
@@ -16,10 +17,10 @@ const BELIEVED = [
   [100_000_000, ["attention_chunk_size", "vocab_size_per_layer_input"]],
   [100, ["linear_conv_kernel_dim", "altup_num_inputs"]],
 ];
-const BELIEVED_WIDTH = 1_000_000;
-const SHOWN = 40;
+const MOST_WIDTH = 1_000_000;
+const SHOWN_CHARACTERS = 40;
 
-/** What is wrong with a field; caught where a config is read. */
+/** A config that this calculator cannot count; its message is for the page. */
 export class Refused extends Error {
   constructor(field, text) {
     super(text);
@@ -30,45 +31,45 @@ export class Refused extends Error {
 export class Fields {
   /**
    * @param {Object} raw
-   * @param {Object<string, number|boolean>} defaults what the class of the family has for a field that is left out
+   * @param {Object<string, number|boolean>} defaults the defaults of the family's class
    */
   constructor(raw, defaults) {
     this.raw = raw;
     this.defaults = defaults;
-    /** @type {Set<string>} the fields that were looked at */
+    /** @type {Set<string>} the fields that were read */
     this.seen = new Set();
-    /** @type {Set<string>} sizes that were left out, for which the class's own value was taken */
+    /** @type {Set<string>} missing sizes, for which the default of the class was used */
     this.assumed = new Set();
   }
 
-  /** Whether the config has a value there; or, with `assumed`, whether the family's class has one. */
+  /** Whether the config has a value; with `assumed`, also whether the family's class has a default. */
   has(field, assumed = false) {
     this.seen.add(field);
     if (Object.hasOwn(this.raw, field)) return this.raw[field] !== null;
     return assumed && Object.hasOwn(this.defaults, field);
   }
 
-  /** Whether the config says that there is none of it, which is not to leave it out. */
+  /** Whether the field is null, which differs from a missing field. */
   isNull(field) {
     this.seen.add(field);
     return Object.hasOwn(this.raw, field) && this.raw[field] === null;
   }
 
-  /** @returns {number} a whole number; where there is none, what the class has, or else `fallback` */
+  /** @returns {number} a whole number; for a missing field the default of the class, or else `fallback` */
   whole(field, fallback = null, least = 1) {
     if (!this.has(field)) {
       const value = Object.hasOwn(this.defaults, field) ? this.defaults[field] : fallback;
       if (value === null)
-        throw new Refused(field, `${field} is missing, and the size of the cache or of the weights needs it.`);
+        throw new Refused(field, msg`${field} is missing. The size of the cache or of the weights depends on it.`);
       return /** @type {number} */ (value);
     }
     const value = this.raw[field];
-    const fault = faultOf(value, least, mostOf(field));
-    if (fault) throw new Refused(field, `${field} ${typeof value === "number" ? "" : `(${shown(value)}) `}${fault}.`);
+    const fault = faultOf(field, value, least, mostOf(field), shown(value));
+    if (fault) throw new Refused(field, fault);
     return value;
   }
 
-  /** @returns {number} the same; that the class's own value was taken is worth saying */
+  /** @returns {number} as `whole`; a default of the class is noted as assumed */
   size(field, fallback = null) {
     if (!this.has(field) && Object.hasOwn(this.defaults, field)) this.assumed.add(field);
     return this.whole(field, fallback);
@@ -78,27 +79,27 @@ export class Fields {
   flag(field) {
     if (!this.has(field)) return Boolean(this.defaults[field]);
     if (typeof this.raw[field] !== "boolean") {
-      throw new Refused(field, `${field} (${shown(this.raw[field])}) is neither true nor false.`);
+      throw new Refused(field, msg`${field} is ${shown(this.raw[field])}; it must be true or false.`);
     }
     return this.raw[field];
   }
 
-  /** @returns {number[]} numbers of layers; none where the field is left out */
+  /** @returns {number[]} layer numbers; empty for a missing field */
   layers(field) {
     if (!this.has(field)) return [];
     const value = this.raw[field];
     if (!Array.isArray(value) || !value.every((each) => Number.isInteger(each) && each >= 0)) {
-      throw new Refused(field, `${field} (${shown(value)}) is not a list of layers.`);
+      throw new Refused(field, msg`${field} is ${shown(value)}; it must be a list of layer numbers.`);
     }
     return value;
   }
 
-  /** @returns {number[]|null} a 0 or a 1 for each layer; null where the list is left out or empty */
+  /** @returns {number[]|null} a 0 or a 1 for each layer; null for a missing or empty list */
   zerosAndOnes(field, layers) {
     const value = this.layers(field);
     if (!value.length) return null;
     if (value.length < layers)
-      throw new Refused(field, `${field} is not a list of ${layers} numbers, one for each layer.`);
+      throw new Refused(field, msg`${field} must be a list of ${layers} numbers, one for each layer.`);
     return value;
   }
 
@@ -107,27 +108,27 @@ export class Fields {
     if (!this.has(field)) return null;
     const value = this.raw[field];
     if (!Array.isArray(value) || value.length !== layers) {
-      throw new Refused(field, `${field} is not a list of ${layers} names, one for each layer.`);
+      throw new Refused(field, msg`${field} must be a list of ${layers} names, one for each layer.`);
     }
     return value.map(String);
   }
 }
 
 function mostOf(field) {
-  return BELIEVED.find(([, fields]) => fields.includes(field))?.[0] ?? BELIEVED_WIDTH;
+  return MOST.find(([, fields]) => fields.includes(field))?.[0] ?? MOST_WIDTH;
 }
 
 /** @returns {string} any value, in a few characters */
 export function shown(value) {
-  const text = typeof value === "object" && value !== null ? wordsOf(value) : (JSON.stringify(value) ?? "nothing");
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const text = typeof value === "object" && value !== null ? jsonOf(value) : (JSON.stringify(value) ?? "");
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-/** What nests too deeply for the engine of the browser is told all the same. */
-function wordsOf(value) {
+/** JSON.stringify throws on a value that nests too deeply. */
+function jsonOf(value) {
   try {
     return JSON.stringify(value);
   } catch {
-    return "something that nests deeply";
+    return msg`a deeply nested value`;
   }
 }

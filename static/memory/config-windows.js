@@ -1,8 +1,9 @@
-/** Which layers of a config keep only so many tokens: as its family has it, or as `layer_types` names them one by one. Pure. */
+/** Which layers of a config have a window: by the rule of its family, or by `layer_types`, which names each layer. Pure. */
 
+import { msg } from "../shared/words/msg.js";
 import { Refused } from "./config-fields.js";
 
-/** @returns {number[]} the numbers of layers for which that holds */
+/** @returns {number[]} the layer numbers for which `has` is true */
 export const numbered = (layers, has) => Array.from({ length: layers }, (_, layer) => layer).filter(has);
 
 /**
@@ -23,7 +24,10 @@ export function windowOf(fields, rule, layers) {
 
 export function known(field, named, kinds) {
   const other = named.find((kind) => !kinds.includes(kind));
-  if (other) throw new Refused(field, `${field} has ${other.slice(0, 40)}, whose cache is not known here.`);
+  if (other) {
+    const kind = other.slice(0, 40);
+    throw new Refused(field, msg`${field} has ${kind}, a kind of layer whose cache this calculator cannot count.`);
+  }
 }
 
 /** @returns {(layer: number) => boolean} */

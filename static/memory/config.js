@@ -1,8 +1,10 @@
 /**
- * A pasted config.json, in the form of Hugging Face, as a model of the calculator; or what is wrong with it, and with which
- * field. Pure.
+ * Reads a pasted config.json in the format of Hugging Face: returns a model for the calculator, or the field that is wrong and
+ * why. Pure.
  */
 
+import { integer } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 import { llama, modelOf } from "./config-families.js";
 import { Fields, Refused, shown } from "./config-fields.js";
 import { FAMILIES } from "./families.js";
@@ -10,12 +12,12 @@ import { problemOf } from "./limits.js";
 
 const MOST_CHARACTERS = 200_000;
 
-/** Fields of models whose layers do not all keep keys and values, or not for every token. */
+/** Fields of models in which some layers store no keys and values, or not those of every token. */
 const OTHER_CACHES = [
   ...["ssm_cfg", "state_size", "mamba_d_state", "attn_layer_period", "layers_block_type", "hybrid_override_pattern"],
   ...["linear_num_value_heads", "linear_attn_config", "attention_chunk_size", "compress_ratios", "index_topk"],
 ];
-/** Fields of models whose layers are not those of Llama in another way. */
+/** Fields of models whose layers differ from those of Llama in another way. */
 const UNLIKE_LLAMA = [
   ...["sliding_window", "layer_types", "sliding_window_pattern", "cross_attention_layers", "num_kv_shared_layers"],
   ...["use_parallel_residual", "parallel_attn", "use_qk_norm", "qk_layernorm", "multi_query", "activation_function"],
@@ -30,9 +32,9 @@ const EXPERTS = [
 
 /**
  * @param {string} text
- * @returns {{model: import("./parameters.js").Model, notes: string[], matters: string}|
- *   {problem: import("./limits.js").Problem}} `notes`: what was assumed or left out, in sentences; `matters`: a config of the
- *   fields that were looked at, which reads the same
+ * @returns {{model: import("./parameters.js").Model, notes: string[], relevant: string}|
+ *   {problem: import("./limits.js").Problem}} `notes`: what was assumed or not counted, in sentences; `relevant`: a config
+ *   of only the fields that were read, with the same result
  */
 export function readConfig(text) {
   try {
@@ -52,32 +54,34 @@ function read(text) {
   const family = familyOf(kind);
   const fields = new Fields(inner, family?.defaults ?? {});
   const notes =
-    inner !== outer || whole?.text ? ["Only the text model is counted, not what reads pictures or sound."] : [];
+    inner !== outer || whole?.text
+      ? [msg`Only the text model is counted, without the encoders for images and audio.`]
+      : [];
   if (fields.flag("is_encoder_decoder")) {
     throw new Refused(
       "is_encoder_decoder",
-      "is_encoder_decoder is true: a decoder that reads an encoder keeps other caches too.",
+      msg`is_encoder_decoder is true. Such a decoder stores further caches, which this calculator cannot count.`,
     );
   }
-  let model = family ? modelOf(fields, family, kind) : taken(fields, kind, notes);
+  let model = family ? modelOf(fields, family, kind) : likeLlama(fields, kind, notes);
   const head = whole?.text ? new Fields(outer, whole.defaults) : null;
   if (head) model = { ...model, tied: tiedOf(head, fields) || Boolean(whole.tied_inside && model.tied) };
   if (fields.has("quantization_config")) {
-    notes.push("The weights of this config are stored quantized: choose their dtype.");
+    notes.push(msg`This config has quantized weights. Choose their dtype above.`);
   }
   if (fields.has("num_nextn_predict_layers") && inner.num_nextn_predict_layers > 0) {
-    notes.push("The layers that guess further tokens (num_nextn_predict_layers) are not counted.");
+    notes.push(msg`The layers for multi-token prediction (num_nextn_predict_layers) are not counted.`);
   }
   if (model.window?.chunked) {
-    notes.push("Layers that attend in chunks are counted with a whole chunk, the most that they keep.");
+    notes.push(msg`Layers with chunked attention are counted with a whole chunk, the most that they store.`);
   }
   if (fields.assumed.size) {
     const values = { ...fields.defaults, ...whole?.defaults };
-    const taken = [...fields.assumed].map((field) => `${field} = ${values[field]}`);
-    notes.push(`Left out, and taken as the class of this family in transformers has it: ${taken.join(", ")}.`);
+    const defaults = [...fields.assumed].map((field) => `${field} = ${values[field]}`).join(", ");
+    notes.push(msg`Missing fields have the defaults of this family in transformers: ${defaults}.`);
   }
   tooLarge(model);
-  return { model, notes, matters: matters(fields, kind, head, inner !== outer) };
+  return { model, notes, relevant: relevantFields(fields, kind, head, inner !== outer) };
 }
 
 /** @returns {import("./families.js").Family|undefined} */
@@ -85,7 +89,7 @@ function familyOf(kind) {
   return typeof kind === "string" && Object.hasOwn(FAMILIES, kind) ? FAMILIES[kind] : undefined;
 }
 
-/** The family of the text model in one that reads more: its own name, unless it has none or is the whole. */
+/** The family of the text model inside a multimodal one: its own name, if it has one. */
 function textKind(inner, outer, whole) {
   return inner === outer ? whole.text : (inner.model_type ?? whole.text);
 }
@@ -96,60 +100,61 @@ function tiedOf(head, fields) {
   return head.flag("tie_word_embeddings");
 }
 
-/** Short enough for an address: what an object says in full is not looked at. */
-function matters({ raw, seen }, kind, head, inside) {
+/** Short enough for an address: an object is written as {}, since nothing reads what is in it. */
+function relevantFields({ raw, seen }, kind, head, inside) {
   const fields = [...seen].filter((field) => Object.hasOwn(raw, field));
   const plain = (value) => (typeof value === "object" && value !== null && !Array.isArray(value) ? {} : value);
-  const kept = { model_type: kind, ...Object.fromEntries(fields.map((field) => [field, plain(raw[field])])) };
-  if (!head) return JSON.stringify(inside ? { text_config: kept } : kept);
+  const fieldsRead = { model_type: kind, ...Object.fromEntries(fields.map((field) => [field, plain(raw[field])])) };
+  if (!head) return JSON.stringify(inside ? { text_config: fieldsRead } : fieldsRead);
   const { model_type, tie_word_embeddings } = head.raw;
-  return JSON.stringify({ model_type, tie_word_embeddings, text_config: kept });
+  return JSON.stringify({ model_type, tie_word_embeddings, text_config: fieldsRead });
 }
 
 function parsed(text) {
   if (text.length > MOST_CHARACTERS) {
-    throw new Refused(
-      "config.json",
-      `This is ${text.length} characters long; a config.json has less than ${MOST_CHARACTERS}.`,
-    );
+    const [characters, most] = [text.length, MOST_CHARACTERS].map(integer);
+    throw new Refused("config.json", msg`The text has ${characters} characters; at most ${most} are allowed.`);
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Refused("config.json", `This is not JSON: ${error.message}.`);
+    throw new Refused("config.json", msg`The text is not JSON: ${error.message}.`);
   }
 }
 
 function objectOf(value, field) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new Refused(field, `${field} is ${shown(value)}, not an object with fields.`);
+    throw new Refused(field, msg`${field} is ${shown(value)}; it must be an object.`);
   }
   return value;
 }
 
-/** A family that is not known, by the names that Llama gives its sizes. */
-function taken(fields, kind, notes) {
-  const named =
-    typeof kind === "string" ? `The family ${shown(kind)} is not known` : "The config names no family (model_type)";
+/** Reads a config of an unknown family as if it were a Llama, unless one of its fields shows that it is not. */
+function likeLlama(fields, kind, notes) {
+  const unknown =
+    typeof kind === "string"
+      ? msg`The family ${shown(kind)} is unknown.`
+      : msg`The config does not name its family (model_type).`;
+  const refuse = (field, why) => {
+    throw new Refused(field, `${unknown} ${why}`);
+  };
   const missing = ["num_hidden_layers", "hidden_size", "num_attention_heads"].find((field) => !fields.has(field));
-  if (missing) throw new Refused("model_type", `${named}, and ${missing}, which Llama has, is missing.`);
+  if (missing) refuse("model_type", msg`It cannot be read as a Llama model, because ${missing} is missing.`);
   const other = [...OTHER_CACHES, "kv_lora_rank"].find((field) => fields.has(field));
-  if (other) throw new Refused(other, `${named}, and ${other} says that its cache is not like Llama's.`);
+  if (other) refuse(other, msg`It cannot be read as a Llama model, because ${other} changes what the cache stores.`);
   const experts = EXPERTS.find((field) => fields.has(field));
-  if (experts)
-    throw new Refused(
-      experts,
-      `${named}, and ${experts} says that it has experts, which are not counted alike in all.`,
-    );
+  if (experts) {
+    refuse(experts, msg`It has experts (${experts}), whose number of parameters depends on the family.`);
+  }
   const unlike = UNLIKE_LLAMA.find((field) => fields.has(field) && fields.raw[field] !== false);
-  if (unlike)
-    throw new Refused(
-      unlike,
-      `${named}, and ${unlike} says that its layers are not all like Llama's. These families can be read: ${textFamilies().join(", ")}.`,
-    );
+  if (unlike) {
+    const families = textFamilies().join(", ");
+    const why = msg`It cannot be read as a Llama model, because ${unlike} changes its layers.`;
+    refuse(unlike, `${why} ${msg`Known families: ${families}.`}`);
+  }
   fields.defaults = FAMILIES.llama.defaults;
   const model = llama(fields, FAMILIES.llama, "llama");
-  notes.push(`${named}: its layers are taken to be those of Llama, all of which keep every token.`);
+  notes.push(`${unknown} ${msg`It is read as a Llama model, in which every layer stores every token.`}`);
   return model;
 }
 
@@ -157,11 +162,11 @@ function textFamilies() {
   return Object.keys(FAMILIES).filter((name) => !FAMILIES[name].text);
 }
 
-/** Sizes that are each possible, but not together. */
+/** Each size can be within its bound, and their product too large. */
 function tooLarge(model) {
   const one = { context: 1, requests: 1, prefix: 0, gpus: 1, gpu: { memory: 1, bandwidth: 1, flops: 1 } };
   const stored = { dtype: "fp32" };
   if (problemOf({ ...one, cache: stored, weights: stored }, model)) {
-    throw new Refused("config.json", "These sizes make a model of more than 9 PB, which is not counted here.");
+    throw new Refused("config.json", msg`A model of these sizes takes more than 9 PB, the limit of this calculator.`);
   }
 }

@@ -1,10 +1,10 @@
-/** Curves of the calculator's charts, as numbers: no library's words, no colours. Pure. */
+/** The numbers of the calculator's charts. Knows neither the chart library nor colours. Pure. */
 
 import { requestBytes } from "./sizes.js";
 import { attainable, prefillFlops, prefillIntensity, stepFlops, stepIntensity } from "./speed.js";
 
 const POINTS = 60;
-/** FLOP/B, from below what any step has to above what any prompt reaches. */
+/** FLOP/B: below any decode step to above any prompt. */
 const INTENSITIES = [0.1, 100_000];
 
 /** @returns {number[]} whole numbers from 1 to `most`, evenly on a logarithmic scale, each once */
@@ -25,10 +25,10 @@ export function attentionCurve(model, most) {
   return { x, y: x.map((tokens) => attentionFlops(model, tokens)) };
 }
 
-/** @returns {number} FLOP of all that attention does for a prompt, without the projections, which grow with its length only */
+/** @returns {number} FLOP of attention over a prompt, without the projections, whose FLOP grow linearly with its length */
 export function attentionFlops(model, tokens) {
-  const { terms } = prefillFlops(model, tokens);
-  return terms.filter(({ name }) => name !== "weights").reduce((sum, { value }) => sum + value, 0);
+  const [_weights, ...attention] = prefillFlops(model, tokens).terms;
+  return attention.reduce((sum, { value }) => sum + value, 0);
 }
 
 /** @returns {number} FLOP of a pair of a query and a key in every head of every layer, without a window */
@@ -36,26 +36,26 @@ export function pairCost(model) {
   return attentionFlops({ ...model, window: null }, 1);
 }
 
-/** @returns {{x: number[], y: number[]}} a roof: up to the ridge memory bounds it, then the peak */
+/** @returns {{x: number[], y: number[]}} the roofline: memory bounds it up to the ridge, then the peak */
 export function roof(machine) {
   const x = [INTENSITIES[0], machine.flops / machine.bandwidth, INTENSITIES[1]].sort((a, b) => a - b);
   return { x, y: x.map((intensity) => attainable(intensity, machine).value) };
 }
 
 /**
- * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"the peak"}} Expected
- *   `seconds`: what it takes at best, by whichever of the two bounds it
+ * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"peak"}} Expected
+ *   `seconds`: the shortest possible time, by whichever of the two bounds it
  *
  * @param {import("./parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
- * @returns {[Expected, Expected]} where a step of decode and a prefill would be at best
+ * @returns {[Expected, Expected]} a decode step and a prefill at their best
  */
 export function expected(model, inputs) {
   const machine = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
   /** @returns {Expected} */
   const at = (name, flops, intensity) => {
     const perSecond = attainable(intensity, machine).value;
-    const bound = intensity < machine.flops / machine.bandwidth ? "bandwidth" : "the peak";
+    const bound = intensity < machine.flops / machine.bandwidth ? "bandwidth" : "peak";
     return { name, intensity, perSecond, seconds: flops / perSecond, bound };
   };
   const { context } = inputs;

@@ -1,6 +1,6 @@
 /**
- * The table of families, which the server's checkpoint reader shares (model/families.py says what is in it), and what it has of
- * a family's layers that is not a size. Pure.
+ * The table of families, which the server's checkpoint reader uses too (model/families.py describes it), and the facts about
+ * a family's layers that are not sizes. Pure.
  *
  * @typedef {Object} Family
  * @property {Object<string, number|boolean>} defaults
@@ -23,7 +23,7 @@
  * @property {boolean} [qk_norm] of each head's q and k
  * @property {boolean} [qk_norm_wide] of all heads' q together, and of all k
  * @property {boolean} [gated_queries] whether q's matrix makes a gate for the output too
- * @property {boolean} [shared_gate] whether a learned row weighs what shared experts say
+ * @property {boolean} [shared_gate] whether a learned row weighs the output of the shared experts
  * @property {boolean} [positions] whether positions are learned rows
  */
 
@@ -34,7 +34,7 @@ export const FAMILIES = /** @type {*} */ (families);
 
 /**
  * @param {Family} family
- * @param {(field: string) => boolean} [flag] what a config says; else the family's own values
+ * @param {(field: string) => boolean} [flag] the value in a config; by default that of the family
  * @returns {Layer}
  */
 export function layerOf({ layer, defaults }, flag = (field) => /** @type {boolean} */ (defaults[field])) {

@@ -1,6 +1,6 @@
 /**
- * What fits into the memory of GPUs, weights included. Weights and cache are taken to divide evenly among the GPUs; what a server
- * keeps beside them (activations, its own code, room lost between blocks) is not counted. The memory of gpus.json is the vendor's
+ * What fits into the memory of GPUs, weights included. Assumes that weights and cache divide evenly among the GPUs. Other memory
+ * of a server (activations, code, unused parts of blocks) is not counted. The memory of gpus.json is the vendor's
  * figure, in units of 10^9 bytes; drivers report a little more. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
@@ -15,24 +15,25 @@
  * @property {{memory: number, bandwidth: number, flops: number}} gpu
  * @property {number} gpus
  *
- * @typedef {"weights"|"memory"|"context"|"limit"} Stop what ends it: the weights alone do not fit, the memory is full, the
- *   longest context of the model's config, or the largest number that is counted with
+ * @typedef {"weights"|"memory"|"context"|"limit"} Stop the reason for the maximum: the weights alone do not fit, the memory is
+ *   full, the longest context in the model's config, or the bound of this calculator
  *
- * @typedef {{value: number, unit: string, stop: Stop, room: Result, cache: Result|null}} Most `cache`: that of the answer,
+ * @typedef {{value: number, unit: string, stop: Stop, room: Result, cache: Result|null}} Most `cache`: for `value`,
  *   null where it is 0
  */
 
-import { joined, opened, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { derived, joined, term } from "./arithmetic.js";
 import { LIMITS } from "./limits.js";
 import { batchBytes, weightBytes } from "./sizes.js";
 
 /** @returns {Result} B: GPUs × memory */
 export function memoryBytes({ gpu, gpus }) {
-  return joined("×", "B", [term("GPUs", gpus), term("memory", gpu.memory)]);
+  return joined("×", "B", [term(msg`GPUs`, gpus), term(msg`memory`, gpu.memory)]);
 }
 
 /**
- * What is left for the cache: GPUs × memory − weights. Below 0 the weights alone do not fit.
+ * The memory for the cache: GPUs × memory − weights. Negative where the weights alone do not fit.
  *
  * @param {Model} model
  * @param {Inputs} inputs
@@ -40,13 +41,13 @@ export function memoryBytes({ gpu, gpus }) {
  */
 export function roomForCache(model, inputs) {
   return joined("−", "B", [
-    opened("memory", memoryBytes(inputs)),
-    opened("weights", weightBytes(model, inputs.weights)),
+    derived(msg`memory`, memoryBytes(inputs)),
+    derived(msg`weights`, weightBytes(model, inputs.weights)),
   ]);
 }
 
 /**
- * What is in use: weights + the batch's cache.
+ * The memory in use: weights + cache of all requests.
  *
  * @param {Model} model
  * @param {Inputs} inputs
@@ -54,8 +55,8 @@ export function roomForCache(model, inputs) {
  */
 export function usedBytes(model, inputs) {
   return joined("+", "B", [
-    opened("weights", weightBytes(model, inputs.weights)),
-    opened("cache", batchBytes(model, inputs, inputs.cache)),
+    derived(msg`weights`, weightBytes(model, inputs.weights)),
+    derived(msg`cache`, batchBytes(model, inputs, inputs.cache)),
   ]);
 }
 
@@ -69,10 +70,10 @@ export function fits(model, inputs) {
 }
 
 /**
- * The longest context that so many requests can have: the largest for which the batch's cache ≤ the room that the weights leave.
+ * The longest context that so many requests can have: the largest for which the batch's cache ≤ the memory beside the weights.
  *
  * @param {Model} model
- * @param {Inputs} inputs its context is not looked at
+ * @param {Inputs} inputs its context is ignored
  * @returns {Most}
  */
 export function mostTokens(model, inputs) {
@@ -83,10 +84,10 @@ export function mostTokens(model, inputs) {
 }
 
 /**
- * The most requests of this context at once: the largest number for which the batch's cache ≤ the room that the weights leave.
+ * The most requests of this context at once: the largest number for which the batch's cache ≤ the memory beside the weights.
  *
  * @param {Model} model
- * @param {Inputs} inputs its requests are not looked at
+ * @param {Inputs} inputs its requests are ignored
  * @returns {Most}
  */
 export function mostRequests(model, inputs) {
@@ -94,7 +95,7 @@ export function mostRequests(model, inputs) {
   return most("requests", roomForCache(model, inputs), LIMITS.requests, batch, "limit");
 }
 
-/** The largest number whose bytes fit, by halving: they never fall as it grows. */
+/** The largest number whose bytes fit, by binary search: bytes never decrease with the number. */
 function most(unit, room, highest, batch, atHighest) {
   if (room.value < 0) return { value: 0, unit, stop: "weights", room, cache: null };
   let [low, high] = [0, highest];

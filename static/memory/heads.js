@@ -1,25 +1,26 @@
 /** The same model with other numbers of KV heads: how much sharing K and V among heads saves. Pure. */
 
-import { joined, opened, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { derived, joined, term } from "./arithmetic.js";
 import { BITS } from "./dtypes.js";
 import { cacheBytesPerToken } from "./sizes.js";
 
 /**
- * @typedef {{name: string, says: string, heads: number|null, own: boolean, bytes: import("./arithmetic.js").Result}} Variant
+ * @typedef {{name: string, text: string, heads: number|null, own: boolean, bytes: import("./arithmetic.js").Result}} Variant
  *
  * @param {import("./parameters.js").Model} model
  * @param {import("./dtypes.js").Stored} stored
- * @returns {Variant[]} with as many KV heads as heads (MHA), as the model has it, with one (MQA); each once
+ * @returns {Variant[]} one KV head for each query head (MHA), the number of the model, one KV head (MQA); equal ones once
  */
 export function variants(model, stored) {
   const { heads, kv_heads: kvHeads, mla } = model;
   const bytesOf = (count) =>
     mla ? merged(model, count, stored) : cacheBytesPerToken({ ...model, kv_heads: count }, stored);
-  const all = { name: "MHA", says: "each head its own K and V", heads };
-  const one = { name: "MQA", says: "all heads share one", heads: 1 };
+  const all = { name: "MHA", text: msg`Each head has its own K and V.`, heads };
+  const one = { name: "MQA", text: msg`All heads share one K and V.`, heads: 1 };
   const own = mla
-    ? { name: "MLA", says: "one vector, of which K and V are made again", heads: null }
-    : { name: "GQA", says: `${heads / kvHeads} heads share one`, heads: kvHeads };
+    ? { name: "MLA", text: msg`Each layer stores one latent vector; K and V are computed from it.`, heads: null }
+    : { name: "GQA", text: msg`Groups of ${heads / kvHeads} heads share one K and V.`, heads: kvHeads };
   const between = mla || (kvHeads > 1 && kvHeads < heads);
   return [all, ...(between ? [own] : []), one].map((each) => ({
     ...each,
@@ -28,13 +29,13 @@ export function variants(model, stored) {
   }));
 }
 
-/** What a model with latent attention would keep without it: K and V have different sizes there. Scales are not counted. */
+/** The cache of a model with latent attention if it stored K and V themselves, whose sizes differ. Scales are not counted. */
 function merged({ layers, mla }, count, { dtype }) {
-  const dims = [term("q dim", mla.qk_nope_head_dim + mla.qk_rope_head_dim), term("value dim", mla.v_head_dim)];
+  const dims = [term(msg`q dim`, mla.qk_nope_head_dim + mla.qk_rope_head_dim), term(msg`value dim`, mla.v_head_dim)];
   return joined("×", "B/token", [
-    term("layers", layers),
-    term("KV heads", count),
-    opened("K and V dim", joined("+", "", dims)),
-    term("bytes per number", BITS[dtype] / 8),
+    term(msg`layers`, layers),
+    term(msg`KV heads`, count),
+    derived(msg`K and V dim`, joined("+", "", dims)),
+    term(msg`bytes per number`, BITS[dtype] / 8),
   ]);
 }

@@ -1,10 +1,12 @@
 /**
- * What the calculator takes, in one place. The bounds are far beyond any machine; they keep every count of bytes a whole number
- * below 2^53 (9 PB), so that plain numbers are exact and no BigInt is needed. What only their product would break is refused too.
+ * The bounds of every input. They are far beyond any machine, and keep every count of bytes below 2^53 (9 PB), so that plain
+ * numbers are exact. Inputs that exceed this bound only together are refused too.
  *
  * @typedef {{field: string, text: string}} Problem
  */
 
+import { integer } from "../shared/facts/format.js";
+import { msg } from "../shared/words/msg.js";
 import { BITS, GROUPS } from "./dtypes.js";
 import { batchBytes, weightBytes } from "./sizes.js";
 
@@ -21,14 +23,14 @@ export const LIMITS = {
 
 const LEAST = { prefix: 0 };
 
-const NAMES = {
-  context: "The context",
-  requests: "The number of requests",
-  prefix: "The shared prefix",
-  gpus: "The number of GPUs",
-  memory: "The memory of a GPU",
-  bandwidth: "The memory bandwidth",
-  flops: "The peak",
+const LABELS = {
+  context: msg`Tokens each`,
+  requests: msg`Requests at once`,
+  prefix: msg`Shared prefix, tokens`,
+  gpus: msg`Number of GPUs`,
+  memory: msg`Memory of a GPU`,
+  bandwidth: msg`Memory bandwidth`,
+  flops: msg`Peak`,
 };
 
 /**
@@ -41,37 +43,42 @@ const NAMES = {
  * @param {{memory: number, bandwidth: number, flops: number}} inputs.gpu bytes, bytes per second, FLOP per second
  * @param {number} inputs.gpus
  * @param {import("./parameters.js").Model} model
- * @returns {Problem|null} the first thing that is wrong
+ * @returns {Problem|null} the first input that is wrong
  */
 export function problemOf(inputs, model) {
   const { context, prefix, cache, weights } = inputs;
   const given = { ...inputs.gpu, ...inputs };
   for (const [field, most] of Object.entries(LIMITS)) {
-    const text = faultOf(given[field], LEAST[field] ?? 1, most);
-    if (text) return { field, text: `${NAMES[field]} ${text}.` };
+    const text = faultOf(LABELS[field], given[field], LEAST[field] ?? 1, most);
+    if (text) return { field, text };
   }
   if (prefix > context) {
-    return { field: "prefix", text: `The shared prefix of ${prefix} tokens is longer than the context of ${context}.` };
+    return {
+      field: "prefix",
+      text: msg`The shared prefix (${integer(prefix)}) is longer than the context (${integer(context)}).`,
+    };
   }
   for (const [field, stored] of Object.entries({ cache, weights })) {
     if (!Object.hasOwn(BITS, stored.dtype)) {
-      return { field, text: `${String(stored.dtype).slice(0, 40)} is not one of ${Object.keys(BITS).join(", ")}.` };
+      const [given, allowed] = [String(stored.dtype).slice(0, 40), Object.keys(BITS).join(", ")];
+      return { field, text: msg`${given} is not one of ${allowed}.` };
     }
     if (!GROUPS.includes(stored.group ?? 0)) {
-      return { field, text: `A scale is shared by one of ${GROUPS.join(", ")} numbers.` };
+      const allowed = GROUPS.join(", ");
+      return { field, text: msg`The numbers per scale must be one of ${allowed}.` };
     }
   }
   const bytes = batchBytes(model, inputs, cache).value + weightBytes(model, weights).value;
   if (bytes > Number.MAX_SAFE_INTEGER) {
-    return { field: "requests", text: "That is more than 9 PB of weights and cache, which is not counted here." };
+    return { field: "requests", text: msg`Weights and cache take more than 9 PB, the limit of this calculator.` };
   }
   return null;
 }
 
-/** @returns {string|null} what is wrong with a number */
-export function faultOf(value, least, most) {
-  if (typeof value !== "number" || !Number.isInteger(value)) return "is not a whole number";
-  if (value < least) return `is ${value}; it must be at least ${least}`;
-  if (value > most) return `is ${value}; at most ${most.toLocaleString("en-US")} can be counted with`;
+/** @returns {string|null} a sentence on what is wrong with the number that `label` names; `given`: how it writes the value */
+export function faultOf(label, value, least, most, given = value) {
+  if (!Number.isInteger(value)) return msg`${label}: ${given} is not a whole number.`;
+  if (value < least) return msg`${label}: ${given} is too small; it must be at least ${least}.`;
+  if (value > most) return msg`${label}: ${given} is too large; it must be at most ${integer(most)}.`;
   return null;
 }

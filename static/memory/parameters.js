@@ -17,21 +17,22 @@
  * @property {number} vocab rows of the embedding table
  * @property {boolean} tied whether that table is the LM head too
  * @property {number|null} context the longest that its config names
- * @property {{tokens: number, layers: number[], chunked?: boolean}|null} window tokens that a layer of those listed keeps;
- *   `chunked`: a query sees its own chunk of so many, and not the newest of them
+ * @property {{tokens: number, layers: number[], chunked?: boolean}|null} window tokens that each of the listed layers stores;
+ *   `chunked`: a query sees its own chunk of that size instead of the newest tokens
  * @property {{kv_lora_rank: number, qk_rope_head_dim: number, qk_nope_head_dim: number, v_head_dim: number,
  *   q_lora_rank: number|null}|null} mla
  * @property {{experts: number, chosen: number, shared: number, d_expert: number, dense_layers: number, d_shared?: number}|null}
  *   moe `chosen` of `experts` for each token, beside those shared by all; `dense_layers` layers have an MLP in their place
  * @property {{layers: number, key_heads: number, value_heads: number, key_dim: number, value_dim: number, kernel: number}}
- *   [linear] so many layers attend linearly (arXiv:2412.06464), and keep a state that does not grow
+ *   [linear] layers with linear attention (arXiv:2412.06464), which store a state of constant size
  * @property {number} [kv_shared] so many of the last layers use the K and V of earlier ones
  * @property {{inputs: number, rank: number, vocab: number, width: number}} [altup] rows of each token for each layer, and
  *   residual streams side by side (Gemma 3n)
  * @property {import("./families.js").Layer} [layer] what of a layer is not a size, where that is not the family's own, or no family is named
  */
 
-import { constant, joined, opened, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { constant, derived, joined, term } from "./arithmetic.js";
 import { FAMILIES, layerOf } from "./families.js";
 
 const times = (...terms) => joined("×", "", terms);
@@ -46,30 +47,33 @@ const plus = (...terms) => joined("+", "", terms);
 export function parameters(given) {
   const model = { ...given, layer: given.layer ?? layerOf(FAMILIES[given.family]) };
   const kind = model.layer;
-  const [layers, d] = [term("layers", model.layers), term("d", model.d)];
+  const [layers, d] = [term(msg`layers`, model.layers), term("d", model.d)];
   const norm = times(d, constant(kind.centred ? 2 : 1));
-  const embedding = opened("embedding", times(term("vocab", model.vocab), d));
-  const rows = model.altup ? [opened("rows of each layer", rowsOfLayers(model))] : [];
+  const embedding = derived(msg`embedding`, times(term(msg`vocab`, model.vocab), d));
+  const rows = model.altup ? [derived(msg`per-layer embeddings`, rowsOfLayers(model))] : [];
   const shared = [
     embedding,
-    ...(kind.positions ? [opened("positions", times(term("context", model.context), d))] : []),
+    ...(kind.positions ? [derived(msg`positions`, times(term(msg`context`, model.context), d))] : []),
     ...mixers(model, layers),
-    opened("norms", times(layers, constant(kind.norms), opened("norm", norm))),
-    opened("final norm", norm),
+    derived(msg`norms`, times(layers, constant(kind.norms), derived(msg`norm`, norm))),
+    derived(msg`final norm`, norm),
     ...mlps(model, kind),
     ...(model.altup ? streams(model, layers, d) : []),
-    ...(model.tied ? [] : [opened("LM head", times(term("vocab", model.vocab), d))]),
-    ...(kind.head_bias ? [term("LM head bias", model.vocab)] : []),
+    ...(model.tied ? [] : [derived(msg`LM head`, times(term(msg`vocab`, model.vocab), d))]),
+    ...(kind.head_bias ? [term(msg`LM head bias`, model.vocab)] : []),
   ];
   const tables = [...(model.tied ? [] : [embedding]), ...rows];
   if (!model.moe) return { total: plus(...shared, ...rows), active: plus(...shared), tables, experts: null };
   const { experts, chosen, dense_layers: dense } = model.moe;
-  const sparse = opened("layers of experts", joined("−", "", [layers, term("dense layers", dense)]));
-  const expert = opened("an expert", expertOf(d, term("expert dim", model.moe.d_expert), kind));
-  const all = times(sparse, term("experts", experts), expert);
+  const sparse = derived(msg`MoE layers`, joined("−", "", [layers, term(msg`dense layers`, dense)]));
+  const expert = derived(msg`one expert`, expertOf(d, term(msg`expert dim`, model.moe.d_expert), kind));
+  const all = times(sparse, term(msg`experts`, experts), expert);
   return {
-    total: plus(...shared, ...rows, opened("experts", all)),
-    active: plus(...shared, opened("chosen experts", times(sparse, term("chosen", chosen), expert))),
+    total: plus(...shared, ...rows, derived(msg`experts`, all)),
+    active: plus(
+      ...shared,
+      derived(msg`active experts`, times(sparse, term(msg`active experts per token`, chosen), expert)),
+    ),
     tables,
     experts: all,
   };
@@ -79,23 +83,26 @@ export function parameters(given) {
 function mixers(model, layers) {
   const { linear, kv_shared: reusing = 0 } = model;
   if (!linear && !reusing)
-    return [opened("attention", times(layers, opened("attention of a layer", attention(model))))];
-  const own = term("attention layers", model.layers - (linear?.layers ?? 0) - reusing);
+    return [derived(msg`attention`, times(layers, derived(msg`attention per layer`, attention(model))))];
+  const own = term(msg`attention layers`, model.layers - (linear?.layers ?? 0) - reusing);
   return [
-    opened("attention", times(own, opened("attention of a layer", attention(model)))),
+    derived(msg`attention`, times(own, derived(msg`attention per layer`, attention(model)))),
     ...(linear
       ? [
-          opened(
-            "linear attention",
-            times(term("linear layers", linear.layers), opened("a linear layer", ofState(model))),
+          derived(
+            msg`linear attention`,
+            times(
+              term(msg`linear attention layers`, linear.layers),
+              derived(msg`linear attention per layer`, ofState(model)),
+            ),
           ),
         ]
       : []),
     ...(reusing
       ? [
-          opened(
-            "shared K and V",
-            times(term("sharing layers", reusing), opened("a sharing layer", queriesOnly(model))),
+          derived(
+            msg`layers that reuse K and V`,
+            times(term(msg`reusing layers`, reusing), derived(msg`one reusing layer`, queriesOnly(model))),
           ),
         ]
       : []),
@@ -106,7 +113,10 @@ function mixers(model, layers) {
 function expertOf(d, inner, kind) {
   const matrices = gatedMlp(d, inner);
   return kind.expert_bias
-    ? plus(opened("matrices", matrices), opened("biases", plus(opened("inner", times(constant(2), inner)), d)))
+    ? plus(
+        derived(msg`matrices`, matrices),
+        derived(msg`biases`, plus(derived(msg`inner`, times(constant(2), inner)), d)),
+      )
     : matrices;
 }
 
@@ -116,20 +126,23 @@ function gatedMlp(d, inner) {
 
 /** @returns {Result} */
 function attention({ d: width, heads, kv_heads: kvHeads, head_dim: headDim, mla, layer: kind }) {
-  const [d, all] = [term("d", width), term("heads", heads)];
+  const [d, all] = [term("d", width), term(msg`heads`, heads)];
   if (mla) return latentAttention(d, all, mla, kind);
-  const [kv, dim] = [term("KV heads", kvHeads), term("head dim", headDim)];
-  const [queries, values] = [opened("q size", times(all, dim)), opened("K and V size", times(constant(2), kv, dim))];
-  const norms = kind.qk_norm_wide ? plus(queries, opened("K size", times(kv, dim))) : headNorms(dim, kind);
+  const [kv, dim] = [term(msg`KV heads`, kvHeads), term(msg`head dim`, headDim)];
+  const [queries, values] = [
+    derived(msg`q size`, times(all, dim)),
+    derived(msg`K and V size`, times(constant(2), kv, dim)),
+  ];
+  const norms = kind.qk_norm_wide ? plus(queries, derived(msg`K size`, times(kv, dim))) : headNorms(dim, kind);
   return plus(
-    opened("q and output", times(constant(2), d, queries)),
-    ...(kind.gated_queries ? [opened("gate of the output", times(d, queries))] : []),
-    opened("k and v", times(d, values)),
-    ...(kind.qkv_bias ? [opened("q, k, v biases", plus(queries, values))] : []),
-    ...(kind.qkv_bias && kind.gated_queries ? [opened("gate's bias", times(all, dim))] : []),
-    ...(kind.out_bias ? [term("output bias", width)] : []),
-    ...(kind.sinks ? [term("sinks", heads)] : []),
-    ...(kind.qk_norm_wide || kind.qk_norm ? [opened("q and k norms", norms)] : []),
+    derived(msg`q and output`, times(constant(2), d, queries)),
+    ...(kind.gated_queries ? [derived(msg`output gate`, times(d, queries))] : []),
+    derived(msg`k and v`, times(d, values)),
+    ...(kind.qkv_bias ? [derived(msg`q, k, v biases`, plus(queries, values))] : []),
+    ...(kind.qkv_bias && kind.gated_queries ? [derived(msg`gate bias`, times(all, dim))] : []),
+    ...(kind.out_bias ? [term(msg`output bias`, width)] : []),
+    ...(kind.sinks ? [term(msg`attention sinks`, heads)] : []),
+    ...(kind.qk_norm_wide || kind.qk_norm ? [derived(msg`q and k norms`, norms)] : []),
   );
 }
 
@@ -139,20 +152,24 @@ function headNorms(dim, kind) {
 
 /** @returns {Result} of multi-head latent attention (arXiv:2405.04434): q, and K and V through their rank */
 function latentAttention(d, heads, mla, kind) {
-  const [rank, rotary] = [term("KV rank", mla.kv_lora_rank), term("rotary dim", mla.qk_rope_head_dim)];
-  const [nope, value] = [term("plain dim", mla.qk_nope_head_dim), term("value dim", mla.v_head_dim)];
-  const query = opened("q size", times(heads, opened("q dim", plus(nope, rotary))));
-  const latent = opened("latent dim", plus(rank, rotary));
-  const q = term("q rank", mla.q_lora_rank);
+  const [rank, rotary] = [term(msg`KV rank`, mla.kv_lora_rank), term(msg`rotary dim`, mla.qk_rope_head_dim)];
+  const [nope, value] = [term(msg`non-rotary dim`, mla.qk_nope_head_dim), term(msg`value dim`, mla.v_head_dim)];
+  const query = derived(msg`q size`, times(heads, derived(msg`q dim`, plus(nope, rotary))));
+  const latent = derived(msg`latent dim`, plus(rank, rotary));
+  const q = term(msg`q rank`, mla.q_lora_rank);
   return plus(
     ...(mla.q_lora_rank
-      ? [opened("q down", times(d, q)), opened("q norm", times(q)), opened("q up", times(q, query))]
-      : [opened("q", times(d, query))]),
-    opened("KV down", times(d, latent)),
-    ...(kind.latent_bias ? [opened("latent biases", plus(...(mla.q_lora_rank ? [q] : []), latent))] : []),
-    opened("KV norm", times(rank)),
-    opened("KV up", times(rank, heads, opened("K and V dim", plus(nope, value)))),
-    opened("output", times(heads, value, d)),
+      ? [
+          derived(msg`q down-projection`, times(d, q)),
+          derived(msg`q norm`, times(q)),
+          derived(msg`q up-projection`, times(q, query)),
+        ]
+      : [derived("q", times(d, query))]),
+    derived(msg`KV down-projection`, times(d, latent)),
+    ...(kind.latent_bias ? [derived(msg`latent biases`, plus(...(mla.q_lora_rank ? [q] : []), latent))] : []),
+    derived(msg`KV norm`, times(rank)),
+    derived(msg`KV up-projection`, times(rank, heads, derived(msg`K and V dim`, plus(nope, value)))),
+    derived(msg`output`, times(heads, value, d)),
     ...(kind.out_bias ? [d] : []),
   );
 }
@@ -160,99 +177,118 @@ function latentAttention(d, heads, mla, kind) {
 /** @returns {Result} of a gated delta rule: q, K, V and a gate, mixed over a few tokens by a convolution, and the decay */
 function ofState({ d: width, linear }) {
   const d = term("d", width);
-  const keys = opened("key size", times(term("key heads", linear.key_heads), term("key dim", linear.key_dim)));
-  const values = opened(
-    "value size",
-    times(term("value heads", linear.value_heads), term("value dim", linear.value_dim)),
+  const keys = derived(
+    msg`key size`,
+    times(term(msg`key heads`, linear.key_heads), term(msg`key dim`, linear.key_dim)),
   );
-  const [two, heads] = [constant(2), term("value heads", linear.value_heads)];
-  const mixed = opened("q, K and V size", plus(opened("q and K size", times(two, keys)), values));
+  const values = derived(
+    msg`value size`,
+    times(term(msg`value heads`, linear.value_heads), term(msg`value dim`, linear.value_dim)),
+  );
+  const [two, heads] = [constant(2), term(msg`value heads`, linear.value_heads)];
+  const mixed = derived(msg`q, k and v size`, plus(derived(msg`q and k size`, times(two, keys)), values));
   return plus(
-    opened("q, K, V and gate", times(d, opened("their size", plus(mixed, values)))),
-    opened("decay and strength", times(d, two, heads)),
-    opened("convolution", times(mixed, term("kernel", linear.kernel))),
-    opened("decay's own", times(two, heads)),
-    opened("norm", times(term("value dim", linear.value_dim))),
-    opened("output", times(values, d)),
+    derived(msg`q, k, v and gate`, times(d, derived(msg`total size`, plus(mixed, values)))),
+    derived(msg`decay and write strength`, times(d, two, heads)),
+    derived(msg`convolution`, times(mixed, term(msg`kernel`, linear.kernel))),
+    derived(msg`decay parameters`, times(two, heads)),
+    derived(msg`norm`, times(term(msg`value dim`, linear.value_dim))),
+    derived(msg`output`, times(values, d)),
   );
 }
 
 /** @returns {Result} of a layer that has q and output alone */
 function queriesOnly({ d: width, heads, head_dim: headDim, layer: kind }) {
-  const queries = opened("q size", times(term("heads", heads), term("head dim", headDim)));
+  const queries = derived(msg`q size`, times(term(msg`heads`, heads), term(msg`head dim`, headDim)));
   return plus(
-    opened("q and output", times(constant(2), term("d", width), queries)),
-    ...(kind.qkv_bias ? [opened("q bias", times(term("heads", heads), term("head dim", headDim)))] : []),
-    ...(kind.out_bias ? [term("output bias", width)] : []),
-    ...(kind.qk_norm ? [term("q norm", headDim)] : []),
+    derived(msg`q and output`, times(constant(2), term("d", width), queries)),
+    ...(kind.qkv_bias ? [derived(msg`q bias`, times(term(msg`heads`, heads), term(msg`head dim`, headDim)))] : []),
+    ...(kind.out_bias ? [term(msg`output bias`, width)] : []),
+    ...(kind.qk_norm ? [term(msg`q norm`, headDim)] : []),
   );
 }
 
 /** @returns {Result} a table of rows for each token and layer, beside the embedding */
 function rowsOfLayers(model) {
   const { vocab, width } = model.altup;
-  return times(term("vocab", vocab), term("layers", model.layers), term("row dim", width));
+  return times(term(msg`vocab`, vocab), term(msg`layers`, model.layers), term(msg`per-layer dim`, width));
 }
 
 /** @returns {Term[]} of Gemma 3n: residual streams side by side, a low-rank step, and each layer's own rows */
 function streams(model, layers, d) {
   const { altup } = model;
-  const [n, rank, row] = [term("streams", altup.inputs), term("rank", altup.rank), term("row dim", altup.width)];
-  const [two, n2] = [constant(2), times(term("streams", altup.inputs), term("streams", altup.inputs))];
-  const others = opened("other streams", joined("−", "", [n, constant(1)]));
-  const squares = opened("streams²", n2);
+  const [n, rank, row] = [
+    term(msg`streams`, altup.inputs),
+    term(msg`rank`, altup.rank),
+    term(msg`per-layer dim`, altup.width),
+  ];
+  const [two, n2] = [constant(2), times(term(msg`streams`, altup.inputs), term(msg`streams`, altup.inputs))];
+  const others = derived(msg`other streams`, joined("−", "", [n, constant(1)]));
+  const squares = derived(msg`streams²`, n2);
   return [
-    opened("projections of streams", times(two, others, d, d)),
-    opened(
-      "streams of layers",
+    derived(msg`stream projections`, times(two, others, d, d)),
+    derived(
+      msg`streams in all layers`,
       times(
         layers,
-        opened(
-          "streams of a layer",
+        derived(
+          msg`streams per layer`,
           plus(
-            opened("prediction", times(squares, n)),
-            opened("correction", times(squares)),
-            opened("router", times(n, d)),
-            opened("scale and norm", times(two, d)),
+            derived(msg`prediction`, times(squares, n)),
+            derived(msg`correction`, times(squares)),
+            derived(msg`router`, times(n, d)),
+            derived(msg`scale and norm`, times(two, d)),
           ),
         ),
       ),
     ),
-    opened(
-      "low-rank steps",
-      times(layers, opened("a low-rank step", plus(opened("matrices", times(two, d, rank)), opened("norm", times(d))))),
+    derived(
+      msg`low-rank residuals`,
+      times(
+        layers,
+        derived(
+          msg`one low-rank residual`,
+          plus(derived(msg`matrices`, times(two, d, rank)), derived(msg`norm`, times(d))),
+        ),
+      ),
     ),
-    opened(
-      "use of rows",
-      times(layers, opened("use of a row", plus(opened("matrices", times(two, d, row)), opened("norm", times(d))))),
+    derived(
+      msg`per-layer inputs`,
+      times(
+        layers,
+        derived(
+          msg`one per-layer input`,
+          plus(derived(msg`matrices`, times(two, d, row)), derived(msg`norm`, times(d))),
+        ),
+      ),
     ),
-    opened("projection to rows", plus(opened("matrix", times(d, layers, row)), row)),
+    derived(msg`per-layer projection`, plus(derived(msg`matrix`, times(d, layers, row)), row)),
   ];
 }
 
 /** @returns {Term[]} all of the MLPs but the experts that are chosen among */
 function mlps({ layers, d: width, d_mlp: inner, moe }, kind) {
-  const [d, mlp] = [term("d", width), term("MLP dim", inner)];
+  const [d, mlp] = [term("d", width), term(msg`MLP dim`, inner)];
   const matrices = kind.gated ? gatedMlp(d, mlp) : times(constant(2), d, mlp);
-  const biases = kind.gated ? opened("biases", plus(opened("inner", times(constant(2), mlp)), d)) : null;
-  const one = kind.mlp_bias ? plus(opened("matrices", matrices), ...(biases ? [biases] : [mlp, d])) : matrices;
-  if (!moe) return [opened("MLPs", times(term("layers", layers), opened("an MLP", one)))];
-  const sparse = term("layers of experts", layers - moe.dense_layers);
-  const common = moe.d_shared ? term("shared expert dim", moe.d_shared) : term("expert dim", moe.d_expert);
+  const biases = kind.gated ? derived(msg`biases`, plus(derived(msg`inner`, times(constant(2), mlp)), d)) : null;
+  const one = kind.mlp_bias ? plus(derived(msg`matrices`, matrices), ...(biases ? [biases] : [mlp, d])) : matrices;
+  if (!moe) return [derived(msg`MLPs`, times(term(msg`layers`, layers), derived(msg`one MLP`, one)))];
+  const sparse = term(msg`MoE layers`, layers - moe.dense_layers);
+  const common = moe.d_shared ? term(msg`shared expert dim`, moe.d_shared) : term(msg`expert dim`, moe.d_expert);
   return [
-    opened("MLPs", times(term("dense layers", moe.dense_layers), opened("an MLP", one))),
-    opened(
-      "routers",
+    derived(msg`MLPs`, times(term(msg`dense layers`, moe.dense_layers), derived(msg`one MLP`, one))),
+    derived(
+      msg`routers`,
       times(
         sparse,
-        term("experts", moe.experts),
-        kind.expert_bias ? opened("inputs and bias", plus(d, constant(1))) : d,
+        term(msg`experts`, moe.experts),
+        kind.expert_bias ? derived(msg`inputs and bias`, plus(d, constant(1))) : d,
       ),
     ),
-    opened(
-      "shared experts",
-      times(sparse, term("shared", moe.shared), opened("a shared expert", expertOf(d, common, kind))),
+    derived(
+      msg`shared experts`,
+      times(sparse, term(msg`shared`, moe.shared), derived(msg`one shared expert`, expertOf(d, common, kind))),
     ),
-    ...(kind.shared_gate ? [opened("gates of shared experts", times(sparse, d))] : []),
+    ...(kind.shared_gate ? [derived(msg`shared expert gates`, times(sparse, d))] : []),
   ].filter(({ value }) => value > 0);
 }

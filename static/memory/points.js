@@ -1,7 +1,7 @@
 /**
  * Steps of a real run as points under a roofline and on the curves of length. Time is measured; operations and bytes are those
- * that the engine counts of the matrices it really multiplied (docs/frames.md). Of decode speed.js says the same within 0.03 %;
- * of a prefill it says more, 23 % for 11 tokens of SmolLM2-135M, since it has the LM head multiplied by every row.
+ * that the engine counts of the matrices it really multiplied (docs/frames.md). For decode, speed.js agrees within 0.03 %.
+ * For prefill it gives more, 23 % for 11 tokens of SmolLM2-135M, because it multiplies every row by the LM head.
  * Of a step that shared its pass with other runs the time is theirs too: it is left out. Pure.
  *
  * @typedef {{step: number, phase: "prefill"|"decode", rows: number, tokens: number, ms: number, flops: number, bytes: number,
@@ -38,8 +38,8 @@ export function lengthsOf(steps) {
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. Its
- *   engine keeps and multiplies also what a window then hides
+ * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. The
+ *   engine also stores and multiplies what a window hides
  */
 export function shapeOf({ name, layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context, tied, ...kind }) {
   const sizes = { layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context };

@@ -1,24 +1,24 @@
 /**
  * Estimates of time from the two numbers of a GPU that bound it: nothing here is measured. A step that writes one token of each
  * request reads all the weights and caches once, so memory bandwidth bounds it; prefill multiplies every weight by every token of
- * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) says which of the two
- * holds. Pure.
+ * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) tells which of the two
+ * applies. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
  * @typedef {import("./fits.js").Inputs} Inputs
  */
 
-import { constant, estimated, joined, opened, stated, term } from "./arithmetic.js";
+import { msg } from "../shared/words/msg.js";
+import { constant, derived, estimated, joined, stated, term } from "./arithmetic.js";
 import { vectorBytes } from "./dtypes.js";
 import { parameters } from "./parameters.js";
 import { requestBytes } from "./sizes.js";
 
-const EVEN_EXPERTS = "Every token chooses its experts evenly and on its own.";
-const ALONE = "Nothing else takes time: no communication between GPUs, no launch of kernels, no sampling.";
-const EACH_READS = "Every request reads its whole cache, a shared prefix too.";
-const ALL_WEIGHTS =
-  "Every active parameter is multiplied by every token, those of the embedding table and the LM head too.";
+const EVEN_EXPERTS = msg`Each token chooses its experts independently, all with equal probability.`;
+const NOTHING_ELSE = msg`Communication between GPUs, kernel launches and sampling take no time.`;
+const WHOLE_CACHE = msg`Every request reads its whole cache, including a shared prefix.`;
+const ALL_WEIGHTS = msg`Every token is multiplied by every active parameter, including the embedding table and the LM head.`;
 
 /**
  * Parameters that a step reads: all but the embedding table, of which it reads single rows, unless that is the LM head too.
@@ -30,16 +30,18 @@ const ALL_WEIGHTS =
  */
 export function parametersRead(model, requests) {
   const { total, tables, experts } = parameters(model);
-  const all = opened("parameters", total);
+  const all = derived(msg`parameters`, total);
   if (!experts) return joined("−", "", [all, ...tables]);
   const unread = (1 - model.moe.chosen / model.moe.experts) ** requests;
-  const share = stated(unread, "", "(1 − chosen ÷ experts)^requests", [
-    term("chosen", model.moe.chosen),
-    term("experts", model.moe.experts),
-    term("requests", requests),
-  ]);
-  const idle = joined("×", "", [opened("experts", experts), opened("share that none chooses", share)]);
-  return joined("−", "", [all, ...tables, opened("idle experts", idle)]);
+  const terms = [
+    term(msg`active experts per token`, model.moe.chosen),
+    term(msg`experts`, model.moe.experts),
+    term(msg`requests`, requests),
+  ];
+  const [chosen, among, count] = terms.map(({ name }) => name);
+  const share = stated(unread, "", `(1 − ${chosen} ÷ ${among})^${count}`, terms);
+  const idle = joined("×", "", [derived(msg`experts`, experts), derived(msg`idle share`, share)]);
+  return joined("−", "", [all, ...tables, derived(msg`idle experts`, idle)]);
 }
 
 /**
@@ -50,32 +52,32 @@ export function parametersRead(model, requests) {
  * @returns {Result} B
  */
 export function stepBytes(model, { requests, context, weights, cache }) {
-  const read = vectorBytes(opened("parameters read", parametersRead(model, requests)), weights);
-  const each = opened("cache of a request", requestBytes(asRead(model), context, cache));
+  const read = vectorBytes(derived(msg`parameters read`, parametersRead(model, requests)), weights);
+  const each = derived(msg`cache per request`, requestBytes(asRead(model), context, cache));
   return joined("+", "B", [
-    opened(model.tied ? "weights read" : "weights read, without the embedding table", read),
-    opened("caches", joined("×", "B", [term("requests", requests), each])),
+    derived(model.tied ? msg`weights read` : msg`weights read, without the embedding table`, read),
+    derived(msg`caches`, joined("×", "B", [term(msg`requests`, requests), each])),
   ]);
 }
 
-/** Every layer reads K and V, also those of another layer. */
+/** A layer that reuses the K and V of another one reads them too. */
 function asRead(model) {
   return model.kv_shared ? { ...model, kv_shared: 0 } : model;
 }
 
 /**
  * Operations of one step of decode, two for a multiplication and its addition:
- * requests × (2 × active parameters + those of attention over the kept tokens).
+ * requests × (2 × active parameters + those of attention over the stored tokens).
  *
  * @param {Model} model
  * @param {Inputs} inputs
  * @returns {Result} FLOP
  */
 export function stepFlops(model, { requests, context }) {
-  const pairs = ({ tokens }) => joined("min", "", [term("context", context), term("window", tokens)]);
+  const pairs = ({ tokens }) => joined("min", "", [term(msg`context`, context), term(msg`window`, tokens)]);
   return joined("×", "FLOP", [
-    term("requests", requests),
-    opened("for each", withAttention(model, constant(1), term("context", context), pairs)),
+    term(msg`requests`, requests),
+    derived(msg`per request`, withAttention(model, constant(1), term(msg`context`, context), pairs)),
   ]);
 }
 
@@ -88,50 +90,51 @@ export function stepFlops(model, { requests, context }) {
  * @returns {Result} FLOP
  */
 export function prefillFlops(model, prompt) {
-  const tokens = term("prompt", prompt);
-  const all = stated((prompt * (prompt + 1)) / 2, "", "prompt × (prompt + 1) ÷ 2", [tokens]);
+  const tokens = term(msg`prompt`, prompt);
+  const all = stated((prompt * (prompt + 1)) / 2, "", `${tokens.name} × (${tokens.name} + 1) ÷ 2`, [tokens]);
   const pairs = ({ tokens: window, chunked }) => {
     const w = Math.min(window, prompt);
     if (chunked) return chunkPairs(w, prompt, tokens);
-    return stated(w * prompt - (w * (w - 1)) / 2, "", "w × prompt − w × (w − 1) ÷ 2", [term("w", w), tokens]);
+    return stated(w * prompt - (w * (w - 1)) / 2, "", `w × ${tokens.name} − w × (w − 1) ÷ 2`, [term("w", w), tokens]);
   };
-  return withAttention(model, tokens, opened("pairs", all), pairs);
+  return withAttention(model, tokens, derived(msg`pairs`, all), pairs);
 }
 
 /** Each query sees its own chunk, up to itself. */
 function chunkPairs(w, prompt, tokens) {
   const rest = prompt % w;
   const value = (Math.floor(prompt / w) * w * (w + 1)) / 2 + (rest * (rest + 1)) / 2;
-  const formula = "⌊prompt ÷ w⌋ × w × (w + 1) ÷ 2 + rest × (rest + 1) ÷ 2";
-  return stated(value, "", formula, [term("w", w), tokens, term("rest", rest)]);
+  const partial = term(msg`rest`, rest);
+  const formula = `⌊${tokens.name} ÷ w⌋ × w × (w + 1) ÷ 2 + ${partial.name} × (${partial.name} + 1) ÷ 2`;
+  return stated(value, "", formula, [term("w", w), tokens, partial]);
 }
 
-/** 2 × active parameters × tokens + layers × pairs × what one pair costs, by the kind of layer. */
+/** 2 × active parameters × tokens, which is the first term, + layers × pairs × FLOP per pair, for each kind of layer. */
 function withAttention(model, tokens, full, windowed) {
-  const weights = joined("×", "FLOP", [constant(2), opened("active parameters", parameters(model).active), tokens]);
-  const cost = opened("FLOP of a pair", pairFlops(model));
+  const weights = joined("×", "FLOP", [constant(2), derived(msg`active parameters`, parameters(model).active), tokens]);
+  const cost = derived(msg`FLOP per pair`, pairFlops(model));
   const count = model.window?.layers.length ?? 0;
-  const layers = (name, number, pairs) => opened(name, joined("×", "FLOP", [term("layers", number), pairs, cost]));
+  const layers = (name, number, pairs) => derived(name, joined("×", "FLOP", [term(msg`layers`, number), pairs, cost]));
   return joined("+", "FLOP", [
-    opened("weights", weights),
-    layers("attention", model.layers - count - (model.linear?.layers ?? 0), full),
-    ...(count ? [layers("attention in the window", count, opened("pairs", windowed(model.window)))] : []),
-    ...(model.linear ? [opened("linear attention", stateFlops(model.linear, tokens))] : []),
+    derived(msg`weights`, weights),
+    layers(msg`attention`, model.layers - count - (model.linear?.layers ?? 0), full),
+    ...(count ? [layers(msg`attention with a window`, count, derived(msg`pairs`, windowed(model.window)))] : []),
+    ...(model.linear ? [derived(msg`linear attention`, stateFlops(model.linear, tokens))] : []),
   ]);
 }
 
 /** Of each number of a state: read for a key, changed, read for a query. Two operations for each. */
 function stateFlops({ layers, value_heads: heads, key_dim: key, value_dim: value }, tokens) {
-  const sizes = [term("value heads", heads), term("key dim", key), term("value dim", value)];
-  return joined("×", "FLOP", [constant(6), term("linear layers", layers), ...sizes, tokens]);
+  const sizes = [term(msg`value heads`, heads), term(msg`key dim`, key), term(msg`value dim`, value)];
+  return joined("×", "FLOP", [constant(6), term(msg`linear attention layers`, layers), ...sizes, tokens]);
 }
 
 /** A query and a key: their product, and the value times the weight. Two operations for each number, in every head. */
 function pairFlops({ heads, head_dim: headDim, mla }) {
   const dims = mla
-    ? [term("q dim", mla.qk_nope_head_dim + mla.qk_rope_head_dim), term("value dim", mla.v_head_dim)]
-    : [term("head dim", headDim), term("head dim", headDim)];
-  return joined("×", "FLOP", [constant(2), term("heads", heads), opened("dims", joined("+", "", dims))]);
+    ? [term(msg`q dim`, mla.qk_nope_head_dim + mla.qk_rope_head_dim), term(msg`value dim`, mla.v_head_dim)]
+    : [term(msg`head dim`, headDim), term(msg`head dim`, headDim)];
+  return joined("×", "FLOP", [constant(2), term(msg`heads`, heads), derived(msg`dims`, joined("+", "", dims))]);
 }
 
 /**
@@ -142,12 +145,12 @@ function pairFlops({ heads, head_dim: headDim, mla }) {
  * @returns {Result} s, estimated
  */
 export function timePerToken(model, inputs) {
-  const bandwidth = joined("×", "B/s", [term("GPUs", inputs.gpus), term("bandwidth", inputs.gpu.bandwidth)]);
-  const bytes = opened("bytes read", stepBytes(model, inputs));
-  return estimated(joined("÷", "s", [bytes, opened("bandwidth of all", bandwidth)]), [
-    EACH_READS,
+  const bandwidth = joined("×", "B/s", [term(msg`GPUs`, inputs.gpus), term(msg`bandwidth`, inputs.gpu.bandwidth)]);
+  const bytes = derived(msg`bytes read`, stepBytes(model, inputs));
+  return estimated(joined("÷", "s", [bytes, derived(msg`total bandwidth`, bandwidth)]), [
+    WHOLE_CACHE,
     ...(model.moe ? [EVEN_EXPERTS] : []),
-    ALONE,
+    NOTHING_ELSE,
   ]);
 }
 
@@ -160,9 +163,9 @@ export function timePerToken(model, inputs) {
  * @returns {Result} s, estimated
  */
 export function timeToFirstToken(model, prompt, inputs) {
-  const peak = joined("×", "FLOP/s", [term("GPUs", inputs.gpus), term("peak", inputs.gpu.flops)]);
-  const flops = opened("FLOP of prefill", prefillFlops(model, prompt));
-  return estimated(joined("÷", "s", [flops, opened("peak of all", peak)]), [ALL_WEIGHTS, ALONE]);
+  const peak = joined("×", "FLOP/s", [term(msg`GPUs`, inputs.gpus), term(msg`peak`, inputs.gpu.flops)]);
+  const flops = derived(msg`FLOP of prefill`, prefillFlops(model, prompt));
+  return estimated(joined("÷", "s", [flops, derived(msg`total peak`, peak)]), [ALL_WEIGHTS, NOTHING_ELSE]);
 }
 
 /**
@@ -174,8 +177,8 @@ export function timeToFirstToken(model, prompt, inputs) {
  */
 export function stepIntensity(model, inputs) {
   return joined("÷", "FLOP/B", [
-    opened("FLOP of a step", stepFlops(model, inputs)),
-    opened("bytes read", stepBytes(model, inputs)),
+    derived(msg`FLOP per step`, stepFlops(model, inputs)),
+    derived(msg`bytes read`, stepBytes(model, inputs)),
   ]);
 }
 
@@ -189,12 +192,15 @@ export function stepIntensity(model, inputs) {
  * @returns {Result} FLOP/B
  */
 export function prefillIntensity(model, prompt, { weights, cache }) {
-  const read = vectorBytes(opened("parameters read", parametersRead(model, prompt)), weights);
+  const read = vectorBytes(derived(msg`parameters read`, parametersRead(model, prompt)), weights);
   const bytes = joined("+", "B", [
-    opened("weights", read),
-    opened("cache", requestBytes(asRead(model), prompt, cache)),
+    derived(msg`weights`, read),
+    derived(msg`cache`, requestBytes(asRead(model), prompt, cache)),
   ]);
-  return joined("÷", "FLOP/B", [opened("FLOP of prefill", prefillFlops(model, prompt)), opened("bytes read", bytes)]);
+  return joined("÷", "FLOP/B", [
+    derived(msg`FLOP of prefill`, prefillFlops(model, prompt)),
+    derived(msg`bytes read`, bytes),
+  ]);
 }
 
 /**
@@ -205,6 +211,6 @@ export function prefillIntensity(model, prompt, { weights, cache }) {
  * @returns {Result} FLOP/s of one GPU
  */
 export function attainable(intensity, { bandwidth, flops }) {
-  const slope = joined("×", "FLOP/s", [term("bandwidth", bandwidth), term("intensity", intensity)]);
-  return joined("min", "FLOP/s", [term("peak", flops), opened("bandwidth × intensity", slope)]);
+  const slope = joined("×", "FLOP/s", [term(msg`bandwidth`, bandwidth), term(msg`intensity`, intensity)]);
+  return joined("min", "FLOP/s", [term(msg`peak`, flops), derived(msg`bandwidth × intensity`, slope)]);
 }

@@ -67,7 +67,7 @@ def by_hand(new_page: Callable[..., Page], server: Server) -> Callable[..., Page
     def open_it(address: str = "by-hand/a", **options: Any) -> Page:
         page = new_page(**options)
         page.goto(f"{server.url}{address}")
-        expect(page.get_by_role("region", name="Working")).to_be_visible()
+        expect(page.get_by_role("region", name="Calculation")).to_be_visible()
         return page
 
     return open_it
@@ -92,9 +92,7 @@ def same(shown_text: str, printed: str) -> bool:
 
 
 @pytest.mark.parametrize("example", PRINTED)
-def test_every_published_number_stands_there_or_is_told_as_a_misprint(
-    by_hand: Callable[..., Page], example: str
-) -> None:
+def test_every_published_number_is_shown_or_named_as_a_misprint(by_hand: Callable[..., Page], example: str) -> None:
     page = by_hand(f"by-hand/{example}")
     there = shown(page)
     wrong = {
@@ -107,24 +105,24 @@ def test_every_published_number_stands_there_or_is_told_as_a_misprint(
     assert {name: there[name] for name in wrong} == (MISPRINTED if example == "b" else {})
     for name, printed in wrong.items():
         cell(page, name).click()
-        expect(page.get_by_text(f"Often printed as {printed}.")).to_be_visible()
+        expect(page.get_by_text(f"Published as {printed}.")).to_be_visible()
 
 
-def test_a_number_leads_to_its_arithmetic_and_keys_to_its_neighbours(by_hand: Callable[..., Page]) -> None:
+def test_a_number_opens_its_calculation_and_arrow_keys_select_its_neighbours(by_hand: Callable[..., Page]) -> None:
     page = by_hand("by-hand/a?cell=weights1:2:1")
-    working = page.get_by_role("region", name="Working")
-    heading = working.get_by_role("heading", level=2)
-    expect(heading).to_contain_text("How much “sat” looks at “cat”: 0.248")
+    calculation = page.get_by_role("region", name="Calculation")
+    heading = calculation.get_by_role("heading", level=2)
+    expect(heading).to_contain_text("Attention weight from “sat” to “cat”: 0.248")
     cell(page, "weights1:2:1").focus()
     page.keyboard.press("ArrowRight")
-    expect(heading).to_contain_text("How much “sat” looks at “sat”: 0.503")
+    expect(heading).to_contain_text("Attention weight from “sat” to “sat”: 0.503")
     page.keyboard.press("ArrowDown")
-    expect(heading).to_contain_text("How much “new” looks at “sat”: 0.322")
+    expect(heading).to_contain_text("Attention weight from “new” to “sat”: 0.322")
     cell(page, "weights1:2:1").click()
-    expect(working).to_contain_text("2.028")
-    expect(working).to_contain_text("8.169")
-    working.get_by_role("button", name="Score of “cat” for “sat”: 1.000").last.click()
-    expect(heading).to_contain_text("Score of “cat” for “sat”: 1.000")
+    expect(calculation).to_contain_text("2.028")
+    expect(calculation).to_contain_text("8.169")
+    calculation.get_by_role("button", name="Score from “sat” to “cat”: 1.000").last.click()
+    expect(heading).to_contain_text("Score from “sat” to “cat”: 1.000")
     expect(page).to_have_url(re.compile("cell=scores1:2:1"))
     field = page.get_by_role("textbox", name="X of “new”, number 1")
     field.focus()
@@ -132,7 +130,7 @@ def test_a_number_leads_to_its_arithmetic_and_keys_to_its_neighbours(by_hand: Ca
     expect(field).to_have_value("0.6")
 
 
-def test_what_is_typed_is_worked_out_marked_kept_in_the_address_and_undone(
+def test_a_typed_number_is_computed_marked_written_to_the_address_and_undone(
     by_hand: Callable[..., Page], complaints: Complaints
 ) -> None:
     page = by_hand()
@@ -193,22 +191,22 @@ def test_tokens_and_temperature_are_inputs_too_and_the_pages_lead_to_each_other(
     expect(page.get_by_role("group", name="Shared run")).to_be_visible()
 
 
-def test_a_hidden_number_is_found_or_not_told(by_hand: Callable[..., Page]) -> None:
+def test_a_hidden_number_is_shown_only_after_a_right_answer(by_hand: Callable[..., Page]) -> None:
     page = by_hand("by-hand/a?step=decode&predict=0")
     card = page.get_by_role("region", name="Predict it")
     expect(cell(page, "weights1:3:2")).to_have_text("?")
     card.get_by_role("button", name="Hint").first.click()
-    expect(page.get_by_role("region", name="Working")).to_contain_text("= ?")
+    expect(page.get_by_role("region", name="Calculation")).to_contain_text("= ?")
     assert "0.322" not in page.content()
     assert "1.322" not in page.content()
-    guess = card.get_by_role("textbox", name="How much “new” looks at “sat”")
-    for typed, said in (("0.4", "Not yet"), ("0,3225", "right")):
+    guess = card.get_by_role("textbox", name="Attention weight from “new” to “sat”")
+    for typed, said in (("0.4", "Not correct yet"), ("0,3225", "1 hidden number")):
         guess.fill(typed)
         guess.press("Enter")
         expect(card).to_contain_text(said)
     expect(cell(page, "weights1:3:2")).to_have_text("0.322")
     expect(cell(page, "mixed1:3:0")).to_have_text("?")
-    card.get_by_role("button", name="Two others").click()
+    card.get_by_role("button", name="Two other numbers").click()
     expect(cell(page, "mixed1:3:0")).to_have_text("1.322")
     expect(page.locator(".is-hidden")).to_have_count(2)
 
@@ -224,13 +222,13 @@ def test_the_worksheet_has_the_inputs_and_boxes_or_answers(by_hand: Callable[...
         kind = page.evaluate("window.printed")
         page.emulate_media(media="print")
         page.evaluate("(kind) => { document.documentElement.dataset.worksheet = kind; }", kind)
-        expect(page.get_by_role("region", name="Working")).to_be_hidden()
+        expect(page.get_by_role("region", name="Calculation")).to_be_hidden()
         colour = "each => getComputedStyle(each).color === 'rgba(0, 0, 0, 0)'"
         assert [cell(page, name).evaluate(colour) for name in ("w_v1:1:1", "mixed1:3:0")] == [False, not filled]
         page.evaluate("delete document.documentElement.dataset.worksheet")
 
 
-def test_while_the_engine_starts_the_page_waits_and_says_so(
+def test_the_page_waits_while_the_engine_starts(
     new_page: Callable[..., Page], server: Server, complaints: Complaints
 ) -> None:
     complaints.allow("503")
@@ -243,4 +241,4 @@ def test_while_the_engine_starts_the_page_waits_and_says_so(
     page.goto(f"{server.url}by-hand/a")
     expect(page.get_by_text("The model is loading.")).to_be_visible()
     page.unroute("**/api/by-hand/a")
-    expect(page.get_by_role("region", name="Working")).to_be_visible()
+    expect(page.get_by_role("region", name="Calculation")).to_be_visible()

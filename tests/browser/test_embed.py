@@ -365,7 +365,7 @@ def test_other_pages_work_in_a_sandboxed_frame_that_is_as_high_as_they_are(
     expect(link).to_have_attribute("href", re.compile(r"/by-hand/a\?w_v1=1,1;1,-1&"))
     shown = framed("memory?gpus=2")
     shown.embed.get_by_role("textbox", name="Number of GPUs").fill("1")
-    expect(shown.embed.get_by_role("region", name="Does it fit")).to_contain_text("59 people")
+    expect(shown.embed.get_by_role("region", name="Does it fit")).to_contain_text("59 requests")
     expect(shown.embed.get_by_role("button", name="Measure this machine")).to_have_count(0)
     figure = shown.embed.get_by_role("figure", name="Cache against length")
     figure.scroll_into_view_if_needed()

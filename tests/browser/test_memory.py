@@ -1,4 +1,4 @@
-"""The memory calculator as read, asked, pasted into, framed, and its charts."""
+"""The memory calculator: inputs, pasted configs, charts, measurement and a run's steps."""
 
 from __future__ import annotations
 
@@ -56,29 +56,29 @@ def field(page: Page, name: str) -> Locator:
     return page.get_by_role("textbox", name=name, exact=True)
 
 
-def test_figures_open_to_their_formula_and_all_that_is_chosen_is_in_the_address(memory: Callable[..., Page]) -> None:
+def test_results_open_to_their_formula_and_the_address_holds_every_input(memory: Callable[..., Page]) -> None:
     page = memory()
-    request = result(page, "a request of 8,192 tokens")
+    request = result(page, "One request of 8,192 tokens")
     request.locator("summary").first.click()
     request.get_by_role("button", name=re.compile("131,072")).click()
-    line = request.locator(".working-line").last
+    line = request.locator(".derivation-line").last
     expect(line).to_have_text(re.compile(r"131,072\s*B/token\s*=\s*2\s*×\s*32\s*layers\s*×\s*8\s*KV heads\s*×\s*128"))
-    field(page, "People at once").focus()
+    field(page, "Requests at once").focus()
     page.keyboard.press("ArrowUp")
-    expect(result(page, "the batch of 9")).to_be_visible()
+    expect(result(page, "All: 9 requests")).to_be_visible()
     slider = page.get_by_role("slider", name="Tokens each")
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(field(page, "Tokens each")).to_have_value(f"{round(2 ** (103 / 8)):,}")
     page.get_by_role("combobox", name="Model").select_option("Qwen2.5-72B")
-    for name, value in (("Tokens each", "131072"), ("People at once", "1"), ("Number of GPUs", "4")):
+    for name, value in (("Tokens each", "131072"), ("Requests at once", "1"), ("Number of GPUs", "4")):
         field(page, name).fill(value)
     page.get_by_role("combobox", name="GPU", exact=True).select_option("H200 SXM")
     page.get_by_role("combobox", name="Cache dtype").select_option("int4, a scale per 32")
     field(page, "Shared prefix, tokens").fill("100")
-    expect(page.get_by_role("form", name="What is asked").get_by_text("saves nothing for one person")).to_be_visible()
+    expect(page.get_by_role("form", name="Inputs").get_by_text("A single request saves nothing")).to_be_visible()
     whole = f"{80 * 2 * 8 * (128 // 2 + 128 // 32 * 2) * 131_072:,} B"
-    request = result(page, "a request of 131,072 tokens").locator("summary").first
+    request = result(page, "One request of 131,072 tokens").locator("summary").first
     expect(request).to_contain_text(whole)
     page.wait_for_url(re.compile("prefix=100"))
     said = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
@@ -93,19 +93,17 @@ def test_figures_open_to_their_formula_and_all_that_is_chosen_is_in_the_address(
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_url(re.compile(r"/memory$"))
-    expect(verdict(page)).to_contain_text("59 people")
+    expect(verdict(page)).to_contain_text("59 requests")
 
 
-def test_what_cannot_be_counted_is_said_at_its_field_and_the_rest_stays(
-    memory: Callable[..., Page], complaints: Complaints
-) -> None:
+def test_a_wrong_input_is_named_and_the_results_stay(memory: Callable[..., Page], complaints: Complaints) -> None:
     page = memory()
     before = verdict(page).inner_text()
     for name, typed, said, good in (
         ("Tokens each", "abc", "“abc” is not a whole number", "8192"),
-        ("Tokens each", "", "The context: is empty", "8192"),
-        ("People at once", "0", "it must be at least 1", "8"),
-        ("Shared prefix, tokens", "9000", "longer than the context of 8192", "0"),
+        ("Tokens each", "", "Tokens each: enter a whole number", "8192"),
+        ("Requests at once", "0", "it must be at least 1", "8"),
+        ("Shared prefix, tokens", "9000", "is longer than the context (8,192)", "0"),
     ):
         field(page, name).fill(typed)
         expect(page.get_by_role("alert")).to_contain_text(said)
@@ -116,29 +114,29 @@ def test_what_cannot_be_counted_is_said_at_its_field_and_the_rest_stays(
         expect(page.get_by_role("alert")).to_have_count(0)
     complaints.allow("404")
     for search, said in (
-        ("model=%3Cimg%20src=x%20onerror=alert(1)%3E&context=1e12", "There is no “<img src=x onerror=alert(1)>” here"),
+        ("model=%3Cimg%20src=x%20onerror=alert(1)%3E&context=1e12", "The list has no “<img src=x onerror=alert(1)>”"),
         ("run=0000000000000000", "There is no run"),
     ):
         page.goto(page.url.partition("?")[0] + f"?{search}")
         expect(page.get_by_role("alert")).to_contain_text(said)
-        expect(verdict(page)).to_contain_text("59 people")
+        expect(verdict(page)).to_contain_text("59 requests")
 
 
-def test_a_pasted_config_is_understood_kept_or_refused_in_words(memory: Callable[..., Page]) -> None:
+def test_a_pasted_config_is_read_and_a_wrong_one_is_refused(memory: Callable[..., Page]) -> None:
     page = memory()
     before = verdict(page).inner_text()
     page.get_by_text("Another model: paste its config.json").click()
-    box = page.get_by_role("textbox", name="config.json, as Hugging Face has it")
+    box = page.get_by_role("textbox", name="config.json in the format of Hugging Face")
     for config, said in (
-        ("{", "This is not JSON"),
+        ("{", "The text is not JSON"),
         (json.dumps({**CONFIG, "hidden_size": "<b>512</b>"}), "<b>512</b>"),
     ):
         box.fill(config)
         expect(page.get_by_role("alert")).to_contain_text(said)
         assert verdict(page).inner_text() == before
     box.fill(json.dumps(CONFIG))
-    expect(page.get_by_text("Understood:")).to_be_visible()
-    a_token = result(page, "a token").nth(1).locator("summary")
+    expect(page.get_by_text("Read from the config:")).to_be_visible()
+    a_token = result(page, "One token").nth(1).locator("summary")
     expect(a_token).to_contain_text(f"{2 * 4 * 2 * 64 * 2:,} B")
     page.wait_for_url(re.compile("config="))
     kept = json.loads(parse_qs(urlsplit(page.url).query)["config"][0])
@@ -176,7 +174,7 @@ def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
     assert sum("plotly" in url for url in asked) == 1
     roofline = page.get_by_role("figure", name="Roofline")
     table = roofline.get_by_role("row")
-    roofline.get_by_text("The numbers of this chart").click()
+    roofline.get_by_text("Numbers of this chart").click()
     steps = server.log(short_run).steps
     for step in steps:
         row = table.filter(has_text=f"step {step['step']}, ")
@@ -194,7 +192,7 @@ def test_charts_are_drawn_when_they_come_into_sight_and_can_be_handled(
         roofline.locator('[data-title*="ownload"]').click()
     assert download.value.suggested_filename == "kvscope Roofline.png"
     cache = page.get_by_role("figure", name="Cache against length")
-    cache.get_by_text("The numbers of this chart").click()
+    cache.get_by_text("Numbers of this chart").click()
     expect(cache.get_by_role("row")).to_have_count(1 + len(steps))
     for cells in [row.get_by_role("cell").all_inner_texts() for row in cache.get_by_role("row").all()[1:]]:
         assert cells[1] == cells[2], "what was measured is what the formula gives"
@@ -229,7 +227,7 @@ def test_the_stage_leads_to_the_memory_of_its_run_whose_steps_come_as_they_are_m
     with server.engine_asleep():
         page = memory(f"memory?run={run}")
         roofline = page.get_by_role("region", name="Roofline")
-        expect(roofline).to_contain_text("still going on")
+        expect(roofline).to_contain_text("The run has not ended yet")
     expect(roofline).to_contain_text("16 steps of the run", timeout=60_000)
     Stage(page, server).open(short_run)
     page.get_by_role("link", name="Memory").click()

@@ -1,57 +1,65 @@
-/** What the numbers come out at: bytes, what fits, how fast it could be. Each opens to its arithmetic. */
+/** The results: bytes, what fits, the best possible speed. Each opens to its arithmetic. */
 
 import { html } from "htm/preact";
 import { integer, milliseconds } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
 import { expected } from "../curves.js";
 import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
 import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes, weightBytes } from "../sizes.js";
 import { timePerToken, timeToFirstToken } from "../speed.js";
-import { Opened } from "./opened.js";
+import { requestCount, tokenCount } from "../units.js";
+import { ResultDetails } from "./result-details.js";
 
-/** @param {{understood: import("../asked.js").Understood}} props */
-export function Bytes({ understood: { model, inputs } }) {
-  const { cache, context } = inputs;
-  return html`<section class="own-card stack box" aria-label="Bytes">
-    <h2>Bytes of KV cache</h2>
-    <${Opened} name="a token in one layer" result=${layerBytesPerToken(model, cache)} kind="is-cache" />
-    <${Opened} name="a token" result=${cacheBytesPerToken(model, cache)} kind="is-cache" />
-    <${Opened} name=${`a request of ${integer(context)} tokens`} result=${requestBytes(model, context, cache)} kind="is-cache" />
-    <${Opened} name=${`the batch of ${integer(inputs.requests)}`} result=${batchBytes(model, inputs, cache)} kind="is-cache" />
-    ${model.window && html`<p class="muted">${integer(model.window.layers.length)} of ${integer(model.layers)} layers keep the newest ${integer(model.window.tokens)} tokens only.</p>`}
+/** @param {{setup: import("../setup.js").Setup}} props */
+export function Bytes({ setup: { model, inputs } }) {
+  const { cache, context, requests } = inputs;
+  return html`<section class="own-card stack box" aria-label=${msg`Bytes`}>
+    <h2>${msg`Bytes of KV cache`}</h2>
+    <${ResultDetails} name=${msg`One token in one layer`} result=${layerBytesPerToken(model, cache)} kind="is-cache" />
+    <${ResultDetails} name=${msg`One token`} result=${cacheBytesPerToken(model, cache)} kind="is-cache" />
+    <${ResultDetails} name=${msg`One request of ${tokenCount(context)}`} result=${requestBytes(model, context, cache)} kind="is-cache" />
+    <${ResultDetails} name=${msg`All: ${requestCount(requests)}`} result=${batchBytes(model, inputs, cache)} kind="is-cache" />
+    ${model.window && html`<p class="muted">${windowText(model)}</p>`}
   </section>`;
 }
 
-export function Fits({ understood: { model, inputs } }) {
+function windowText({ window, layers }) {
+  const [windowed, tokens] = [integer(window.layers.length), integer(window.tokens)];
+  return msg`${windowed} of ${integer(layers)} layers store only the newest ${tokens} tokens.`;
+}
+
+export function Fits({ setup: { model, inputs } }) {
   const { room, value, stop } = mostRequests(model, inputs);
   const tokens = mostTokens(model, inputs);
-  const left = stop !== "weights";
-  return html`<section class="own-card stack box" aria-label="What fits">
-    <h2>What fits, weights included</h2>
-    <${Opened} name="weights" result=${weightBytes(model, inputs.weights)} kind="is-weights" />
-    <${Opened} name="room for cache" result=${roomForCache(model, inputs)} />
-    <${Opened} name="in use" result=${usedBytes(model, inputs)} />
-    <p class="fact line on-line"><span>most people, ${integer(inputs.context)} tokens each</span> <b class="number">${integer(value)}</b></p>
-    <p class="fact line on-line"><span>most tokens each, ${integer(inputs.requests)} at once</span> <b class="number">${integer(tokens.value)}</b></p>
-    <p class="muted">${left ? `The largest numbers whose cache is not more than the room, ${integer(room.value)} B.` : "The weights leave no room."}${" "}What a server keeps beside them is not counted: activations, its own code, blocks that are not full.</p>
+  const free = integer(room.value);
+  return html`<section class="own-card stack box" aria-label=${msg`What fits`}>
+    <h2>${msg`What fits, weights included`}</h2>
+    <${ResultDetails} name=${msg`Weights`} result=${weightBytes(model, inputs.weights)} kind="is-weights" />
+    <${ResultDetails} name=${msg`Space for the cache`} result=${roomForCache(model, inputs)} />
+    <${ResultDetails} name=${msg`In use`} result=${usedBytes(model, inputs)} />
+    <p class="fact line on-line"><span>${msg`Most requests with ${tokenCount(inputs.context)} each`}</span> <b class="number">${integer(value)}</b></p>
+    <p class="fact line on-line"><span>${msg`Most tokens each with ${requestCount(inputs.requests)}`}</span> <b class="number">${integer(tokens.value)}</b></p>
+    <p class="muted">${stop === "weights" ? msg`The weights leave no space.` : msg`The cache for these numbers fits into the ${free} B beside the weights.`}
+      ${" "}${msg`Other memory of a server is not counted: activations, code, partly filled blocks.`}</p>
   </section>`;
 }
 
-export function Speed({ understood: { model, inputs } }) {
+export function Speed({ setup: { model, inputs } }) {
   if (!fits(model, inputs))
-    return html`<section class="own-card stack box" aria-label="Speed">
-      <h2>How fast at best</h2>
-      <p>No time is estimated: this does not fit into ${inputs.gpus === 1 ? "the one GPU" : `the ${integer(inputs.gpus)} GPUs`}.</p>
+    return html`<section class="own-card stack box" aria-label=${msg`Speed`}>
+      <h2>${msg`Best possible speed`}</h2>
+      <p>${msg`There is no estimate, because this does not fit into the memory.`}</p>
     </section>`;
   const step = timePerToken(model, inputs);
   const [decode, prefill] = expected(model, inputs);
-  return html`<section class="own-card stack box" aria-label="Speed">
-    <h2>How fast at best</h2>
-    <${Opened} name="time per token" result=${step} />
-    <p class="fact line on-line"><span>tokens a second for each</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">estimated</em></p>
-    <${Opened} name=${`time to the first token of a prompt of ${integer(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
-    <p class="muted">Each step reads all weights and caches once: bandwidth bounds it. Prefill multiplies every weight by every token: the peak
-      bounds it (${inputs.gpu.flops_of}, whatever the dtype here). Nothing of this is measured.</p>
-    ${decode.bound === "the peak" && html`<p><b>With so many at once the peak bounds a step</b> before bandwidth does: at best ${milliseconds(1000 * decode.seconds)}.</p>`}
-    ${prefill.bound === "bandwidth" && html`<p><b>So short a prompt is bound by bandwidth</b> before the peak: reading weights and cache takes ${milliseconds(1000 * prefill.seconds)} at best.</p>`}
+  return html`<section class="own-card stack box" aria-label=${msg`Speed`}>
+    <h2>${msg`Best possible speed`}</h2>
+    <${ResultDetails} name=${msg`Time per token`} result=${step} />
+    <p class="fact line on-line"><span>${msg`Tokens per second for each request`}</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">${msg`estimated`}</em></p>
+    <${ResultDetails} name=${msg`Time to first token, with a prompt of ${tokenCount(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
+    <p class="muted">${msg`A decode step reads all weights and caches once, so bandwidth bounds it. Prefill multiplies every weight by every token, so the peak bounds it.`}
+      ${" "}${msg`The peak is that of ${inputs.gpu.flops_of}, regardless of the dtypes chosen above. No number here is measured.`}</p>
+    ${decode.bound === "peak" && html`<p><b>${msg`With this many requests, the peak bounds a decode step, not bandwidth: it takes at least ${milliseconds(1000 * decode.seconds)}.`}</b></p>`}
+    ${prefill.bound === "bandwidth" && html`<p><b>${msg`Bandwidth bounds the prefill of such a short prompt, not the peak: it takes at least ${milliseconds(1000 * prefill.seconds)}.`}</b></p>`}
   </section>`;
 }

@@ -1,11 +1,13 @@
-/** The curves and points as Plotly's traces, in the page's colours. Texts have no markup but `<br>` (plotly.js says why). */
+/** Curves and points as Plotly's traces, in the page's colours. `<br>` is the only markup in texts; plotly.js has the reason. */
 
 import { integer, milliseconds, short, significant } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
+import { tokenCount } from "../units.js";
 
 const SIZE = 9;
 
 /**
- * @param {string} theme for which they are read anew
+ * @param {string} theme a new theme has other colours
  * @returns {Object<string, string>}
  */
 export function coloursOf(theme) {
@@ -27,12 +29,12 @@ export function line(name, { x, y }, colour, dash = "solid") {
   };
 }
 
-/** @returns {Object} points that were measured: filled */
+/** @returns {Object} measured points: filled */
 export function measured(name, points, colour, symbol = "circle") {
   return { ...marks(name, points), marker: { color: colour, size: SIZE, symbol, opacity: 0.8 } };
 }
 
-/** @returns {Object} points that were not: hollow */
+/** @returns {Object} estimated points: hollow */
 export function estimate(name, points, colour, symbol = "circle") {
   return {
     ...marks(name, points),
@@ -42,7 +44,7 @@ export function estimate(name, points, colour, symbol = "circle") {
 
 function marks(name, points) {
   return {
-    ...{ name, x: points.map(({ x }) => x), y: points.map(({ y }) => y), text: points.map(({ says }) => says) },
+    ...{ name, x: points.map(({ x }) => x), y: points.map(({ y }) => y), text: points.map(({ text }) => text) },
     ...{ mode: "markers", hovertemplate: "%{text}<extra></extra>" },
   };
 }
@@ -73,19 +75,25 @@ export function layoutOf(colours, { x, y, logarithmic = true }) {
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colours.muted, activecolor: colours.ink },
     hoverlabel: { bgcolor: colours.panel, bordercolor: colours.muted, font: { color: colours.ink } },
     hovermode: "closest",
-    uirevision: "as the reader has it",
+    // Any constant: the reader's zoom stays when the numbers change.
+    uirevision: "constant",
   };
+}
+
+/** @returns {string} a step of a run, as the table and the chart name it */
+export function stepLabel({ step, phase }) {
+  return phase === "prefill" ? msg`step ${integer(step)}, prefill` : msg`step ${integer(step)}, decode`;
 }
 
 /** @param {import("../points.js").Point} point */
 export function pointUnderRoof(point) {
-  const { step, phase, rows, tokens, ms, intensity, perSecond, bytes } = point;
-  const read = short(bytes / (ms / 1000), "B/s");
-  const says = [
-    `Step ${step}, ${phase}: ${rows === 1 ? "1 row" : `${integer(rows)} rows`}, ${integer(tokens)} tokens`,
-    `${milliseconds(ms)} measured`,
-    `${significant(intensity)} FLOP a byte, ${short(perSecond, "FLOP/s")}`,
-    `${read} read`,
+  const { rows, tokens, ms, intensity, perSecond, bytes } = point;
+  const text = [
+    stepLabel(point),
+    msg`${tokenCount(tokens)}, of which computed: ${integer(rows)}`,
+    msg`${milliseconds(ms)} measured`,
+    msg`${significant(intensity)} FLOP per byte, ${short(perSecond, "FLOP/s")}`,
+    msg`${short(bytes / (ms / 1000), "B/s")} read`,
   ].join("<br>");
-  return { x: intensity, y: perSecond, says };
+  return { x: intensity, y: perSecond, text };
 }

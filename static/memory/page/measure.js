@@ -1,11 +1,11 @@
-/** What this machine can do, asked of the engine. */
+/** Asks the engine to measure this machine. */
 
 import { problemOf } from "../../shared/log/problem.js";
 import { fetchUnder } from "../../shared/log/root.js";
 
 /**
- * @param {Object<string, string>} identity headers that say who asks
- * @returns {Promise<Object>} docs/frames.md, Measured; rejects with the server's sentence
+ * @param {Object<string, string>} identity headers with the identity of this browser
+ * @returns {Promise<Object>} docs/frames.md, Measured; rejects with the server's problem
  */
 export async function measure(identity) {
   const headers = { "Content-Type": "application/json", ...identity };

@@ -1,4 +1,4 @@
-/** The roofline: what bandwidth and peak allow, for the chosen GPU and this machine, and real steps under it. */
+/** The roofline: the speed that bandwidth and peak allow on the chosen GPU and on this machine, with real steps under it. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -6,17 +6,18 @@ import { disturbance } from "../../shared/facts/conditions.js";
 import { keptAs } from "../../shared/facts/dtypes.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
 import { oneFormat } from "../../shared/facts/weights.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
 import { pointsOf } from "../points.js";
 import { attainable } from "../speed.js";
-import { coloursOf, estimate, measured as filled, layoutOf, line, pointUnderRoof } from "./drawings.js";
+import { coloursOf, estimate, measured as filled, layoutOf, line, pointUnderRoof, stepLabel } from "./drawings.js";
 import { Figure } from "./figure.js";
 
-const AXES = { x: { title: "FLOP for each byte read" }, y: { title: "FLOP a second" } };
+const AXES = { x: { title: msg`FLOP per byte read` }, y: { title: msg`FLOP per second` } };
 
-/** @param {{understood: Object, gpuName: string, run: Object, measuring: Object, framed: boolean, theme: string}} props */
-export function Roofline({ understood, gpuName, run, measuring, framed, theme }) {
-  const { model, inputs } = understood;
+/** @param {{setup: Object, gpuName: string, run: Object, measuring: Object, framed: boolean, theme: string}} props */
+export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
+  const { model, inputs } = setup;
   const { measured } = measuring;
   const { points, shared } = useMemo(() => pointsOf(run.steps), [run.steps]);
   const best = useMemo(() => expected(model, inputs), [model, inputs]);
@@ -24,7 +25,7 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
   const drawing = useMemo(
     () => ({
       traces: tracesOf({
-        understood,
+        setup,
         gpuName,
         best,
         machine,
@@ -34,54 +35,68 @@ export function Roofline({ understood, gpuName, run, measuring, framed, theme })
       }),
       layout: layoutOf(coloursOf(theme), AXES),
     }),
-    [understood, measured, points, theme],
+    [setup, measured, points, theme],
   );
   const rows = [
     ...best.map(({ name, intensity, perSecond }) => [
-      `${model.name}, ${name}, estimated`,
+      estimateLabel(model, name),
       significant(intensity),
       short(perSecond, "FLOP/s"),
       "",
     ]),
-    ...points.map(({ step, phase, intensity, perSecond, ms }) => [
-      `step ${integer(step)}, ${phase}`,
-      significant(intensity),
-      short(perSecond, "FLOP/s"),
-      milliseconds(ms),
+    ...points.map((point) => [
+      stepLabel(point),
+      significant(point.intensity),
+      short(point.perSecond, "FLOP/s"),
+      milliseconds(point.ms),
     ]),
   ];
-  return html`<section class="own-card stack box is-chart" aria-label="Roofline">
-    <h2>What bounds it: bandwidth or the peak</h2>
-    <p>A roof slopes as far as memory bounds, then it is flat. ${readOut(best, gpuName)} Hollow points are <em class="chip is-estimated">estimated</em>, filled ones are real steps, <b class="is-output">measured</b>.</p>
-    <${Figure} name="Roofline" drawing=${drawing} table=${{ head: ["point", "FLOP/B", "FLOP/s", "time"], rows }} />
+  const [estimated, measuredText] = [
+    html`<em class="chip is-estimated">${msg`estimated`}</em>`,
+    html`<b class="is-output">${msg`measured`}</b>`,
+  ];
+  return html`<section class="own-card stack box is-chart" aria-label=${msg`Roofline`}>
+    <h2>${msg`Roofline: is bandwidth or the peak the bound?`}</h2>
+    <p>${msg`In the sloped part of a line, memory bandwidth bounds the speed; in the flat part, the peak does.`}
+      ${" "}${boundsText(best, gpuName)} ${nodes`Hollow points are ${estimated}. Filled points are real steps, ${measuredText}.`}</p>
+    <${Figure} name=${msg`Roofline`} drawing=${drawing} table=${{ head: [msg`point`, "FLOP/B", "FLOP/s", msg`time`], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
     ${!framed && html`<${Machine} measuring=${measuring} />`}
   </section>`;
 }
 
-function readOut(best, gpuName) {
-  const [decode, prefill] = best.map(
-    ({ intensity, bound }) => `${significant(intensity)} FLOP for each byte that it reads, so ${bound} bounds it`,
-  );
-  return `On ${gpuName} a step of decode does ${decode}; a prefill does ${prefill}.`;
+/** What bounds each phase, in two sentences. */
+function boundsText([decode, prefill], gpuName) {
+  const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
+  return [
+    decode.bound === "peak"
+      ? msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so the peak bounds it.`
+      : msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so bandwidth bounds it.`,
+    prefill.bound === "peak"
+      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak bounds it.`
+      : msg`A prefill does ${prompt} FLOP per byte read, so bandwidth bounds it.`,
+  ].join(" ");
 }
 
-function tracesOf({ understood: { model, inputs }, gpuName, best: [decode, prefill], machine, points, name, colours }) {
+const estimateLabel = ({ name }, phase) =>
+  phase === "prefill" ? msg`${name}, prefill, estimated` : msg`${name}, decode, estimated`;
+
+function tracesOf({ setup: { model, inputs }, gpuName, best: [decode, prefill], machine, points, name, colours }) {
   const gpu = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
   const at = ({ name: phase, intensity, perSecond }) => ({
     ...{ x: intensity, y: perSecond },
-    says: `${model.name}, ${phase}, estimated<br>${significant(intensity)} FLOP a byte, at best ${short(perSecond, "FLOP/s")}`,
+    text: `${estimateLabel(model, phase)}<br>${msg`${significant(intensity)} FLOP per byte, at most ${short(perSecond, "FLOP/s")}`}`,
   });
   const of = (phase) => points.filter((point) => point.phase === phase).map(pointUnderRoof);
   return [
     line(inputs.gpus === 1 ? gpuName : `${inputs.gpus} × ${gpuName}`, roof(gpu), colours.ink),
-    ...(machine ? [line("this machine, measured", roof(machine), colours.output)] : []),
-    estimate(`${model.name}: decode`, [at(decode)], colours.computed),
-    estimate(`${model.name}: prefill`, [at(prefill)], colours.cached, "diamond"),
+    ...(machine ? [line(msg`this machine, measured`, roof(machine), colours.output)] : []),
+    estimate(msg`${model.name}: decode`, [at(decode)], colours.computed),
+    estimate(msg`${model.name}: prefill`, [at(prefill)], colours.cached, "diamond"),
     ...(points.length
       ? [
-          filled(`${name}: decode steps`, of("decode"), colours.computed),
-          filled(`${name}: prefill`, of("prefill"), colours.cached, "diamond"),
+          filled(msg`${name}: decode steps`, of("decode"), colours.computed),
+          filled(msg`${name}: prefill`, of("prefill"), colours.cached, "diamond"),
         ]
       : []),
   ];
@@ -94,15 +109,29 @@ function OfRun({ run, shared, points, machine }) {
     machine && points.length
       ? Math.max(...points.map(({ intensity, perSecond }) => perSecond / attainable(intensity, machine).value))
       : null;
-  return html`<p class="muted">Filled points: ${integer(points.length)} steps of the run “${run.open.prompt.slice(0, 60)}”, ${run.open.model.name} in ${keptAs(run.open.model)} on ${run.open.model.device}${run.live ? ", still going on" : ""}.${" "}
-    ${shared > 0 && html` ${integer(shared)} more shared their pass with other runs and are left out.`}
-    ${reached !== null && html` The nearest to this machine’s roof reaches ${percent(reached, 0)} of it${reached > 1 ? ": it was computed on another machine, or this one has less to give just now" : ""}.`}
-    ${readSays(run)}
-    ${" "}The operations and bytes are those that the engine counts of its products; the time is that of its pass.</p>`;
+  const { prompt, model } = run.open;
+  const [start, dtype, count] = [prompt.slice(0, 60), keptAs(model), integer(points.length)];
+  return html`<p class="muted">${plural(
+    points.length,
+    form`Filled points: ${count} step of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
+    form`Filled points: ${count} steps of the run “${start}”, ${model.name} in ${dtype} on ${model.device}.`,
+  )}
+    ${run.live && ` ${msg`The run has not ended yet.`}`}
+    ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
+    ${reached !== null && ` ${reachedText(reached)}`}
+    ${" "}${formatsText(run)}
+    ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
-/** Bytes of prefill and of decode may be of two formats: then the points differ for that reason too. */
-function readSays({ steps, open: { model } }) {
+function reachedText(reached) {
+  const share = percent(reached, 0);
+  return reached > 1
+    ? msg`The highest point reaches ${share} of this machine’s bound: another machine computed it, or this one is slower now than then.`
+    : msg`The highest point reaches ${share} of this machine’s bound.`;
+}
+
+/** Prefill and decode can read the weights in different formats, which moves their points apart too. */
+function formatsText({ steps, open: { model } }) {
   const alone = steps.filter(({ batch }) => batch === 1).map((data) => ({ data }));
   const of = (wanted) =>
     oneFormat(
@@ -111,18 +140,32 @@ function readSays({ steps, open: { model } }) {
     );
   const [prefill, decode] = [of("prefill"), of("decode")];
   if (!prefill || !decode) return "";
-  if (prefill === decode) return ` Both phases read the weights in ${decode}.`;
-  return ` Prefill read the weights in ${prefill}, decode steps in ${decode}: fewer or more bytes for the same weights, which alone moves their points apart.`;
+  if (prefill === decode) return msg`Both phases read the weights in ${decode}.`;
+  return msg`Prefill reads the weights in ${prefill}, a decode step in ${decode}. This difference in bytes alone moves their points apart.`;
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {
+  const again = measured ? msg`Measure again` : msg`Measure this machine`;
   return html`<div class="measuring row">
-    <button type="button" class="button" disabled=${going} onClick=${measure}>${going ? "Measuring…" : measured ? "Measure again" : "Measure this machine"}</button>
+    <button type="button" class="button" disabled=${going} onClick=${measure}>${going ? msg`Measuring…` : again}</button>
     <p role="status">${
       measured
-        ? html`Reads <b class="number is-output">${short(measured.bandwidth.per_second, "B/s")}</b>, multiplies at <b class="number is-output">${short(measured.peak.per_second, "FLOP/s")}</b>: measured, ${measured.dtype} on ${measured.device}${measured.threads ? html`, ${integer(measured.threads)} threads` : ""}, medians of ${integer(measured.bandwidth.takes_ms.length)} and ${integer(measured.peak.takes_ms.length)} takes, from ${short(measured.bandwidth.spread[0], "B/s")} to ${short(measured.bandwidth.spread[1], "B/s")}${disturbance(measured.bandwidth) ? `. Disturbed: ${disturbance(measured.bandwidth)}` : ""}.`
-        : html`<span class="muted">Its own bandwidth and peak take a few seconds, and no run may be going on.</span>`
+        ? html`<${Measurement} ...${measured} />`
+        : html`<span class="muted">${msg`Measuring its bandwidth and peak takes a few seconds. No run may be active meanwhile.`}</span>`
     }</p>
     ${problem && html`<p class="own-wrong word-bad breaks" role="alert">${problem}</p>`}
   </div>`;
+}
+
+/** @param {Object} measured docs/frames.md, Measured */
+function Measurement({ bandwidth, peak, dtype, device, threads }) {
+  const speed = html`<b class="number is-output">${short(bandwidth.per_second, "B/s")}</b>`;
+  const flops = html`<b class="number is-output">${short(peak.per_second, "FLOP/s")}</b>`;
+  const [slowest, fastest] = bandwidth.spread.map((each) => short(each, "B/s"));
+  const [reads, products] = [integer(bandwidth.takes_ms.length), integer(peak.takes_ms.length)];
+  const cause = disturbance(bandwidth);
+  return html`${nodes`Measured: memory bandwidth ${speed}, peak ${flops}.`}
+    ${" "}${threads ? msg`${dtype} on ${device}, ${integer(threads)} threads.` : msg`${dtype} on ${device}.`}
+    ${" "}${msg`These are medians of ${reads} and ${products} measurements; the bandwidth ranged from ${slowest} to ${fastest}.`}
+    ${cause && ` ${msg`Disturbed: ${cause}.`}`}`;
 }

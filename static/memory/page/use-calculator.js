@@ -1,19 +1,19 @@
-/** The state of the page: what is in the fields, what was understood of it last, what is wrong. It is in the address, too. */
+/** The state of the page: the fields, the last valid setup, and what is wrong. The address holds it too. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FIRST, readSearch, searchOf } from "../address.js";
-import { understand } from "../asked.js";
 import { readConfig } from "../config.js";
+import { readSetup } from "../setup.js";
 
-/** Writing the address more often is refused by browsers. */
+/** Browsers refuse to write the address more often. */
 const ADDRESS_MS = 250;
 
 /**
- * @param {{known: {models: Object[], gpus: Object[]}, window: Window, framed: boolean}} options in a frame the address is
- *   another page's to write
- * @returns {{texts: Object, understood: import("../asked.js").Understood, problem: import("../limits.js").Problem|null,
- *   pasted: Object, run: string|null, session: string|null, search: string, actions: Object}} `understood`: of what is wrong,
- *   what there was before
+ * @param {{known: {models: Object[], gpus: Object[]}, window: Window, framed: boolean}} options in a frame, the
+ *   address belongs to another page
+ * @returns {{texts: Object, setup: import("../setup.js").Setup, problem: import("../limits.js").Problem|null,
+ *   pasted: Object, run: string|null, session: string|null, search: string, actions: Object}} `setup`: the
+ *   last valid one while a field is wrong
  */
 export function useCalculator({ known, window, framed }) {
   const [state, setState] = useState(() => ({
@@ -21,10 +21,10 @@ export function useCalculator({ known, window, framed }) {
     pasted: { text: "", problem: "" },
   }));
   const { texts, run, session, pasted } = state;
-  const answer = useMemo(() => understand(texts, known), [texts]);
+  const answer = useMemo(() => readSetup(texts, known), [texts]);
   const last = useRef(null);
-  if ("understood" in answer) last.current = answer.understood;
-  else last.current ??= /** @type {*} */ (understand(FIRST, known)).understood;
+  if ("setup" in answer) last.current = answer.setup;
+  else last.current ??= /** @type {*} */ (readSetup(FIRST, known)).setup;
   const search = searchOf({ texts, run, session });
   useEffect(() => {
     if (framed) return undefined;
@@ -42,15 +42,15 @@ export function useCalculator({ known, window, framed }) {
         texts: { ...now.texts, model: id, config: "" },
         pasted: { text: "", problem: "" },
       })),
-    /** What cannot be read is told beside it, and the model stays the one that there was. */
+    /** A config that cannot be read leaves the model as it was. */
     paste: (text) =>
       setState((now) => {
         const read = text.trim() ? readConfig(text) : { problem: { text: "" } };
         if ("problem" in read) return { ...now, pasted: { text, problem: read.problem.text } };
-        return { ...now, pasted: { text, problem: "" }, texts: { ...now.texts, config: read.matters } };
+        return { ...now, pasted: { text, problem: "" }, texts: { ...now.texts, config: read.relevant } };
       }),
     reset: () => setState((now) => ({ ...now, texts: FIRST, pasted: { text: "", problem: "" } })),
   };
   const problem = "problem" in answer ? answer.problem : null;
-  return { texts, understood: last.current, problem, pasted, run, session, search, actions };
+  return { texts, setup: last.current, problem, pasted, run, session, search, actions };
 }

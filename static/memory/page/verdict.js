@@ -1,63 +1,82 @@
-/** Whether it fits, where it stops, and the memory as a bar: the first thing to be seen. */
+/** Whether the requests fit into the memory, how many would, and the memory as a bar. */
 
 import { html } from "htm/preact";
-import { bytesShort, counted, integer } from "../../shared/facts/format.js";
+import { bytesShort, integer } from "../../shared/facts/format.js";
+import { form, msg, nodes, pluralNodes } from "../../shared/words/msg.js";
 import { barOf } from "../bar.js";
 import { mostRequests, mostTokens } from "../fits.js";
+import { gpuCount, requestCount, tokenCount } from "../units.js";
 
 const PERCENT = 100;
-/** Of what is left; requests that are smaller are not marked there. */
+/** A request that takes less than this share of the free memory has no mark there. */
 const LEAST_SHARE = 0.004;
 
-/** @param {{understood: import("../asked.js").Understood, gpuName: string}} props */
-export function Verdict({ understood, gpuName }) {
-  const { model, inputs } = understood;
+/** @param {{setup: import("../setup.js").Setup, gpuName: string}} props */
+export function Verdict({ setup, gpuName }) {
+  const { model, inputs } = setup;
   const bar = barOf(model, inputs);
   const fits = bar.left >= 0;
-  return html`<section class="verdict stack box" aria-label="Does it fit">
-    <p class="verdict-big"><b class=${`number ${fits ? "" : "is-bad"}`}>${bytesShort(bar.used)}</b> <span>of the ${bytesShort(bar.memory)} of ${inputs.gpus === 1 ? "one" : integer(inputs.gpus)} ${gpuName}</span></p>
-    <p class="verdict-says" role="status"><b class=${fits && !tooLong(model, inputs) ? "is-good" : "is-bad"}>${headline(model, inputs, bar)}</b> <${Stops} model=${model} inputs=${inputs} bar=${bar} /></p>
+  const used = html`<b class=${`number ${fits ? "" : "is-bad"}`}>${bytesShort(bar.used)}</b>`;
+  const [memory, gpus] = [bytesShort(bar.memory), integer(inputs.gpus)];
+  return html`<section class="verdict stack box" aria-label=${msg`Does it fit`}>
+    <p class="verdict-big">${
+      inputs.gpus === 1
+        ? nodes`${used} of the ${memory} of one ${gpuName}`
+        : nodes`${used} of the ${memory} of ${gpus} × ${gpuName}`
+    }</p>
+    <p class="verdict-text" role="status"><b class=${fits && !tooLong(model, inputs) ? "is-good" : "is-bad"}>${headline(model, inputs, bar)}</b> <${Limits} model=${model} inputs=${inputs} bar=${bar} /></p>
     <${Bar} bar=${bar} inputs=${inputs} />
     <${Key} bar=${bar} inputs=${inputs} fits=${fits} />
   </section>`;
 }
 
-/** Whether more tokens are asked for than the model was made for. */
+/** Whether the context is longer than the model's config allows. */
 const tooLong = (model, { context }) => model.context !== null && context > model.context;
 
-/** One verdict: of memory, and of what the model was made for. */
 function headline(model, inputs, bar) {
-  const most = tooLong(model, inputs) ? `the model was made for at most ${integer(model.context)} tokens` : "";
-  if (bar.left >= 0) return most ? `The memory would do, but ${most}.` : `It fits, ${bytesShort(bar.left)} are left.`;
-  const least = Math.ceil(bar.used / inputs.gpu.memory);
-  return `It does not fit: ${bytesShort(-bar.left)} too much; ${counted(least, "GPU")} of this kind would hold all of it${most && `, but ${most}`}.`;
+  const longest = tooLong(model, inputs) && tokenCount(model.context);
+  if (bar.left >= 0) {
+    return longest
+      ? msg`The memory is large enough, but the model’s config allows at most ${longest}.`
+      : msg`It fits: ${bytesShort(bar.left)} are free.`;
+  }
+  const gpus = gpuCount(Math.ceil(bar.used / inputs.gpu.memory));
+  const missing = msg`It does not fit: ${bytesShort(-bar.left)} are missing. It would fit on ${gpus} of this kind.`;
+  return longest ? `${missing} ${msg`The model’s config allows at most ${longest}.`}` : missing;
 }
 
-const WHY = {
-  context: "the longest that its config names",
-  memory: "there the memory is full",
-  limit: "no more is counted",
-};
-
-/** At what numbers it stops, and why there. */
-function Stops({ model, inputs, bar }) {
+/** The most requests with this context, and the longest context with this number of requests. */
+function Limits({ model, inputs, bar }) {
   if (bar.weights > bar.memory) {
-    const least = Math.ceil(bar.weights / inputs.gpu.memory);
-    return html`The weights alone need <b>${counted(least, "GPU")}</b>.`;
+    const gpus = html`<b>${gpuCount(Math.ceil(bar.weights / inputs.gpu.memory))}</b>`;
+    return nodes`The weights alone need ${gpus}.`;
   }
-  const people = mostRequests(model, inputs);
-  const tokens = mostTokens(model, inputs);
-  const each = inputs.requests === 1 ? "" : " each";
-  return html`It ${people.stop === "limit" ? "does not stop below" : "stops at"} <b>${counted(people.value, "person", "people")}</b> with ${counted(inputs.context, "token")} each.
-    ${inputs.requests === 1 ? " One alone" : ` ${integer(inputs.requests)} at once`} can have <b>${counted(tokens.value, "token")}</b>${each}: ${WHY[tokens.stop]}.`;
+  const [requests, tokens] = [mostRequests(model, inputs), mostTokens(model, inputs)];
+  const most = html`<b>${requestCount(requests.value)}</b>`;
+  const longest = html`<b>${tokenCount(tokens.value)}</b>`;
+  const [context, count] = [tokenCount(inputs.context), requestCount(inputs.requests)];
+  const texts = {
+    context: nodes`With ${count}, each can have ${longest}, the longest context in the model’s config.`,
+    memory: nodes`With ${count}, each can have ${longest}; then the memory is full.`,
+    limit: nodes`With ${count}, each can have ${longest}, the most that this page counts.`,
+  };
+  return html`${
+    requests.stop === "limit"
+      ? nodes`With ${context} each, at least ${most} fit, the most that this page counts.`
+      : pluralNodes(
+          requests.value,
+          form`With ${context} each, at most ${most} fits.`,
+          form`With ${context} each, at most ${most} fit.`,
+        )
+  } ${texts[tokens.stop]}`;
 }
 
 function Bar({ bar, inputs }) {
   const share = (bytes) => ({ width: `${(PERCENT * bytes) / bar.scale}%` });
   const each = bar.pieces === 1 ? bar.each * inputs.requests : bar.each;
   const card = PERCENT * (bar.memory / bar.scale);
-  return html`<div class="bar anchor" role="img" aria-label=${inWords(bar, inputs)}>
-    <span class="bar-piece strong nowrap still is-weights" style=${share(bar.weights)}><span>weights</span></span>
+  return html`<div class="bar anchor" role="img" aria-label=${descriptionOf(bar, inputs)}>
+    <span class="bar-piece strong nowrap still is-weights" style=${share(bar.weights)}><span>${msg`weights`}</span></span>
     ${bar.prefix > 0 && html`<span class="bar-piece strong nowrap still is-prefix" style=${share(bar.prefix)}></span>`}
     ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece strong nowrap still is-cache" style=${share(each)}></span>`)}
     ${bar.left > 0 && html`<span class="bar-piece strong nowrap still is-free" style=${{ ...share(bar.left), "--each": `${PERCENT * marked(bar)}%` }}></span>`}
@@ -65,22 +84,26 @@ function Bar({ bar, inputs }) {
   </div>`;
 }
 
-/** How much of what is left another request would take; 1, and no mark, where they would be too thin to be told apart. */
+/** The share of the free memory that one more request takes; 1, thus no mark, where it would be too thin to see. */
 function marked({ each, left }) {
   return each / left < LEAST_SHARE ? 1 : each / left;
 }
 
-function inWords(bar, { requests }) {
-  const prefix = bar.prefix > 0 ? `${bytesShort(bar.prefix)} of shared prefix, ` : "";
-  const left = bar.left >= 0 ? `${bytesShort(bar.left)} left` : `${bytesShort(-bar.left)} too much`;
-  return `${bytesShort(bar.weights)} of weights, ${prefix}${integer(requests)} times ${bytesShort(bar.each)} of cache, ${left}`;
+function descriptionOf(bar, { requests }) {
+  const left = bytesShort(Math.abs(bar.left));
+  return [
+    msg`weights: ${bytesShort(bar.weights)}`,
+    ...(bar.prefix > 0 ? [msg`shared prefix: ${bytesShort(bar.prefix)}`] : []),
+    msg`KV cache: ${integer(requests)} × ${bytesShort(bar.each)}`,
+    bar.left >= 0 ? msg`free: ${left}` : msg`missing: ${left}`,
+  ].join(", ");
 }
 
 function Key({ bar, inputs, fits }) {
   return html`<ul class="bar-key row muted" aria-hidden="true">
-    <li class="is-weights">weights <b class="number">${bytesShort(bar.weights)}</b></li>
-    ${bar.prefix > 0 && html`<li class="is-prefix">shared prefix, stored once <b class="number">${bytesShort(bar.prefix)}</b></li>`}
-    <li class="is-cache">KV cache <b class="number">${integer(inputs.requests)} × ${bytesShort(bar.each)}</b></li>
-    <li class=${fits ? "is-free" : "is-over"}>${fits ? "left" : "too much"} <b class="number">${bytesShort(Math.abs(bar.left))}</b></li>
+    <li class="is-weights">${msg`weights`} <b class="number">${bytesShort(bar.weights)}</b></li>
+    ${bar.prefix > 0 && html`<li class="is-prefix">${msg`shared prefix, stored once`} <b class="number">${bytesShort(bar.prefix)}</b></li>`}
+    <li class="is-cache">${msg`KV cache`} <b class="number">${integer(inputs.requests)} × ${bytesShort(bar.each)}</b></li>
+    <li class=${fits ? "is-free" : "is-over"}>${fits ? msg`free` : msg`missing`} <b class="number">${bytesShort(Math.abs(bar.left))}</b></li>
   </ul>`;
 }

@@ -1,7 +1,7 @@
 /** Reads answers of /api/by-hand on standard input; for each, how far the arithmetic of its cells is from their numbers. */
 
 import { readFileSync } from "node:fs";
-import { cellsOf, numberIn, tableOf, workingOf } from "../../../static/by-hand/table.js";
+import { calculationOf, cellsOf, numberIn, tableOf } from "../../../static/by-hand/table.js";
 
 const LEAST = 1e-30;
 
@@ -10,16 +10,16 @@ process.stdout.write(JSON.stringify(answers.map((answer) => offOf(tableOf(answer
 
 /** @returns {{cells: number, most: number}} `most`: the largest difference, in shares of the sum of the absolute terms */
 function offOf(table) {
-  const worked = cellsOf(table).filter((name) => workingOf(table, name).op !== "given");
+  const worked = cellsOf(table).filter((name) => calculationOf(table, name).op !== "given");
   return { cells: worked.length, most: Math.max(...worked.map((name) => off(table, name))) };
 }
 
 function off(table, name) {
   const is = numberIn(table, name);
-  const terms = termsOf(table, workingOf(table, name));
+  const terms = termsOf(table, calculationOf(table, name));
   const gives = terms.reduce((sum, term) => sum + term, 0);
   if (is === gives) return 0;
-  // What is smaller than any share in 32 bits is 0 there.
+  // A weight below the smallest 32-bit number is 0 in the engine.
   return (
     Math.abs(is - gives) /
     Math.max(
@@ -30,23 +30,23 @@ function off(table, name) {
 }
 
 /** @returns {number[]} what adds up to the number of a cell */
-function termsOf(table, working) {
+function termsOf(table, calculation) {
   const at = (name) => numberIn(table, name);
-  switch (working.op) {
+  switch (calculation.op) {
     case "sum":
-      return working.terms.map(at);
+      return calculation.terms.map(at);
     case "dot":
-      return working.terms.map(([left, right]) => at(left) * at(right));
+      return calculation.terms.map(([left, right]) => at(left) * at(right));
     case "divide":
-      return [at(working.of) / working.by];
+      return [at(calculation.of) / calculation.by];
     case "mask":
-      return [working.hidden ? Number.NEGATIVE_INFINITY : at(working.of)];
+      return [calculation.hidden ? Number.NEGATIVE_INFINITY : at(calculation.of)];
     case "softmax": {
-      const largest = Math.max(...working.row.map(at));
+      const largest = Math.max(...calculation.row.map(at));
       const power = (name) => Math.exp(at(name) - largest);
-      return [power(working.of) / working.row.reduce((sum, each) => sum + power(each), 0)];
+      return [power(calculation.of) / calculation.row.reduce((sum, each) => sum + power(each), 0)];
     }
     default:
-      return [at(working.of)];
+      return [at(calculation.of)];
   }
 }

@@ -3,21 +3,21 @@ import { test } from "node:test";
 import { matrixWith, readSearch, searchOf } from "../../../static/by-hand/address.js";
 
 test("an address is read back as it was written, and stays readable", () => {
-  const said = { asked: { w_v1: "1,1;1,2.5", prompt: "0,1,2" }, cell: "w_v1:1:1", moment: "decode", predict: 3 };
-  const search = searchOf(said);
+  const written = { inputs: { w_v1: "1,1;1,2.5", prompt: "0,1,2" }, cell: "w_v1:1:1", phase: "decode", predict: 3 };
+  const search = searchOf(written);
   assert.equal(search, "?w_v1=1,1;1,2.5&prompt=0,1,2&cell=w_v1:1:1&step=decode&predict=3");
-  assert.deepEqual(readSearch(search), { ...said, asked: { prompt: "0,1,2", w_v1: "1,1;1,2.5" } });
+  assert.deepEqual(readSearch(search), { ...written, inputs: { prompt: "0,1,2", w_v1: "1,1;1,2.5" } });
 });
 
-test("what cannot be read is as if it were not there, and what is no number is left to the server", () => {
+test("invalid parameters are ignored, and the server checks the numbers", () => {
   assert.deepEqual(readSearch("?cell=<b>&step=now&predict=-1&evil=1&w_o=abc"), {
-    ...{ asked: { w_o: "abc" }, cell: null, moment: null, predict: null },
+    ...{ inputs: { w_o: "abc" }, cell: null, phase: null, predict: null },
   });
-  assert.equal(searchOf({ asked: { w_o: "a&b=c" } }), "?w_o=a%26b%3Dc");
-  assert.equal(searchOf({ asked: {} }), "");
+  assert.equal(searchOf({ inputs: { w_o: "a&b=c" } }), "?w_o=a%26b%3Dc");
+  assert.equal(searchOf({ inputs: {} }), "");
 });
 
-test("one number of a matrix gives way to what was typed", () => {
+test("typed text replaces one number of a matrix", () => {
   assert.equal(
     matrixWith(
       [

@@ -1,7 +1,7 @@
 /** Reads edits, [{before, after, part, row, column}], on standard input; for each, the changed cells that depend on no edited one. */
 
 import { readFileSync } from "node:fs";
-import { cellName, cellsOf, numberIn, operandsOf, tableOf, workingOf } from "../../../static/by-hand/table.js";
+import { calculationOf, cellName, cellsOf, numberIn, operandsOf, tableOf } from "../../../static/by-hand/table.js";
 
 const edits = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(edits.map(strayOf)));
@@ -10,15 +10,16 @@ function strayOf({ before, after, part, row, column }) {
   const [old, now] = [tableOf(before), tableOf(after)];
   const reached = new Set(shownAt(now, part, row, column));
   const cells = cellsOf(now);
-  // A cell stands after what it is made of but for few: as often as any chain is long.
+  // Most cells follow their operands, so that few passes reach the end of every chain.
   for (let before = -1; before !== reached.size; ) {
     before = reached.size;
-    for (const cell of cells) if (operandsOf(workingOf(now, cell)).some((each) => reached.has(each))) reached.add(cell);
+    for (const cell of cells)
+      if (operandsOf(calculationOf(now, cell)).some((each) => reached.has(each))) reached.add(cell);
   }
   return cells.filter((cell) => numberIn(old, cell) !== numberIn(now, cell) && !reached.has(cell));
 }
 
-/** The cells that show one number of a part: of a token that stands in the text twice, both. */
+/** The cells that show one number of a part: both, for a token that occurs twice. */
 function shownAt(table, part, row, column) {
   return Object.values(table.blocks)
     .filter((block) => block.part?.name === part)

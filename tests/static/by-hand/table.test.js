@@ -3,29 +3,38 @@ import { test } from "node:test";
 import { misprintsOf } from "../../../static/by-hand/misprints.js";
 import { neighboursOf } from "../../../static/by-hand/neighbours.js";
 import { hiddenIn, isRight } from "../../../static/by-hand/predict.js";
-import { cellsOf, kindOf, numberIn, operandsOf, tableOf, usesOf, workingOf } from "../../../static/by-hand/table.js";
+import {
+  calculationOf,
+  cellsOf,
+  kindOf,
+  numberIn,
+  operandsOf,
+  tableOf,
+  usesOf,
+} from "../../../static/by-hand/table.js";
 import { A, B, worked } from "./worked.js";
 
 const tables = { a: tableOf(worked(A)), b: tableOf(worked(B)) };
 
 for (const [name, table] of Object.entries(tables)) {
-  test(`${name}: what is used says by whom`, () => {
+  test(`${name}: operands and uses agree`, () => {
     for (const cell of cellsOf(table)) {
-      for (const operand of operandsOf(workingOf(table, cell))) assert.ok(usesOf(table, operand).includes(cell), cell);
+      for (const operand of operandsOf(calculationOf(table, cell)))
+        assert.ok(usesOf(table, operand).includes(cell), cell);
     }
   });
 }
 
-test("in prefill the next token is not there yet, in decode only its row is computed", () => {
+test("prefill has no next token, and decode computes only its row", () => {
   const table = tables.a;
-  const kinds = (moment, cells) => cells.map((cell) => kindOf(table, cell, moment));
+  const kinds = (phase, cells) => cells.map((cell) => kindOf(table, cell, phase));
   const cells = ["q1:2:0", "k1:2:0", "q1:3:0", "kt1:0:3", "weights1:0:1", "weights1:1:3", "x:0:0", "w_q1:0:0"];
   assert.deepEqual(kinds("prefill", cells), [
     ...["computed", "computed", "absent", "absent", "masked", "absent", "input", "input"],
   ]);
   assert.deepEqual(kinds("decode", cells), [
     "past",
-    "kept",
+    "cached",
     "computed",
     "computed",
     "masked",
@@ -37,7 +46,7 @@ test("in prefill the next token is not there yet, in decode only its row is comp
 
 test("only the last row of a pass has logits", () => {
   const kinds = [0, 1, 2].map((row) =>
-    ["prefill", "decode"].map((moment) => kindOf(tables.b, `logits:${row}:0`, moment)),
+    ["prefill", "decode"].map((phase) => kindOf(tables.b, `logits:${row}:0`, phase)),
   );
   assert.deepEqual(kinds, [
     ["absent", "absent"],
@@ -46,23 +55,23 @@ test("only the last row of a pass has logits", () => {
   ]);
 });
 
-test("before a share stand its own score and that one scaled, after it the output it goes into", () => {
+test("the neighbours of a weight are its score, its scaled score, and the output", () => {
   assert.deepEqual(neighboursOf(tables.a, "weights1:2:1"), {
     ...{ before: ["scores1:2:1", "scaled1:2:1"], after: "mixed1:2:0", through: "weights1:2:1" },
   });
 });
 
-test("every misprint is of a cell that there is", () => {
+test("every misprint belongs to a cell", () => {
   for (const cell of misprintsOf("b")) assert.notEqual(numberIn(tables.b, cell), null, cell);
 });
 
-test("each round hides two others, of what the moment computes", () => {
+test("each round hides two others, of what the phase computes", () => {
   const seen = new Set();
-  for (const moment of ["prefill", "decode"]) {
+  for (const phase of ["prefill", "decode"]) {
     for (let round = 0; round < 40; round += 1) {
-      const cells = hiddenIn(tables.b, moment, round);
+      const cells = hiddenIn(tables.b, phase, round);
       assert.equal(new Set(cells).size, 2);
-      for (const cell of cells) assert.equal(kindOf(tables.b, cell, moment), "computed", cell);
+      for (const cell of cells) assert.equal(kindOf(tables.b, cell, phase), "computed", cell);
       seen.add(cells.join());
     }
   }

@@ -1,4 +1,4 @@
-"""What the page says a number is made of is what the engine made it of."""
+"""The page calculates each number from the same operands as the engine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def other_numbers(example: Example, seed: int) -> Example:
 
 
 def answer(example: Example) -> dict[str, Any]:
-    """As the server tells it."""
-    told = {"words": example.words, "prompt": example.prompt, "given": example.given, "parts": example.parts}
-    return {"example": {**told, "temperature": example.temperature}, **derive(example).told()}
+    """The answer of the server."""
+    inputs = {"words": example.words, "prompt": example.prompt, "given": example.given, "parts": example.parts}
+    return {"example": {**inputs, "temperature": example.temperature}, **derive(example).told()}
 
 
 def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:

@@ -51,7 +51,7 @@ function step(example, ids, first) {
   const all = ids.map((id, at) => parts.embeddings[id].map((value, c) => value + (parts.positions?.[at][c] ?? 0)));
   const x = all.slice(first);
   const heads = parts.w_q2 ? [1, 2] : [1];
-  const told = { x, q: [], k: [], v: [], scores: [], scaled: [], weights: [], mixed: [] };
+  const result = { x, q: [], k: [], v: [], scores: [], scaled: [], weights: [], mixed: [] };
   for (const head of heads) {
     const [q, k, v] = [times(x, parts[`w_q${head}`]), times(all, parts[`w_k${head}`]), times(all, parts[`w_v${head}`])];
     const scores = times(q, turned(k));
@@ -59,14 +59,14 @@ function step(example, ids, first) {
     const weights = scaled.map((row, r) =>
       softmax(row.map((score, c) => (c > first + r ? Number.NEGATIVE_INFINITY : score))),
     );
-    const made = { q, k, v, scores, scaled, weights, mixed: times(weights, v) };
-    for (const [name, value] of Object.entries(made)) told[name].push(value);
+    const ofHead = { q, k, v, scores, scaled, weights, mixed: times(weights, v) };
+    for (const [name, value] of Object.entries(ofHead)) result[name].push(value);
   }
-  const joined = x.map((_, row) => told.mixed.flatMap((head) => head[row]));
+  const joined = x.map((_, row) => result.mixed.flatMap((head) => head[row]));
   const output = parts.w_o ? times(joined, parts.w_o) : null;
   const logits = parts.lm_head ? times([output.at(-1)], turned(parts.lm_head))[0] : null;
   const probabilities = logits && softmax(logits.map((logit) => logit / example.temperature));
-  return { ...told, output, logits, probabilities, projections: 3 * x.length };
+  return { ...result, output, logits, probabilities, projections: 3 * x.length };
 }
 
 export function worked(example) {

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST, readSearch, searchOf } from "../../../static/memory/address.js";
 
-test("what is as at first is not said, and an address is read back as it was written", () => {
+test("an address leaves out first inputs and is read back as it was written", () => {
   assert.equal(searchOf({ texts: FIRST, run: null, session: null }), "");
-  const said = {
+  const written = {
     texts: { ...FIRST, model: "qwen2.5-72b", context: "131,072", cache: "int4-32" },
     run: "ab12",
     session: null,
   };
-  const search = searchOf(said);
+  const search = searchOf(written);
   assert.equal(search, "?model=qwen2.5-72b&context=131,072&cache=int4-32&run=ab12");
-  assert.deepEqual(readSearch(search), said);
+  assert.deepEqual(readSearch(search), written);
 });
 
 test("a pasted config takes the place of a model", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { barOf, MOST_PIECES } from "../../../static/memory/bar.js";
 import { readConfig } from "../../../static/memory/config.js";
 import { variants } from "../../../static/memory/heads.js";
-import { misprints, shareOf } from "../../../static/memory/printed.js";
+import { misprints, shareOf } from "../../../static/memory/misprints.js";
 import { batchBytes, weightBytes } from "../../../static/memory/sizes.js";
 import { CONFIGS } from "./configs.js";
 import { gpuOf, MODELS, modelOf, small } from "./known.js";
@@ -38,41 +38,41 @@ test("what does not fit makes the bar longer than the card, and many requests ar
 });
 
 test("KV heads merged and apart, each once", () => {
-  const told = (id) => variants(modelOf(id), BF16).map(({ name, own, bytes }) => [name, own, bytes.value]);
-  assert.deepEqual(told("llama-3-8b"), [
+  const variantsOf = (id) => variants(modelOf(id), BF16).map(({ name, own, bytes }) => [name, own, bytes.value]);
+  assert.deepEqual(variantsOf("llama-3-8b"), [
     ["MHA", false, 524_288],
     ["GQA", true, 131_072],
     ["MQA", false, 16_384],
   ]);
   assert.deepEqual(
-    told("gpt2").map(([name, own]) => [name, own]),
+    variantsOf("gpt2").map(([name, own]) => [name, own]),
     [
       ["MHA", true],
       ["MQA", false],
     ],
   );
   assert.deepEqual(
-    told("falcon-7b").map(([name, own]) => [name, own]),
+    variantsOf("falcon-7b").map(([name, own]) => [name, own]),
     [
       ["MHA", false],
       ["MQA", true],
     ],
   );
-  const [mha, mla, mqa] = told("deepseek-v3");
+  const [mha, mla, mqa] = variantsOf("deepseek-v3");
   assert.deepEqual(mha, ["MHA", false, 61 * 128 * (192 + 128) * 2]);
   assert.deepEqual(mla, ["MLA", true, 61 * (512 + 64) * 2]);
   assert.equal(mqa[2], mha[2] / 128);
   for (const { bytes } of [...variants(modelOf("deepseek-v3"), BF16), ...variants(small(), BF16)]) assertOpens(bytes);
 });
 
-test("a misprint is what its mistake gives, rounded, and stands beside what the formula gives", () => {
+test("a misprint is the rounded result of its mistake, next to the result of the formula", () => {
   const printed = new Map(misprints(MODELS).map((each) => [`${each.model} ${each.printed}`, each]));
   const sizes = { "536 MB": [536_870_912, 1_073_741_824], "4 GB": [4_294_967_296, 1_073_741_824] };
-  for (const [text, [slip, right]] of Object.entries(sizes)) {
+  for (const [text, [wrong, right]] of Object.entries(sizes)) {
     const each = printed.get(`llama-3-8b ${text}`);
-    assert.deepEqual([each.slip, each.right.value], [slip, right]);
+    assert.deepEqual([each.wrong, each.right.value], [wrong, right]);
   }
-  const of = (name) => [printed.get(name).slip, printed.get(name).right.value];
+  const of = (name) => [printed.get(name).wrong, printed.get(name).right.value];
   assert.deepEqual(of("llama-3-8b 524 MB"), [524_288_000, 131_072_000]);
   assert.deepEqual(of("llama-3-70b 1.34 GB"), [1_342_177_280, 2_684_354_560]);
   assert.deepEqual(of("llama-3-70b 160 KB"), [163_840, 327_680]);
@@ -84,18 +84,18 @@ test("a misprint is what its mistake gives, rounded, and stands beside what the 
 test("the fields that matter read as the whole config does, and are fewer", () => {
   for (const [id, config] of Object.entries(CONFIGS)) {
     const text = JSON.stringify({ ...config, architectures: ["X"], torch_dtype: "bfloat16", eos_token_id: 2 });
-    const { model, notes, matters } = readConfig(text);
-    const again = readConfig(matters);
-    assert.deepEqual([again.model, again.notes, again.matters], [model, notes, matters], id);
-    assert.ok(!matters.includes("eos_token_id") && matters.length < text.length, id);
+    const { model, notes, relevant } = readConfig(text);
+    const again = readConfig(relevant);
+    assert.deepEqual([again.model, again.notes, again.relevant], [model, notes, relevant], id);
+    assert.ok(!relevant.includes("eos_token_id") && relevant.length < text.length, id);
   }
 });
 
 test("of a config around a text model, and of what is stored quantized, it stays so", () => {
   const text_config = { ...CONFIGS["llama-3-8b"], quantization_config: { bits: 4, scheme: "x".repeat(500) } };
-  const { notes, matters } = readConfig(JSON.stringify({ model_type: "llava", text_config }));
+  const { notes, relevant } = readConfig(JSON.stringify({ model_type: "llava", text_config }));
   assert.equal(notes.length, 3);
   assert.match(notes[2], /tie_word_embeddings = false/);
-  assert.deepEqual(readConfig(matters).notes, notes);
-  assert.ok(matters.length < 500);
+  assert.deepEqual(readConfig(relevant).notes, notes);
+  assert.ok(relevant.length < 500);
 });

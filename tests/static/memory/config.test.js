@@ -29,9 +29,9 @@ test("nothing is assumed of a family that is known", () => {
   }
 });
 
-test("what is said of a model that is stored quantized, or guesses further tokens", () => {
+test("notes on quantized weights and multi-token prediction", () => {
   const { notes } = pasted(CONFIGS["deepseek-v3"]);
-  assert.match(notes[0], /stored quantized/);
+  assert.match(notes[0], /quantized weights/);
   assert.match(notes[1], /num_nextn_predict_layers/);
 });
 
@@ -59,7 +59,7 @@ test("a window is where the family has it", () => {
   assert.equal(modelIn({ ...qwen, use_sliding_window: true, max_window_layers: 80 }).window, null);
 });
 
-test("layers that are named one by one are believed", () => {
+test("layer_types decides which layers have a window", () => {
   const layer_types = ["full_attention", "sliding_attention", "full_attention"];
   const gemma = { ...CONFIGS["gemma-2-9b"], num_hidden_layers: 3, layer_types };
   assert.deepEqual(modelIn(gemma).window, { tokens: 4096, layers: [1] });
@@ -67,13 +67,13 @@ test("layers that are named one by one are believed", () => {
   const problem = (types) => pasted({ ...gemma, layer_types: types }).problem;
   assert.match(
     problem(["linear_attention", ...layer_types.slice(1)]).text,
-    /linear_attention, whose cache is not known/,
+    /linear_attention, a kind of layer whose cache/,
   );
   assert.match(problem(layer_types.slice(1)).text, /a list of 3 names/);
   assert.equal(problem("sliding_attention").field, "layer_types");
 });
 
-test("the text model inside one that sees is read, and that is said", () => {
+test("the text model inside a multimodal one is read, with a note", () => {
   const text_config = {
     model_type: "gemma3_text",
     hidden_size: 2560,
@@ -98,16 +98,16 @@ test("Falcon's K/V heads count only in its newer architecture", () => {
   assert.deepEqual([modelIn(newer).kv_heads, modelIn(newer).layer.norms], [8, 2]);
 });
 
-test("a family that is not known is taken for Llama where it has Llama's fields, and that is said", () => {
+test("an unknown family with the fields of Llama is read as Llama, with a note", () => {
   const { model, notes } = pasted({ ...CONFIGS["llama-3-8b"], model_type: "novel" });
   assert.deepEqual(model, modelIn(CONFIGS["llama-3-8b"]));
-  assert.match(notes[0], /"novel" is not known: its layers are taken to be those of Llama/);
+  assert.match(notes[0], /"novel" is unknown\. It is read as a Llama model/);
   const { model_type: _kind, ...unnamed } = CONFIGS["llama-3-8b"];
-  assert.match(pasted(unnamed).notes[0], /names no family/);
+  assert.match(pasted(unnamed).notes[0], /does not name its family/);
   assert.equal(requestBytes(model, 8192, { dtype: "fp16" }).value, 1_073_741_824);
 });
 
-test("a family that is not known and keeps something else is refused", () => {
+test("an unknown family with another cache is refused", () => {
   const novel = { ...CONFIGS["llama-3-8b"], model_type: "novel" };
   const refused = (changes) => pasted({ ...novel, ...changes }).problem;
   assert.equal(refused({ kv_lora_rank: 512 }).field, "kv_lora_rank");
@@ -115,11 +115,8 @@ test("a family that is not known and keeps something else is refused", () => {
   assert.equal(refused({ num_experts_per_tok: 2, num_experts: 8 }).field, "num_experts");
   assert.equal(refused({ is_encoder_decoder: true }).field, "is_encoder_decoder");
   assert.equal(refused({ sliding_window: 4096 }).field, "sliding_window");
-  assert.match(refused({ layer_types: ["full_attention"] }).text, /These families can be read: llama,/);
-  assert.match(
-    pasted({ model_type: "bert", hidden_layers: 3 }).problem.text,
-    /num_hidden_layers, which Llama has, is missing/,
-  );
-  assert.match(pasted({ model_type: "__proto__" }).problem.text, /is not known/);
-  assert.match(pasted({ model_type: "constructor" }).problem.text, /is not known/);
+  assert.match(refused({ layer_types: ["full_attention"] }).text, /Known families: llama,/);
+  assert.match(pasted({ model_type: "bert", hidden_layers: 3 }).problem.text, /because num_hidden_layers is missing/);
+  assert.match(pasted({ model_type: "__proto__" }).problem.text, /is unknown/);
+  assert.match(pasted({ model_type: "constructor" }).problem.text, /is unknown/);
 });

@@ -27,9 +27,9 @@ test("so many requests fit: known by division", () => {
   assert.equal(shared.value, Math.floor((80e9 - 16_060_522_496 - 131_072 * 8000) / (131_072 * 192)));
 });
 
-test("so long a context fits: known by division, or ended by what the model was made for", () => {
-  const made = mostTokens(modelOf("llama-3.1-8b"), on(H100));
-  assert.deepEqual([made.value, made.stop], [131_072, "context"]);
+test("the longest context: by division, or that of the model's config", () => {
+  const longest = mostTokens(modelOf("llama-3.1-8b"), on(H100));
+  assert.deepEqual([longest.value, longest.stop], [131_072, "context"]);
   const full = mostTokens(modelOf("llama-3.1-8b"), on(H100, { requests: 8 }));
   assert.deepEqual([full.value, full.stop], [Math.floor((80e9 - 16_060_522_496) / 131_072 / 8), "memory"]);
 });
@@ -53,7 +53,7 @@ test("a window ends what a context costs, and the largest numbers end the counti
   assert.deepEqual([same.value, same.stop], [LIMITS.requests, "limit"], "all the same tokens: stored once");
 });
 
-test("what is said to be the most fits, and one more does not", () => {
+test("the maximum fits, and one more does not", () => {
   const loads = [{}, { gpus: 8, requests: 64 }, { prefix: 1000, cache: { dtype: "int4", group: 32 } }];
   const found = [
     { find: mostTokens, with: (load, context) => ({ ...load, context, prefix: Math.min(load.prefix, context) }) },

@@ -8,8 +8,8 @@ import { CONFIGS } from "./configs.js";
 function refused(text) {
   const read = readConfig(text);
   assert.ok("problem" in read, text.slice(0, 200));
-  const { field, text: said } = read.problem;
-  assert.ok(field.length > 0 && said.endsWith(".") && said.length < 300, said);
+  const { field, text: sentence } = read.problem;
+  assert.ok(field.length > 0 && sentence.endsWith(".") && sentence.length < 300, sentence);
   return read.problem;
 }
 
@@ -25,18 +25,18 @@ test("what is not an object of JSON is refused", () => {
     '{"hidden_size": Infinity}',
     "hidden_size: 8",
   ]) {
-    assert.match(refused(text).text, /^This is not JSON/);
+    assert.match(refused(text).text, /^The text is not JSON/);
   }
   for (const text of ["[]", "null", "1", '"{}"', "true", "[{}]"]) {
-    assert.match(refused(text).text, /^config.json is .*, not an object with fields/);
+    assert.match(refused(text).text, /^config.json is .*; it must be an object/);
   }
-  assert.match(refused("{}").text, /names no family/);
-  assert.match(refused(`{"a": "${"a".repeat(200_000)}"}`).text, /characters long/);
+  assert.match(refused("{}").text, /does not name its family/);
+  assert.match(refused(`{"a": "${"a".repeat(200_000)}"}`).text, /at most 200,000 are allowed/);
 });
 
 test("an object in an object in an object does no harm", () => {
   const depth = 30_000;
-  assert.match(refused(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`).text, /names no family|not JSON/);
+  assert.match(refused(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`).text, /does not name its family|not JSON/);
   const nested = `{"model_type":"llama","hidden_size":${"[".repeat(depth)}${"]".repeat(depth)}}`;
   refused(nested);
   assert.equal(pasted({ text_config: { text_config: CONFIGS["llama-3-8b"] } }).field, "model_type");
@@ -52,7 +52,7 @@ test("a size that is left out of an unnamed family is named as missing, of a kno
   const { model_type: _kind, ...unnamed } = CONFIGS["llama-3-8b"];
   for (const field of ["num_hidden_layers", "hidden_size", "num_attention_heads"]) {
     const { [field]: _missing, ...rest } = unnamed;
-    assert.match(pasted(rest).text, new RegExp(`${field}, which Llama has, is missing`));
+    assert.match(pasted(rest).text, new RegExp(`because ${field} is missing`));
   }
 });
 
@@ -60,11 +60,20 @@ test("sizes that contradict each other are refused, and the sentence has both", 
   const llama = CONFIGS["llama-3-8b"];
   assert.match(pasted({ ...llama, num_key_value_heads: 5 }).text, /is 5, which does not divide the 32 query heads/);
   assert.match(pasted({ ...llama, num_key_value_heads: 64 }).text, /is 64, which does not divide the 32/);
-  assert.match(pasted({ ...llama, num_attention_heads: 33, num_key_value_heads: 33 }).text, /divide the 4096 numbers/);
-  assert.match(pasted({ ...CONFIGS["mixtral-8x7b"], num_experts_per_tok: 9 }).text, /is 9, of 8 experts/);
-  assert.match(pasted({ ...CONFIGS["deepseek-v3"], first_k_dense_replace: 62 }).text, /is 62, with 61 layers/);
+  assert.match(
+    pasted({ ...llama, num_attention_heads: 33, num_key_value_heads: 33 }).text,
+    /\(33\) does not divide the width 4096/,
+  );
+  assert.match(
+    pasted({ ...CONFIGS["mixtral-8x7b"], num_experts_per_tok: 9 }).text,
+    /is 9, but the model has 8 experts/,
+  );
+  assert.match(
+    pasted({ ...CONFIGS["deepseek-v3"], first_k_dense_replace: 62 }).text,
+    /is 62, but the model has 61 layers/,
+  );
   assert.match(pasted({ ...CONFIGS["deepseek-v3"], moe_layer_freq: 2 }).text, /only some of the later layers/);
-  assert.match(pasted({ ...llama, tie_word_embeddings: "no" }).text, /neither true nor false/);
+  assert.match(pasted({ ...llama, tie_word_embeddings: "no" }).text, /must be true or false/);
 });
 
 test("sizes that are each possible but make no model together are refused", () => {

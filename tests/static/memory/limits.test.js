@@ -40,11 +40,11 @@ test("what is no number that can be counted with is refused by name", () => {
     ]) {
       const { field: named, text } = problem({ [field]: value });
       assert.equal(named, field, `${field}: ${value}`);
-      assert.match(text, /^The .*\.$/);
+      assert.match(text, /^[A-Z].*\.$/);
     }
   }
-  assert.match(problem({ context: 0 }).text, /^The context is 0; it must be at least 1\.$/);
-  assert.match(problem({ context: 1e12 }).text, /at most 100,000,000 can be counted with/);
+  assert.match(problem({ context: 0 }).text, /^Tokens each: 0 is too small; it must be at least 1\.$/);
+  assert.match(problem({ context: 1e12 }).text, /must be at most 100,000,000\./);
   assert.equal(problem({ gpu: { ...INPUTS.gpu, memory: -80e9 } }).field, "memory");
   assert.equal(problem({ gpu: { ...INPUTS.gpu, bandwidth: 0 } }).field, "bandwidth");
 });
@@ -52,7 +52,7 @@ test("what is no number that can be counted with is refused by name", () => {
 test("a prefix is a part of the context", () => {
   assert.deepEqual(problem({ prefix: 8193 }), {
     field: "prefix",
-    text: "The shared prefix of 8193 tokens is longer than the context of 8192.",
+    text: "The shared prefix (8,193) is longer than the context (8,192).",
   });
 });
 

@@ -91,7 +91,7 @@ test("a roof bends at the ridge, and what is expected lies on it", () => {
   const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
   assert.equal(decode.perSecond, decode.intensity * 2 * gpu.bandwidth);
   assert.equal(prefill.perSecond, 2 * gpu.flops);
-  assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "the peak"]);
+  assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "peak"]);
 });
 
 test("where one bound alone holds, the estimate is that of speed.js, and a short prompt is bound by what is read", () => {
@@ -110,6 +110,6 @@ test("where one bound alone holds, the estimate is that of speed.js, and a short
   assert.ok(Math.abs(decode.seconds / timePerToken(model, inputs).value - 1) < 1e-12);
   assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, inputs).value - 1) < 1e-12);
   const [many, short] = expected(model, { ...inputs, context: 64, requests: 4000 });
-  assert.deepEqual([many.bound, short.bound], ["the peak", "bandwidth"]);
+  assert.deepEqual([many.bound, short.bound], ["peak", "bandwidth"]);
   assert.ok(short.seconds > timeToFirstToken(model, 64, inputs).value);
 });

@@ -15,7 +15,7 @@ import torch
 import transformers
 
 from kvscope.model.families import FAMILIES
-from tests.static.memory.kept import kept_by
+from tests.static.memory.stored import stored_tensors
 from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
@@ -110,7 +110,7 @@ CASES: list[Case] = [(family, field) for family in ALONE for field in (None, *le
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[Case, dict[str, Any]]:
+def answers() -> dict[Case, dict[str, Any]]:
     """What the calculator says of each, in one Node process."""
     questions = [
         {"config": {"model_type": family, **without(family, field)}, "dtype": "bf16", "contexts": [CONTEXT]}
@@ -132,15 +132,15 @@ def theirs(family: str, config: dict[str, Any], cached: bool) -> dict[str, int] 
     except (AttributeError, RuntimeError, ValueError) as error:
         # Some read a number, which such a model has none of.
         return found if "meta tensors" in str(error) else None
-    return found | {"bytes": sum(stored.nbytes for layer in layers for stored in kept_by(layer))}
+    return found | {"bytes": sum(stored.nbytes for layer in layers for stored in stored_tensors(layer))}
 
 
 @pytest.mark.parametrize("family", ALONE)
-def test_a_field_that_is_left_out_is_what_the_class_has(family: str, said: dict[Case, dict[str, Any]]) -> None:
+def test_a_field_that_is_left_out_is_what_the_class_has(family: str, answers: dict[Case, dict[str, Any]]) -> None:
     wrong = {}
     for field in (None, *left_out(family)):
         answer, expected = (
-            said[family, field],
+            answers[family, field],
             theirs(family, without(family, field), field is None or field in RUN_WITHOUT),
         )
         if expected is None:
@@ -168,7 +168,7 @@ def test_no_k_v_heads_are_as_many_as_heads() -> None:
 
 @pytest.mark.parametrize("tied", [None, True, False])
 def test_the_text_model_in_one_that_reads_pictures(tied: bool | None) -> None:
-    """Its parameters are those of the language model and the LM head; whether that is tied is said outside it."""
+    """Its parameters are those of the language model and the LM head; tie_word_embeddings is outside it."""
     flag = {} if tied is None else {"tie_word_embeddings": tied}
     configs = []
     for name in READS_PICTURES:

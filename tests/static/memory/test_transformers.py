@@ -17,7 +17,7 @@ import pytest
 import torch
 import transformers
 
-from tests.static.memory.kept import kept_by
+from tests.static.memory.stored import stored_tensors
 from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
@@ -149,7 +149,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "deepseek-v2-lite": ("deepseek_v2", {**DEEPSEEK, "q_lora_rank": None}),
     "deepseek-v3": ("deepseek_v3", {**DEEPSEEK, "num_nextn_predict_layers": 0}),
 }
-CHUNKS = "Layers that attend in chunks are counted with a whole chunk, the most that they keep."
+CHUNKS = "Layers with chunked attention are counted with a whole chunk, the most that they store."
 STORED_TIMES = {"falcon-new": 2}
 """How often K and V are in the cache, where that is not once."""
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -169,7 +169,7 @@ def asked(configs: dict[str, dict[str, Any]]) -> Answers:
 
 
 @pytest.fixture(scope="module")
-def said() -> Answers:
+def answers() -> Answers:
     return asked({name: {"model_type": family, **sizes} for name, (family, sizes) in FAMILIES.items()})
 
 
@@ -177,13 +177,13 @@ def cache_bytes(model: Any, tokens: int) -> int:
     ids = torch.arange(tokens)[None] % 50
     with torch.inference_mode():
         layers = model(ids, use_cache=True).past_key_values.layers
-    return sum(stored.nbytes for layer in layers for stored in kept_by(layer))
+    return sum(stored.nbytes for layer in layers for stored in stored_tensors(layer))
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: str, said: Answers) -> None:
+def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: str, answers: Answers) -> None:
     model = transformers.AutoModelForCausalLM.from_config(config_of(name), dtype=DTYPES[dtype]).eval()
-    answer = said[name, dtype]
+    answer = answers[name, dtype]
     assert answer["notes"] == ([CHUNKS] if name.startswith("llama4") else [])
     assert answer["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     window = answer["window"]
@@ -193,6 +193,6 @@ def test_the_cache_and_the_parameters_are_those_of_the_model(name: str, dtype: s
         assert (counted - left) * STORED_TIMES.get(name, 1) == cache_bytes(model, context), f"{context} tokens"
 
 
-def test_a_config_that_transformers_writes_is_read_alike(said: Answers) -> None:
+def test_a_config_that_transformers_writes_is_read_alike(answers: Answers) -> None:
     """With every field that it adds, and under its newer names."""
-    assert asked({name: json.loads(config_of(name).to_json_string()) for name in FAMILIES}) == said
+    assert asked({name: json.loads(config_of(name).to_json_string()) for name in FAMILIES}) == answers

@@ -1,37 +1,38 @@
-/** What is in the fields, as numbers that the formulas take; or what is wrong with the first that they do not. Pure. */
+/** Turns the text of the fields into the numbers of the formulas, or reports the first field that is wrong. Pure. */
 
+import { msg } from "../shared/words/msg.js";
 import { readConfig } from "./config.js";
 import { BITS, GROUPS } from "./dtypes.js";
 import { problemOf } from "./limits.js";
 
-/** Digits, with commas, spaces or underscores between them. */
 const WHOLE = /^\d+$/;
-const BETWEEN = /(?<=\d)[,\s_](?=\d)/g;
-const SHOWN = 40;
+/** What people write between digits: commas, spaces, underscores. */
+const SEPARATOR = /(?<=\d)[,\s_](?=\d)/g;
+const SHOWN_CHARACTERS = 40;
 const NUMBERS = ["requests", "context", "prefix", "gpus"];
-const NAMES = {
-  requests: "The number of people",
-  context: "The context",
-  prefix: "The shared prefix",
-  gpus: "The number of GPUs",
+const LABELS = {
+  requests: msg`Requests at once`,
+  context: msg`Tokens each`,
+  prefix: msg`Shared prefix, tokens`,
+  gpus: msg`Number of GPUs`,
 };
 
-/** The dtypes to choose from: those of a byte and less also with scales, as `int4-32` for one that 32 numbers share. */
+/** The ids of the dtypes to choose from. `int4-32`: int4 with a scale for every 32 numbers. */
 export const DTYPES = Object.entries(BITS).flatMap(([dtype, bits]) =>
   (bits > 8 ? [0] : GROUPS).map((group) => (group ? `${dtype}-${group}` : dtype)),
 );
 
 /**
- * @typedef {Object} Understood
+ * @typedef {Object} Setup
  * @property {import("./parameters.js").Model} model
- * @property {string[]} notes what was assumed of a pasted config
+ * @property {string[]} notes what was assumed about a pasted config, in sentences
  * @property {import("./fits.js").Inputs & {gpu: Object}} inputs
  *
  * @param {import("./address.js").Texts} texts
  * @param {{models: Object[], gpus: Object[]}} known
- * @returns {{understood: Understood}|{problem: import("./limits.js").Problem}}
+ * @returns {{setup: Setup}|{problem: import("./limits.js").Problem}}
  */
-export function understand(texts, { models, gpus }) {
+export function readSetup(texts, { models, gpus }) {
   const read = texts.config
     ? readConfig(texts.config)
     : { model: models.find(({ id }) => id === texts.model), notes: [] };
@@ -43,27 +44,29 @@ export function understand(texts, { models, gpus }) {
   if (wrong) return unknown(wrong, texts[wrong]);
   const numbers = {};
   for (const field of NUMBERS) {
-    const text = withoutBetween(texts[field]);
+    const text = withoutSeparators(texts[field]);
     if (!WHOLE.test(text)) {
-      const said = text ? `“${text.slice(0, SHOWN)}” is not a whole number` : "is empty";
-      return { problem: { field, text: `${NAMES[field]}: ${said}.` } };
+      const [label, given] = [LABELS[field], text.slice(0, SHOWN_CHARACTERS)];
+      const problem = given ? msg`${label}: “${given}” is not a whole number.` : msg`${label}: enter a whole number.`;
+      return { problem: { field, text: problem } };
     }
     numbers[field] = Number(text);
   }
   const inputs = { ...numbers, gpu, cache: storedOf(texts.cache), weights: storedOf(texts.weights) };
-  const model = { ...read.model, name: read.model.name || "Your model" };
+  const model = { ...read.model, name: read.model.name || msg`Your model` };
   const problem = problemOf(/** @type {*} */ (inputs), model);
   if (problem) return { problem };
-  return { understood: { model, notes: read.notes, inputs: /** @type {*} */ (inputs) } };
+  return { setup: { model, notes: read.notes, inputs: /** @type {*} */ (inputs) } };
 }
 
-/** @returns {string} without what stands between thousands */
-export function withoutBetween(text) {
-  return text.trim().replace(BETWEEN, "");
+/** @returns {string} the digits without separators of thousands */
+export function withoutSeparators(text) {
+  return text.trim().replace(SEPARATOR, "");
 }
 
 function unknown(field, text) {
-  return { problem: { field, text: `There is no “${text.slice(0, SHOWN)}” here: choose one of the list.` } };
+  const given = text.slice(0, SHOWN_CHARACTERS);
+  return { problem: { field, text: msg`The list has no “${given}”. Choose an entry of the list.` } };
 }
 
 /** @returns {import("./dtypes.js").Stored} */

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST } from "../../../static/memory/address.js";
-import { DTYPES, understand } from "../../../static/memory/asked.js";
+import { DTYPES, readSetup } from "../../../static/memory/setup.js";
 import { CONFIGS } from "./configs.js";
 import { GPUS, MODELS } from "./known.js";
 
 const KNOWN = { models: MODELS, gpus: GPUS };
-const asked = (changes) => understand({ ...FIRST, ...changes }, KNOWN);
+const setupWith = (changes) => readSetup({ ...FIRST, ...changes }, KNOWN);
 const problemOf = (changes) => {
-  const answer = asked(changes);
+  const answer = setupWith(changes);
   assert.ok("problem" in answer, JSON.stringify(changes));
   return answer.problem;
 };
 
-test("what stands there at first can be counted with", () => {
-  const { understood } = asked({});
-  assert.equal(understood.model.name, "Llama-3-8B");
-  const { requests, context, prefix, gpus, cache, weights, gpu } = understood.inputs;
+test("the first inputs are valid", () => {
+  const { setup } = setupWith({});
+  assert.equal(setup.model.name, "Llama-3-8B");
+  const { requests, context, prefix, gpus, cache, weights, gpu } = setup.inputs;
   assert.deepEqual([requests, context, prefix, gpus, gpu.id], [8, 8192, 0, 1, "h100-sxm"]);
   assert.deepEqual(
     [cache, weights],
@@ -27,17 +27,17 @@ test("what stands there at first can be counted with", () => {
   );
 });
 
-test("thousands may stand apart, and a dtype may have scales", () => {
-  const { inputs } = asked({ context: " 131,072 ", requests: "1_000", cache: "int4-32" }).understood;
+test("a number may have separators, and a dtype may have scales", () => {
+  const { inputs } = setupWith({ context: " 131,072 ", requests: "1_000", cache: "int4-32" }).setup;
   assert.deepEqual([inputs.context, inputs.requests, inputs.cache], [131_072, 1000, { dtype: "int4", group: 32 }]);
   assert.ok(DTYPES.includes("int8-128") && !DTYPES.includes("fp32-32"));
 });
 
-test("what is no number is told with its field", () => {
+test("a problem names the field whose text is not a number", () => {
   for (const text of ["", "abc", "NaN", "1.5", "-3", "1e12", "Infinity", "٣", "8,", "0x10"]) {
-    const { field, text: said } = problemOf({ context: text });
+    const { field, text: sentence } = problemOf({ context: text });
     assert.equal(field, "context");
-    assert.match(said, text ? /is not a whole number/ : /is empty/);
+    assert.match(sentence, text ? /is not a whole number/ : /enter a whole number/);
   }
   assert.match(problemOf({ requests: "0" }).text, /at least 1/);
   assert.match(problemOf({ context: "1000000000000" }).text, /at most 100,000,000/);
@@ -46,15 +46,15 @@ test("what is no number is told with its field", () => {
   assert.ok(problemOf({ gpus: "x".repeat(500) }).text.length < 120);
 });
 
-test("a model, GPU or dtype that is not there is told with its field", () => {
+test("a problem names the field of an unknown model, GPU or dtype", () => {
   for (const field of ["model", "gpu", "cache", "weights"]) {
     for (const text of ["nope", "__proto__", "bf16-32", "toString"])
       assert.equal(problemOf({ [field]: text }).field, field);
   }
 });
 
-test("a config is read in place of the model, and one that cannot be is told", () => {
-  const { understood } = asked({ config: JSON.stringify(CONFIGS["llama-3-8b"]), model: "nope" });
-  assert.deepEqual([understood.model.name, understood.model.kv_heads], ["Your model", 8]);
+test("a config replaces the model, and a wrong one is a problem", () => {
+  const { setup } = setupWith({ config: JSON.stringify(CONFIGS["llama-3-8b"]), model: "nope" });
+  assert.deepEqual([setup.model.name, setup.model.kv_heads], ["Your model", 8]);
   assert.equal(problemOf({ config: "{" }).field, "config");
 });
