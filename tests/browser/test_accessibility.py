@@ -48,7 +48,7 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     wait_for_values(stage)
     stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys walk")).press("PageDown")
     page.keyboard.press("Enter")
-    expect(stage.region("The number opened")).to_contain_text("the model computed")
+    expect(stage.region("Opened number")).to_contain_text("the model computed")
     yield "a number of a layer, opened"
     page.get_by_text("The same layer on two devices", exact=True).click()
     expect(stage.region("Inspector").get_by_text("What crosses").first).to_be_visible()

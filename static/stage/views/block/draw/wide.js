@@ -72,7 +72,7 @@ export function foldedGeometry({ width, height, dims, keys }) {
     [TILE / 2, top + RAIL_Y],
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
-  const captions = { ...attention.captions, shelf: { ...attention.captions.shelf, x: TILE } };
+  const captions = { ...attention.captions, cache: { ...attention.captions.cache, x: TILE } };
   return joined(
     { width, height: top + MLP_ROW_HEIGHT },
     { ...attention, captions },
@@ -104,8 +104,8 @@ function attentionAcross({ width, height, dims, keys }) {
     terse: x.lane < TERSE_LANE,
     brackets: bracketsOf(dims, x, y),
     labels: [x.scores, x.weights].map((left) => ({ x: left, y: TOP_OF_HALVES - 8 })),
-    zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.shelfBottom + 2 - 56 },
-    frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.shelfTop, y1: y.shelfBottom - 4 })),
+    zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.cacheBottom + 2 - 56 },
+    frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.cacheTop, y1: y.cacheBottom - 4 })),
   };
   return { x, attention, bottom: y.bottom };
 }
@@ -129,22 +129,22 @@ function rowsOf(height, { heads, kvHeads }) {
   const group = heads / kvHeads;
   const headTop = (head) => TOP_OF_HALVES + head * pitch + Math.floor(head / group) * gap;
   const headsBottom = headTop(heads - 1) + pitch;
-  const shelfTop = headsBottom + HEIGHTS.read;
-  const shelfPitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
-  const shelfRow = (kvHead) => shelfTop + kvHead * shelfPitch;
-  const shelfBottom = shelfTop + kvHeads * shelfPitch;
-  const own = ownRows(kvHeads, shelfTop);
-  const append = Math.max(shelfBottom + 4, own.end + OWN_NAMES);
+  const cacheTop = headsBottom + HEIGHTS.read;
+  const cachePitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
+  const cacheRow = (kvHead) => cacheTop + kvHead * cachePitch;
+  const cacheBottom = cacheTop + kvHeads * cachePitch;
+  const own = ownRows(kvHeads, cacheTop);
+  const append = Math.max(cacheBottom + 4, own.end + OWN_NAMES);
   const strip = Math.min(18, pitch - 4);
   return {
     pitch,
     strip,
     headTop,
     headsBottom,
-    shelfTop,
-    shelfRow,
-    shelfHeight: shelfPitch - 4,
-    shelfBottom,
+    cacheTop,
+    cacheRow,
+    cacheHeight: cachePitch - 4,
+    cacheBottom,
     append,
     own,
     bottom: append + HEIGHTS.append + HEIGHTS.captions,
@@ -152,12 +152,12 @@ function rowsOf(height, { heads, kvHeads }) {
 }
 
 /** The row's own K before and after its position is turned in, and its V, under the normed row. */
-function ownRows(kvHeads, shelfTop) {
+function ownRows(kvHeads, cacheTop) {
   const strip = Math.min(14, 60 / kvHeads);
   const pitch = strip + OWN_GAP;
   const high = kvHeads * pitch - OWN_GAP;
   const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP;
-  const rot = Math.max(shelfTop + 22, k + high + 42);
+  const rot = Math.max(cacheTop + 22, k + high + 42);
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }
 
