@@ -37,12 +37,13 @@ function masked({ run, ...at }, place) {
 }
 
 const tokenOf = (scene) => quoted(scene.run.tokens[scene.query]);
+const numberTitle = (name, index, count) => msg`${name}, number ${index} of ${count}`;
 const vector = (scene, place, name) => ({
-  title: msg`${name}, number ${place.index} of ${scene.values[place.tensor].shape.at(-1)}`,
+  title: numberTitle(name, place.index, scene.values[place.tensor].shape.at(-1)),
   value: significant(valueAt(scene, place)),
 });
-const headed = (scene, place, name) => ({
-  title: msg`${name}, number ${place.index} of ${scene.dims.headDim}`,
+const headVector = (scene, place, name) => ({
+  title: numberTitle(name, place.index, scene.dims.headDim),
   value: significant(valueAt(scene, place)),
 });
 const at = (scene, tensor, { part = null, index, key = null }) => valueAt(scene, { tensor, part, index, key });
@@ -67,7 +68,7 @@ const FACTS = {
   }),
   "attn.normed": (scene, place) => norm(scene, place, "resid_in"),
   "attn.q_rot": (scene, place) => ({
-    ...headed(scene, place, msg`q of head ${place.part}`),
+    ...headVector(scene, place, msg`q of head ${place.part}`),
     notes: [
       products(scene.dims.d, NORMED, "W_Q"),
       ...rotated(scene, place, "attn.q"),
@@ -75,15 +76,15 @@ const FACTS = {
     ],
   }),
   "attn.k": (scene, place) => ({
-    ...headed(scene, place, msg`k of KV head ${place.part}, before RoPE`),
+    ...headVector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
     notes: [products(scene.dims.d, NORMED, "W_K")],
   }),
   "attn.k_rot": (scene, place) => ({
-    ...headed(scene, place, msg`k of KV head ${place.part}`),
+    ...headVector(scene, place, msg`k of KV head ${place.part}`),
     notes: [...rotated(scene, place, "attn.k"), msg`stored in the KV cache`],
   }),
   "attn.v": (scene, place) => ({
-    ...headed(scene, place, msg`v of KV head ${place.part}`),
+    ...headVector(scene, place, msg`v of KV head ${place.part}`),
     notes: [products(scene.dims.d, NORMED, "W_V"), msg`stored in the KV cache`],
   }),
   "attn.scores": score,
@@ -109,8 +110,8 @@ const FACTS = {
     notes: [products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down")],
   }),
   resid_out: (scene, place) => sum(scene, place, msg`Output row`, ["resid_mid", "mlp.change"]),
-  "cache.k": (scene, place) => cached(scene, place, "K"),
-  "cache.v": (scene, place) => cached(scene, place, "V"),
+  "cache.k": (scene, place) => cachedVector(scene, place, "K"),
+  "cache.v": (scene, place) => cachedVector(scene, place, "V"),
 };
 
 function sum(scene, place, name, [row, change]) {
@@ -121,7 +122,7 @@ function sum(scene, place, name, [row, change]) {
   };
 }
 
-/** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm takes the mean off first. */
+/** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm subtracts the mean first. */
 function norm(scene, place, from) {
   const x = scene.values[from].data;
   const value = significant(x[place.index]);
@@ -211,7 +212,7 @@ function headOutput(scene, place) {
   const v = lineOf(values["cache.v"], kvHead, best)[place.index];
   const [keys, weight, term] = [terms.length, fixed(weights[best], 3), significant(terms[best])];
   return {
-    ...headed(scene, place, msg`Output of head ${place.part}`),
+    ...headVector(scene, place, msg`Output of head ${place.part}`),
     notes: [
       plural(keys, form`= Σ weight × v over ${integer(keys)} key`, form`= Σ weight × v over ${integer(keys)} keys`),
       msg`largest term: ${weight} × ${significant(v)} = ${term}, from ${quoted(run.tokens[best])}`,
@@ -232,7 +233,7 @@ function hidden(scene, place) {
   };
 }
 
-function cached(scene, place, kind) {
+function cachedVector(scene, place, kind) {
   const { run, step } = scene;
   const [first, last] = readersOf(run, place.part);
   const written = run.stepOfQuery(place.key);
@@ -243,7 +244,7 @@ function cached(scene, place, kind) {
         ? msg`written in prefill, read again`
         : msg`written in step ${written}, read again`;
   return {
-    ...headed(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
+    ...headVector(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
     notes: [
       run.isComputedIn(step, place.key) ? msg`written in this step` : before,
       first === last

@@ -51,7 +51,10 @@ function Rows({ name, tensor, run }) {
     </tbody>`;
 }
 
-const keyHeader = (kvHead, position, run) => msg`KV ${kvHead}, ${position} ${tokenLabel(run.tokens[position])}`;
+function keyHeader(kvHead, position, run) {
+  const token = tokenLabel(run.tokens[position]);
+  return msg`KV ${kvHead}, ${position} ${token}`;
+}
 
 /** Heads are columns; a vector has eight numbers per table row; the cache has one table row per KV head and position. */
 function tableOf(name, { shape, data }, run) {

@@ -162,9 +162,10 @@ function Learned({ calculation, scene, state, client }) {
   const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
   const { model } = scene.run.open;
   const each = weightElementBytes(model);
+  const rowBytes = bytes(columns * each);
   const stored = `[${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}`;
   return html`<p>
-      ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}. It is stored as ${stored}; one row takes ${bytes(columns * each)}.`}
+      ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}. It is stored as ${stored}; one row takes ${rowBytes}.`}
       ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.wanted.of} row=${calculation.wanted.index} scene=${scene} state=${state} client=${client} />`}`;

@@ -81,7 +81,10 @@ export function crossing({ d, element_bytes: elementBytes, layers }, devices) {
 /** @returns {string} how evenly the work is divided */
 export function sharing(held, kvHeads) {
   const counts = held.map((each) => each.kvHeads);
-  if (counts.every((count) => count === counts[0])) return msg`Each has ${counts[0]} of the ${kvHeads} KV heads.`;
+  if (counts.every((count) => count === counts[0])) {
+    const [count] = counts;
+    return msg`Each has ${count} of the ${kvHeads} KV heads.`;
+  }
   const split = counts.join(" + ");
   return msg`A KV head and the query heads that read it stay on one device, so ${kvHeads} KV heads are divided as ${split}. The devices have unequal work, which most serving programs do not allow.`;
 }

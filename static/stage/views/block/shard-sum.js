@@ -48,9 +48,8 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
     if (to >= 0 && to < change.length) setWanted(to);
   };
   const equation = `${added([...parts, ...(bias ? [bias] : [])].map((values) => values[at]))} = ${significant(sum[at])}`;
-  const [own, apart] = [significant(change[at]), withExponent(difference)].map(
-    (number) => html`<b class="number">${number}</b>`,
-  );
+  const result = significant(change[at]);
+  const [own, apart] = [result, withExponent(difference)].map((number) => html`<b class="number">${number}</b>`);
   const sumText = html`<span class="number">${equation}</span>`;
   const size = significant(Math.abs(change[largest]));
   return html`<section class="shards-half" aria-label=${name}>
@@ -58,7 +57,7 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
     <div
       class="shards-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the devices`}
       aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
-      aria-valuetext=${msg`number ${at}: ${equation}; the model: ${significant(change[at])}`} onKeyDown=${onKeyDown}
+      aria-valuetext=${msg`number ${at}: ${equation}; the model: ${result}`} onKeyDown=${onKeyDown}
     >
       ${shown.map(
         ({ before, title, values, kind }) => html`<div class=${`shards-part line ${kind}`} key=${title}>

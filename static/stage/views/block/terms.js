@@ -92,10 +92,13 @@ function linear(scene, { tensor, part, index }) {
   const { data, shape } = scene.values[from];
   const byHead = shape.length === 2;
   const row = (part ?? 0) * headDim + index;
-  const factor = (at) => ({
-    ...{ name: byHead ? msg`head ${Math.floor(at / headDim)}, number ${at % headDim}` : `${at}`, value: data[at] },
-    place: byHead ? place(from, at % headDim, Math.floor(at / headDim)) : place(from, at),
-  });
+  const factor = (at) => {
+    const [head, number] = [Math.floor(at / headDim), at % headDim];
+    return {
+      ...{ name: byHead ? msg`head ${head}, number ${number}` : `${at}`, value: data[at] },
+      place: byHead ? place(from, number, head) : place(from, at),
+    };
+  };
   return {
     formula: byHead ? msg`Σ outputs of all heads × weights` : msg`Σ row × weights`,
     note: msg`row ${row} of ${weights} has ${data.length} weights, one for each input number`,

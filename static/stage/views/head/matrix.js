@@ -11,12 +11,12 @@ import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
-import { hitMatrix, hitRowName, KEY_NAME_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
+import { hitMatrix, hitRowLabel, KEY_LABEL_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
 import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
 import { takenFrom } from "./places.js";
 
 const WINDOW_TOKENS = 24;
-const MARGIN = { left: 84, top: 18, right: KEY_NAME_PX, bottom: 4 };
+const MARGIN = { left: 84, top: 18, right: KEY_LABEL_PX, bottom: 4 };
 /** Height of a tilted label per character; each label starts lower than the one before. */
 const TILTED_CHARACTER_PX = 5.2;
 const LOWER_PX = 12;
@@ -85,7 +85,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
 
   const under = ({ x, y }) => {
     if (awaited) return { hit: null, cell: null };
-    const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
+    const hit = hitMatrix(geometry, x, y) ?? hitRowLabel(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
   const pointAt = (cell) => {

@@ -1,6 +1,6 @@
 /**
- * Where everything is in the drawing of a block on a narrow screen, in CSS pixels: the flow goes down, the residual stream
- * along its left edge. Pure.
+ * Geometry of the drawing of a block on a narrow screen, in CSS pixels: data flows downwards, and the residual stream runs along
+ * the left edge. Pure.
  */
 
 import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
@@ -20,10 +20,10 @@ const READ = 28;
 const CACHE_PITCH = 48;
 const STRIP = 14;
 const STRIP_PITCH = 18;
-/** Heads in a line of strips: those that share a K/V head, when they are few. */
+/** Heads per line of strips: those that share a KV head, if they are few. */
 const MOST_IN_LINE = 4;
 
-/** @param {Object} shape as of `wideGeometry`; the drawing is as high as it needs */
+/** @param {Object} shape as of `wideGeometry`; the drawing is as high as necessary */
 export function tallGeometry({ width: room, dims, keys }) {
   const width = Math.min(room, MOST_WIDTH);
   const lanes = { x: LEFT + HEAD_NAME, width: width - LEFT - HEAD_NAME - TOP_KEY };

@@ -1,4 +1,4 @@
-/** The attention half of a block on a wide screen: boxes, ribbons, and where its words stand. Pure. */
+/** Geometry of the attention half of a block on a wide screen: boxes, ribbons and labels. Pure. */
 
 import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
 

@@ -1,8 +1,8 @@
 /**
- * Where everything is in the drawing of a block on a wide screen, in CSS pixels. Pure.
+ * Geometry of the drawing of a block on a wide screen, in CSS pixels. Pure.
  *
- * The residual stream runs along the top, left to right; each half of the block hangs beneath it as a U: down on its left
- * with a copy of the row, up on its right with the change it adds.
+ * The residual stream runs along the top, left to right. Each half of the block is a U below it: a copy of the row goes down on
+ * the left, and the change comes up on the right.
  */
 
 import { bent } from "./boxes.js";
@@ -26,12 +26,12 @@ import {
 
 const BRACKET = 34;
 const LEAST_LANE = 70;
-/** Over a narrower lane there is room for a few words only. */
+/** Above a narrower lane only short captions fit. */
 const TERSE_LANE = 118;
-/** Where the stream goes around the corner, and what is between the two halves then. */
+/** Width of the stream that leads down to the MLP half, and the gap between the two halves. */
 const CORNER = 16;
 const BETWEEN_HALVES = 34;
-/** A head's name has to be readable. */
+/** Keeps the label of a head readable. */
 const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
@@ -42,9 +42,9 @@ const LEAST_HEIGHT = 515;
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: positions are turned into Q and K,
- *   so that K is there twice, before and after
- * @param {{count: number, own: number, centre: number}} shape.keys as `keyColumns` takes them
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: RoPE rotates Q and K, so that
+ *   K is drawn before and after it
+ * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
  */
 export function wideGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - MLP_WIDTH, height, dims, keys });
@@ -56,8 +56,8 @@ export function wideGeometry({ width, height, dims, keys }) {
 }
 
 /**
- * Narrower than that: the MLP half lies under the attention half, and the stream goes around the corner to it. Shape and
- * result as of `wideGeometry`.
+ * For narrower screens: the MLP half is under the attention half, and the stream leads down to it. Parameters and result as of
+ * `wideGeometry`.
  */
 export function foldedGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
@@ -151,7 +151,7 @@ function rowsOf(height, { heads, kvHeads }) {
   };
 }
 
-/** The row's own K before and after its position is turned in, and its V, under the normed row. */
+/** The row's own K before and after RoPE, and its V, under the normed row. */
 function ownRows(kvHeads, cacheTop) {
   const strip = Math.min(14, 60 / kvHeads);
   const pitch = strip + OWN_GAP;
@@ -161,7 +161,7 @@ function ownRows(kvHeads, cacheTop) {
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }
 
-/** Which query heads share a K/V head; none where each has its own. */
+/** Brackets around query heads that share a KV head; none where each has its own. */
 function bracketsOf({ heads, kvHeads }, x, y) {
   const group = heads / kvHeads;
   if (group === 1) return [];
