@@ -174,7 +174,7 @@ def test_one_of_everything_is_walked_without_going_anywhere(
     for name in ("Next step", "Previous step", "Play"):
         stage.button(name).click()
         stage.expect_phase("done")
-    expect(look(stage, one_of_everything, "time", 0)).to_contain_text("Decode has not begun")
+    expect(look(stage, one_of_everything, "time", 0)).to_contain_text("Decode has not started")
 
 
 def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[..., Page], full_length: Odd) -> None:
@@ -199,7 +199,7 @@ def test_the_last_of_512_positions_can_be_read_term_by_term(new_page: Callable[.
 def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Page], gpt2_run: Odd) -> None:
     stage = Stage(new_page(), gpt2_run.server)
     inspector = look(stage, gpt2_run, "block", 3)
-    drawing = inspector.get_by_role("application", name=re.compile("Page Up and Page Down over the vectors"))
+    drawing = inspector.get_by_role("application", name=re.compile("Page Up and Page Down between vectors"))
     value = stage.page.locator(f"[id='{drawing.get_attribute('aria-describedby')}']")
     told: list[str] = []
     while len(told) == len(set(told)):  # they go round
@@ -210,7 +210,7 @@ def test_gpt2_has_no_gate_and_does_not_turn_its_keys(new_page: Callable[..., Pag
     words = " ".join(told)
     for said in ("LayerNorm", "gelu", "k of KV head 3"):
         assert said in words
-    for unsaid in ("RoPE", "gate", "silu", "RMSNorm", "before positions", "turned"):
+    for unsaid in ("RoPE", "gate", "silu", "RMSNorm", "rotated"):
         assert unsaid not in words
     assert len(set(told)) > 30
     expect(look(stage, gpt2_run, "head", 3)).to_contain_text("has its own K and V")

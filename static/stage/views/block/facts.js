@@ -36,7 +36,7 @@ function masked({ run, ...at }, place) {
   return { title: msg`Masked`, value: msg`no value`, notes: [msg`${query} cannot read ${key}, which comes later`] };
 }
 
-const tokenOf = (scene) => quoted(scene.run.tokens[scene.query]);
+const tokenOf = ({ run }, position) => quoted(run.tokens[position]);
 const numberTitle = (name, index, count) => msg`${name}, number ${index} of ${count}`;
 const vector = (scene, place, name) => ({
   title: numberTitle(name, place.index, scene.values[place.tensor].shape.at(-1)),
@@ -56,6 +56,16 @@ const products = (count, from, matrix) =>
   );
 const NORMED = msg`the normed row`;
 
+function inputTitle(scene) {
+  const token = tokenOf(scene, scene.query);
+  return msg`Input: the row of ${token}`;
+}
+
+function normedTitle(scene) {
+  const token = tokenOf(scene, scene.query);
+  return msg`The row of ${token} after the norm`;
+}
+
 function headOutputs({ dims: { heads, headDim } }) {
   const from = plural(heads, form`the output of ${heads} head`, form`the outputs of ${heads} heads`);
   return products(heads * headDim, from, "W_O");
@@ -63,7 +73,7 @@ function headOutputs({ dims: { heads, headDim } }) {
 
 const FACTS = {
   resid_in: (scene, place) => ({
-    ...vector(scene, place, msg`Input: the row of ${tokenOf(scene)}`),
+    ...vector(scene, place, inputTitle(scene)),
     notes: [scene.layer === 0 ? msg`the token’s embedding` : msg`the output of layer ${scene.layer - 1}`],
   }),
   "attn.normed": (scene, place) => norm(scene, place, "resid_in"),
@@ -126,7 +136,7 @@ function sum(scene, place, name, [row, change]) {
 function norm(scene, place, from) {
   const x = scene.values[from].data;
   const value = significant(x[place.index]);
-  const facts = vector(scene, place, msg`The row of ${tokenOf(scene)} after the norm`);
+  const facts = vector(scene, place, normedTitle(scene));
   if (scene.dims.centred) {
     const mean = x.reduce((total, value) => total + value, 0) / x.length;
     const spread = Math.sqrt(x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length);
@@ -160,10 +170,12 @@ function score(scene, { part: head, key }) {
   const { run, dims, values } = scene;
   const q = lineOf(values["attn.q_rot"], head);
   const k = lineOf(values["cache.k"], kvHeadOf(run, head), key);
+  const [queryToken, keyToken] = [scene.query, key].map((position) => tokenOf(scene, position));
+  const value = fixed(lineOf(values["attn.scores"], head)[key], 2);
   const dot = q.reduce((total, value, i) => total + value * k[i], 0);
   return {
-    title: msg`Head ${head}: score of q of ${tokenOf(scene)} and k of ${quoted(run.tokens[key])}`,
-    value: msg`score ${fixed(lineOf(values["attn.scores"], head)[key], 2)}`,
+    title: msg`Head ${head}: score of q of ${queryToken} and k of ${keyToken}`,
+    value: msg`score ${value}`,
     notes: [
       `= q · k ÷ √${dims.headDim} = ${fixed(dot, 2)} ÷ ${significant(Math.sqrt(dims.headDim))}`,
       msg`key at position ${key}`,
@@ -172,9 +184,10 @@ function score(scene, { part: head, key }) {
 }
 
 function weight(scene, { part: head, key }) {
-  const { run, values, exact } = scene;
+  const { values, exact } = scene;
   const value = lineOf(values["attn.weights"], head)[key];
-  const title = msg`Head ${head}: ${tokenOf(scene)} looks at ${quoted(run.tokens[key])}`;
+  const [queryToken, keyToken] = [scene.query, key].map((position) => tokenOf(scene, position));
+  const title = msg`Head ${head}: ${queryToken} looks at ${keyToken}`;
   if (!exact)
     return {
       title,

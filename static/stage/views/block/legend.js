@@ -42,6 +42,7 @@ function shownText(columns) {
 function Window({ scene, columns, onMove }) {
   const { window, runs, count } = columns;
   if (!window) return null;
+  const share = percent(weightOutside(scene, runs));
   const [first, last] = window;
   const size = last - first + 1;
   const middle = first + Math.floor(size / 2);
@@ -49,7 +50,7 @@ function Window({ scene, columns, onMove }) {
   const later = () => onMove(Math.min(count - 1, middle + size));
   return html`<span class="block-window">
     <button class="button small" type="button" disabled=${first === 0} onClick=${earlier}>◀ ${msg`earlier`}</button>
-    ${` ${shownText(columns)} ${msg`All others together have at most ${percent(weightOutside(scene, runs))} of a head’s weight.`} `}
+    ${` ${shownText(columns)} ${msg`All others together have at most ${share} of a head’s weight.`} `}
     <button class="button small" type="button" disabled=${last === count - 1} onClick=${later}>${msg`later`} ▶</button>
   </span>`;
 }

@@ -35,8 +35,8 @@ export function Shards({ scene, state, client }) {
     </p>
     <div class="block-layers line" role="group" aria-label=${msg`Devices`}>
       ${choices.map(
-        (each) =>
-          html`<button class="button is-choice small" type="button" key=${each} aria-pressed=${each === devices} onClick=${() => setWanted(each)}>${msg`${each} devices`}</button>`,
+        (count) =>
+          html`<button class="button is-choice small" type="button" key=${count} aria-pressed=${count === devices} onClick=${() => setWanted(count)}>${msg`${count} devices`}</button>`,
       )}
     </div>
     ${

@@ -96,7 +96,7 @@ function columnsRead(kind, { query, cachedBefore }, terse) {
   const all = integer(query + 1);
   if (terse) return msg`${kind}: ${all} read`;
   const [cached, computed] = [integer(cachedBefore), integer(query + 1 - cachedBefore)];
-  if (cachedBefore) return msg`${kind}: ${cached} cached + ${computed} new`;
+  if (cachedBefore) return msg`${kind}: ${cached} read + ${computed} new`;
   return query ? msg`${kind}: ${all} read, all new` : msg`${kind}: ${all} read, new`;
 }
 
