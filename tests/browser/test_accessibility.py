@@ -46,9 +46,8 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     page = stage.page
     look(stage, run, "block")
     wait_for_values(stage)
-    stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys move between values")).press(
-        "PageDown"
-    )
+    cursor = re.compile("^Arrow keys move between values")
+    stage.region("Inspector").get_by_role("application", name=cursor).press("PageDown")
     page.keyboard.press("Enter")
     expect(stage.region("Opened number")).to_contain_text("the model computed")
     yield "a number of a layer, opened"
