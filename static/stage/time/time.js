@@ -69,11 +69,7 @@ function firstTokenText({ reused, promptLength, prefillRows, prefillPasses: pass
   const term = html`<${Term} id="ttft">${msg`TTFT`}<//>`;
   const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
   const tokens = reused
-    ? plural(
-        reused,
-        form`${cached} of ${prompt} prompt tokens was read from the cache; ${computed} were computed.`,
-        form`${cached} of ${prompt} prompt tokens were read from the cache; ${computed} were computed.`,
-      )
+    ? msg`${prompt} prompt tokens: ${cached} read from the cache, ${computed} computed.`
     : passes > 1
       ? msg`All ${prompt} prompt tokens were computed in ${passes} passes.`
       : plural(

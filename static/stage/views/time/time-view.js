@@ -38,11 +38,7 @@ function headline({ reused, promptLength, prefillRows }, prefill, decode) {
   const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
   const time = marked(prefill.msTotal, prefill.disturbed);
   const first = reused
-    ? plural(
-        reused,
-        form`${cached} of ${prompt} prompt tokens was read from the cache; computing ${computed} took ${time}.`,
-        form`${cached} of ${prompt} prompt tokens were read from the cache; computing ${computed} took ${time}.`,
-      )
+    ? msg`${prompt} prompt tokens: ${cached} read from the cache, ${computed} computed in ${time}.`
     : plural(
         prefillRows,
         form`Prefill of ${computed} token took ${time}.`,
