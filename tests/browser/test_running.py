@@ -259,7 +259,7 @@ def test_a_run_reads_nothing_of_an_earlier_one_until_the_box_is_ticked(stage: St
         stage.at(run, 0, view)
         stage.rest()
         assert not re.search(r"\bNaN\b|\bundefined\b|\bnull\b", body.inner_text()), view
-    expect(body).to_contain_text(f"{read} of {prompt} prompt tokens were read from the cache")
+    expect(body).to_contain_text(f"{prompt} prompt tokens: {read} read from the cache")
     expect(stage.page.get_by_role("group", name="Prompt").locator(".is-read")).to_have_count(read)
     expect(stage.page.get_by_text(f"The first {read} tokens have no rows here")).to_be_visible()
     stage.at(run, 0, "block", more="&query=2&key=1")
