@@ -49,7 +49,7 @@ def opened(stage: Stage, run: str) -> Locator:
 
 
 def drawing(stage: Stage) -> Locator:
-    return stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys walk over the values"))
+    return stage.region("Inspector").get_by_role("application", name=re.compile("^Arrow keys move between values"))
 
 
 def said(walk: Locator) -> str:
@@ -96,7 +96,7 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     walk.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         stage.page.keyboard.press(key)
-    found = re.search(r"number (\d+) of 576; (\S+); as layer 12 left it", said(walk))
+    found = re.search(r"number (\d+) of 576; (\S+); the output of layer 12", said(walk))
     assert found
     assert int(found[1]) > 2
     assert same(found[2], float(exact["resid_in"][int(found[1])]))
@@ -130,10 +130,10 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
 def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str, complaints: Complaints) -> None:
     area = opened(stage, short_run)
     exact = block(stage, short_run, STEP, LAYER, position(stage, short_run))
-    shown, walk = area.get_by_role("region", name="The number opened"), drawing(stage)
+    shown, walk = area.get_by_role("region", name="Opened number"), drawing(stage)
     for _ in range(80):
         walk.press("PageDown")
-        if said(walk).startswith("Attention's change"):
+        if said(walk).startswith("Attention’s change"):
             break
     walk.press("Enter")
     expect(shown).to_contain_text("576 terms add up to")
@@ -158,7 +158,7 @@ def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str
     numbers = [number(each) for each in shown.locator("td .number").all_inner_texts()]
     assert any(abs(each - weight) <= 0.01 * abs(weight) for each in numbers)
     shown.get_by_role("button", name=re.compile("^x, .*: open$")).press("Enter")
-    shown.get_by_role("button", name="Layer 12, which made it").click()
+    shown.get_by_role("button", name="Open layer 12, which computed it").click()
     stage.page.wait_for_url(re.compile("layer=12&"))
     complaints.allow("weights")
     stage.page.route("**/weights?*", lambda route: route.abort())
@@ -166,7 +166,7 @@ def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str
     wait_for_values(stage)
     walk.press("PageDown")
     walk.press("Enter")
-    expect(shown).to_contain_text(re.compile("Its weights come|did not give its weights"))
+    expect(shown).to_contain_text(re.compile("The weights come|did not give the weights"))
 
 
 def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run: str) -> None:

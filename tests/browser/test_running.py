@@ -229,7 +229,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
             expect(stage.page.get_by_role("tooltip")).to_have_count(0)
         expect(stage.region("Next token").get_by_role("list").get_by_role("button")).to_have_count(0)
         expect(stage.region("KV cache")).not_to_contain_text("measured")
-        expect(linked.region("Inspector")).to_contain_text("Heads 3, 4 and 5 read the same K and V")
+        expect(linked.region("Inspector")).to_contain_text("Heads 3–5 read the same K and V")
         stage.map.press("ArrowRight")
         stage.region("Inspector").get_by_role("button", name="Query·key").click()
         expect(stage.region("Inspector")).to_contain_text("This comes with the first step.")
@@ -259,7 +259,7 @@ def test_a_run_reads_nothing_of_an_earlier_one_until_the_box_is_ticked(stage: St
         stage.at(run, 0, view)
         stage.rest()
         assert not re.search(r"\bNaN\b|\bundefined\b|\bnull\b", body.inner_text()), view
-    expect(body).to_contain_text(f"{read} of {prompt} prompt tokens were read from the cache")
+    expect(body).to_contain_text(f"{prompt} prompt tokens: {read} read from the cache")
     expect(stage.page.get_by_role("group", name="Prompt").locator(".is-read")).to_have_count(read)
     expect(stage.page.get_by_text(f"The first {read} tokens have no rows here")).to_be_visible()
     stage.at(run, 0, "block", more="&query=2&key=1")

@@ -1,4 +1,4 @@
-/** A row of bars, one per step: prefill wide, each step of decode narrow, the newest amber. Pure; CSS pixels. */
+/** A row of bars, one per step: prefill is wide, decode steps are narrow, the newest is amber. Pure; CSS pixels. */
 
 const MOST_BAR_PX = 26;
 const PREFILL_PX = 66;
@@ -23,7 +23,7 @@ export function hitBars(count, width, x) {
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {{values: number[], label: string}} data milliseconds of every step; what stands on the first bar
+ * @param {{values: number[], label: string}} data milliseconds of every step; the text on the first bar
  * @param {{theme: Object}} scales
  * @param {{width: number, height: number}} size
  */

@@ -11,11 +11,11 @@ export function median(values) {
 
 /**
  * @param {Object} run
- * @param {number} step the step in sight; only what had been measured by then counts
+ * @param {number} step the step in sight; later steps do not count
  * @returns {{prefill: {ms: number, tokens: number, perToken: number},
  *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
- *   ms throughout; `median`: of the `of` steps that nothing disturbed, or of all where every one was; `tokens`: those of the prompt that were computed; `parts`: what the step in sight spent its time on, out of `total`
+ *   ms throughout; `median`: of the `of` undisturbed steps, or of all where every one was disturbed; `tokens`: the prompt tokens that were computed; `parts`: of the `total` of the step in sight
  */
 export function timeFacts(run, step) {
   const first = run.steps[0].data.ms.total;
@@ -51,20 +51,20 @@ export function timeFacts(run, step) {
   };
 }
 
-/** @returns {{steps: Object[], disturbed: boolean}} the steps that nothing disturbed; all of them where each was */
+/** @returns {{steps: Object[], disturbed: boolean}} the undisturbed steps, or all where every one was disturbed */
 function quietOf(steps) {
   const quiet = undisturbed(steps);
   return quiet.length ? { steps: quiet, disturbed: false } : { steps, disturbed: steps.length > 0 };
 }
 
 /**
- * A phase's typical step: what went in, what it cost, and how much arithmetic each byte read was good for.
+ * A typical step of a phase: its rows, its cost, and its arithmetic per byte read.
  *
  * @param {Object} run
- * @param {"prefill"|"decode"} phase decode: the median over its steps, each figure for itself
+ * @param {"prefill"|"decode"} phase decode: each figure is the median over its steps
  * @returns {null|{steps: number, disturbed: boolean, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
  *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
- *   `ms`: the forward passes alone, which is what flops and read are about; `msTotal`: the whole step; null when there is no such step
+ *   `ms`: the forward passes only, as `flops` and `read`; `msTotal`: the whole step; null where there is no such step
  */
 export function phaseFacts(run, phase) {
   const { steps, disturbed } = quietOf(phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1));

@@ -1,12 +1,13 @@
-/** Zoom "block": one layer drawn flat for one row, every operation with its shape and real values. */
+/** Zoom "block": a drawing of one layer for one row, with the shape and the values of every operation. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { Fold } from "../../../shared/ui/fold.js";
+import { msg } from "../../../shared/words/msg.js";
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
@@ -42,14 +43,13 @@ export function BlockView({ state, focus, dispatch, client }) {
     }
     <${Sentence} scene=${scene} />
     <${BlockNumbers} scene=${scene} />
-    <${Fold} class="block-shards" name="The same layer on two devices" of=${SHARDS} scene=${scene} state=${state} client=${client} />
+    <${Fold} class="block-shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />
   `;
 }
 
 /**
- * The exact values of a row in a layer. While they are on their way the drawing has what the log has: the values of another
- * layer or step under the name of this one would be wrong. A run that is still being made is not asked: its next token would
- * have to wait.
+ * The exact values of a row in a layer. While they load, the drawing shows the weights of the log, never the values of another
+ * layer or step. No values are requested for a run that is still writing, because that would delay its next token.
  */
 function useScene({ state, client, layer, query }) {
   const { run, following } = state;
@@ -61,18 +61,16 @@ function useScene({ state, client, layer, query }) {
 }
 
 const NOTES = {
-  unavailable:
-    "The exact values come from the model, which is not ready. Until then: the attention weights in the run's log.",
-  none: `Here are the shapes, and the attention weights of the run's log. All other values are ${NOT_STORED}. ${TO_GET_THEM}`,
-  damaged: `The exact values are ${DAMAGED}. Shown are the attention weights in the run's log.`,
-  failed: "The model did not give the exact values. Shown are the attention weights in the run's log.",
-  idle: "While tokens are being made the model is left alone. Pause to see every value; shown are the weights in the log.",
+  unavailable: msg`The exact values come from the model, which is not ready. The drawing shows the attention weights of the run’s log.`,
+  none: `${msg`The drawing shows shapes, and the attention weights of the run’s log. All other values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
+  damaged: msg`The exact values stored with this session are damaged. The drawing shows the attention weights of the run’s log.`,
+  failed: msg`The model did not give the exact values. The drawing shows the attention weights of the run’s log.`,
+  idle: msg`The run is still writing. Pause it to see every value; the drawing shows the attention weights of its log.`,
 };
 
-const STORED =
-  "These values are stored with this session. Q, K and V are exact, with scores, weights and mixes computed from them here; the others are rounded to 16 bits.";
+const STORED = msg`These values are stored with this session. Q, K and V are exact; scores, weights and head outputs are computed from them. The others are rounded to 16 bits.`;
 
-/** Where the values come from, wherever that is not the model itself. */
+/** The origin of the values where it is not the model. */
 function Note({ status, stored }) {
   const note = stored && status === "ready" ? STORED : NOTES[status];
   return note ? html`<p class="block-note" role="status">${note}</p>` : null;
@@ -81,7 +79,7 @@ function Note({ status, stored }) {
 function Sentence({ scene }) {
   const { strong, text, cached, computed, delta } = sentence(scene);
   return html`<p class="block-sentence box">
-    <b>${strong}</b> ${text} <b class="word-cached">${cached}</b>, <b class="word-computed">${computed}</b>. ${delta}${" "}
+    <b>${strong}</b> ${text} <b class="word-cached">${cached}</b>; <b class="word-computed">${computed}</b>. ${delta}${" "}
     <${Badge} origin="computed" />
   </p>`;
 }

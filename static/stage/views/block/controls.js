@@ -1,13 +1,14 @@
-/** Which layer and which row the drawing of a block is of, and ways to others. */
+/** The layer and the row of the drawing, and controls to change them. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { counted, tokenLabel } from "../../../shared/facts/format.js";
-import { passesInWords } from "../../../shared/facts/passes.js";
+import { integer, tokenLabel } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 
 export function BlockControls({ run, scene, newest, locked, dispatch }) {
-  const { layer, query, step, prefill, rows } = scene;
+  const { layer, query } = scene;
+  const token = html`<${Token} token=${run.tokens[query]} />`;
   const select = (selection) => dispatch({ type: "select", selection });
   const layerButton = (to, name, content) =>
     html`<button class="button small"
@@ -15,20 +16,20 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
     >${content}</button>`;
   const options = useOptions(run, newest + 1);
   return html`<div class="row">
-    <h2>Layer ${layer} <small>of ${run.layers}, opened for <${Token} token=${run.tokens[query]} /></small></h2>
-    <span class="block-layers line" role="group" aria-label="Layer">
-      ${layerButton(layer - 1, "Open the layer below", `◀ ${layer > 0 ? `L${layer - 1}` : ""}`)}
-      ${layerButton(layer + 1, "Open the layer above", `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
+    <h2>${msg`Layer ${layer} of ${run.layers}`} <small>${nodes`row of ${token}`}</small></h2>
+    <span class="block-layers line" role="group" aria-label=${msg`Layer`}>
+      ${layerButton(layer - 1, msg`Open the layer below`, `◀ ${layer > 0 ? `L${layer - 1}` : ""}`)}
+      ${layerButton(layer + 1, msg`Open the layer above`, `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
     </span>
     <span class="block-row row muted push">
-      step ${step}, ${prefill ? `prefill: ${counted(rows, "row")} ${passesInWords(run)}` : "decode: one row"}
+      ${stepText(scene)}
       <label class="line">
-        row
+        ${msg`Row`}
         <select
-          aria-label="Row" value=${locked ? String(query) : ""}
+          aria-label=${msg`Row`} value=${locked ? String(query) : ""}
           onChange=${(event) => select({ query: event.target.value === "" ? null : Number(event.target.value) })}
         >
-          <option value="">newest: ${tokenLabel(run.tokens[newest])}</option>
+          <option value="">${msg`newest: ${tokenLabel(run.tokens[newest])}`}</option>
           ${options.slice(0, newest + 1)}
         </select>
       </label>
@@ -36,7 +37,14 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
   </div>`;
 }
 
-/** An option per position, each made once: hundreds of them for every step would be most of what a step costs. */
+function stepText({ run, step, prefill, rows: count }) {
+  const [rows, passes] = [integer(count), run.prefillPasses];
+  if (!prefill) return msg`step ${step}, decode: one row`;
+  if (passes > 1) return msg`step ${step}, prefill: ${rows} rows in ${passes} passes`;
+  return plural(count, form`step ${step}, prefill: ${rows} row`, form`step ${step}, prefill: ${rows} rows at once`);
+}
+
+/** One option per position. They are reused: creating hundreds again would take most of the time of a step. */
 function useOptions(run, count) {
   const options = useMemo(() => [], [run]);
   for (let position = options.length; position < count; position++) {

@@ -1,4 +1,4 @@
-/** One layer drawn flat: ribbons under a canvas of values, words over it, and what is under the pointer or the cursor. */
+/** The drawing of one layer: ribbons under a canvas of values, labels over it, and the value at the pointer or the cursor. */
 
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
@@ -7,6 +7,7 @@ import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { Tooltip } from "../../../shared/ui/tooltip.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
 import { hitBlock } from "./draw/boxes.js";
 import { clipOf, drawBlock, paintBlock } from "./draw/cells.js";
 import { placedColumns } from "./draw/columns.js";
@@ -14,13 +15,13 @@ import { tallGeometry } from "./draw/tall.js";
 import { foldedGeometry, wideGeometry } from "./draw/wide.js";
 import { valueFacts } from "./facts.js";
 import { BlockHeads } from "./heads.js";
-import { BlockWords } from "./labels.js";
+import { BlockLabels } from "./labels.js";
 import { BlockLegend } from "./legend.js";
 import { BlockMarks } from "./marks.js";
 import { BlockRibbons } from "./ribbons.js";
 import { placeUnder, useCursor } from "./use-cursor.js";
 
-/** Narrower than this the second half goes under the first; still narrower, the flow goes down instead of across. */
+/** Below this width the MLP half lies under the attention half; below the next, the flow goes down, not across. */
 const WIDE_FROM_PX = 1030;
 const FOLDED_FROM_PX = 740;
 
@@ -64,10 +65,10 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
     [image, geometry, masked, theme],
   );
 
-  // Made once per drawing: a pointer that moves changes only the marks.
+  // These depend on the drawing only: a moving pointer renders just the marks again.
   const under = useMemo(() => html`<${BlockRibbons} geometry=${geometry} scene=${scene} />`, [geometry, scene]);
   const over = useMemo(
-    () => html`<${BlockWords} geometry=${geometry} scene=${scene} />
+    () => html`<${BlockLabels} geometry=${geometry} scene=${scene} />
       <${BlockHeads} geometry=${geometry} scene=${scene} dispatch=${dispatch} />`,
     [geometry, scene, dispatch],
   );
@@ -81,33 +82,33 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
   const [pointer, setPointer] = useState(null);
   const cursor = useCursor(scene, geometry);
   const pointed = pointer ? hitBlock(geometry, pointer.x, pointer.y) : cursor.place;
-  // Of the number that is opened the panel says all, and has its place there.
+  // The panel shows the opened number, so it gets no tooltip.
   const facts = pointed && !samePlace(pointed, opened) && valueFacts(scene, pointed);
 
   const onPointerMove = (event) => {
     const at = pointInside(event);
     const place = hitBlock(geometry, at.x, at.y);
     setPointer(place ? at : null);
-    lightUp(placeOnMap(scene, place), hover, dispatch);
+    highlight(highlightOf(scene, place), hover, dispatch);
   };
   const onPointerLeave = ({ pointerType }) => {
-    if (pointerType === "touch") return; // a finger leaves as soon as it has pointed
+    if (pointerType === "touch") return; // a touch ends at once; its tooltip must stay
     setPointer(null);
-    lightUp(null, hover, dispatch);
+    highlight(null, hover, dispatch);
   };
   const onClick = (event) => {
     const at = pointInside(event);
     const place = hitBlock(geometry, at.x, at.y);
     if (place) cursor.put(place);
-    if (place) go(place);
+    if (place) activate(place);
   };
-  const go = (place) => {
-    const selection = chosenBy(scene, place);
+  const activate = (place) => {
+    const selection = selectionAt(scene, place);
     if (selection) dispatch({ type: "select", selection });
     else if (place.key === null) onOpen(place);
   };
   const onKeyDown = (event) => {
-    if (event.key === "Enter" && cursor.place) go(cursor.place);
+    if (event.key === "Enter" && cursor.place) activate(cursor.place);
     else cursor.onKeyDown(event);
   };
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
@@ -121,13 +122,13 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
       ${over}
       <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} />
       <div
-        class="block-cursor untouched" role="application" tabindex="0" aria-roledescription="values of the layer"
-        aria-label="Arrow keys walk over the values, Page Up and Page Down over the vectors, Enter opens one"
+        class="block-cursor untouched" role="application" tabindex="0" aria-roledescription=${msg`values of the layer`}
+        aria-label=${msg`Arrow keys move between values, Page Up and Page Down between vectors; Enter opens a value`}
         aria-describedby="block-value"
         onKeyDown=${onKeyDown} onFocus=${cursor.onFocus} onBlur=${cursor.onBlur}
       ></div>
       <p id="block-value" class="visually-hidden" aria-live="polite">
-        ${cursor.place && inWords(valueFacts(scene, cursor.place))}
+        ${cursor.place && factsText(valueFacts(scene, cursor.place))}
       </p>
       ${facts && beside && html`<${Tooltip} at=${beside} box=${geometry} ...${facts} />`}
     </div>
@@ -138,7 +139,7 @@ function samePlace(one, other) {
   return ["tensor", "part", "index", "key"].every((name) => one[name] === other?.[name]);
 }
 
-function inWords({ title, value, notes }) {
+function factsText({ title, value, notes }) {
   return [title, value, ...notes].join("; ");
 }
 
@@ -148,21 +149,21 @@ function maskedSpan({ columns }, { query }) {
   return next ? { x0: next.x0, x1: columns.width } : null;
 }
 
-/** What of a place the whole page can light up. */
-function placeOnMap(scene, place) {
+/** The part of a place that the rest of the page can highlight. */
+function highlightOf(scene, place) {
   if (!place || place.key === null || place.key > scene.query) return null;
   const { layer, query } = scene;
   if (place.tensor.startsWith("cache.")) return { layer, kvHead: place.part, key: place.key };
   return { layer, head: place.part, query, key: place.key };
 }
 
-function lightUp(place, hover, dispatch) {
+function highlight(place, hover, dispatch) {
   const same = ["layer", "head", "kvHead", "query", "key"].every((name) => place?.[name] === hover?.[name]);
   if (!same) dispatch({ type: "hover", hover: place });
 }
 
-/** Where a click leads: a weight or score to its own view, a column of the shelf to its token. All others are opened here. */
-function chosenBy(scene, { tensor, part, key }) {
+/** What a click selects: a weight or score opens its pair, a column of the cache its token. Other values open in the panel. */
+function selectionAt(scene, { tensor, part, key }) {
   const { layer, query, run } = scene;
   if (tensor === "attn.scores" || tensor === "attn.weights") {
     return key > query ? null : { layer, head: part, query, key, view: "pair" };

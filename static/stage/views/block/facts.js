@@ -1,20 +1,25 @@
-/** What one value inside a block is, and how it was made: each operation as a formula with this value's own numbers. Pure. */
+/** One value inside a block and how it was computed: each operation as a formula with this value's own numbers. Pure. */
 
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
-import { counted, fixed, quoted, significant } from "../../../shared/facts/format.js";
+import { fixed, integer, quoted, significant } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { lineOf } from "./scene.js";
 
 /**
- * @param {Object} scene from blockScene
- * @param {{tensor: string, part: number|null, index: number|null, key: number|null}} place from hitBlock
+ * @param {Object} scene of `blockScene`
+ * @param {{tensor: string, part: number|null, index: number|null, key: number|null}} place of `hitBlock`
  * @returns {{title: string, value: string, notes: string[]}}
  */
 export function valueFacts(scene, place) {
   if (place.key !== null && place.key > scene.query) return masked(scene, place);
   const tensor = scene.values[place.tensor];
   if (!tensor)
-    return { title: place.tensor, value: "not here", notes: ["The log does not hold these values; the model does."] };
+    return {
+      title: place.tensor,
+      value: msg`not available`,
+      notes: [msg`The run’s log does not store these values; the model computes them.`],
+    };
   return FACTS[place.tensor](scene, place);
 }
 
@@ -26,203 +31,238 @@ export function valueAt({ values }, { tensor, part, index, key }) {
   return lineOf(found, ...line)[index ?? key] ?? null;
 }
 
-function masked({ run, query }, { key }) {
-  return {
-    title: "Masked",
-    value: "no value",
-    notes: [`${quoted(run.tokens[query])} may not read ${quoted(run.tokens[key])}, which comes after it`],
-  };
+function masked({ run, ...at }, place) {
+  const [query, key] = [at.query, place.key].map((position) => quoted(run.tokens[position]));
+  return { title: msg`Masked`, value: msg`no value`, notes: [msg`${query} cannot read ${key}, which comes later`] };
 }
 
-const row = (scene) => `row of ${quoted(scene.run.tokens[scene.query])}`;
+const tokenOf = ({ run }, position) => quoted(run.tokens[position]);
+const numberTitle = (name, index, count) => msg`${name}, number ${index} of ${count}`;
 const vector = (scene, place, name) => ({
-  title: `${name}, number ${place.index} of ${scene.values[place.tensor].shape.at(-1)}`,
+  title: numberTitle(name, place.index, scene.values[place.tensor].shape.at(-1)),
   value: significant(valueAt(scene, place)),
 });
-const headed = (scene, place, name) => ({
-  title: `${name}, number ${place.index} of ${scene.dims.headDim}`,
+const headVector = (scene, place, name) => ({
+  title: numberTitle(name, place.index, scene.dims.headDim),
   value: significant(valueAt(scene, place)),
 });
 const at = (scene, tensor, { part = null, index, key = null }) => valueAt(scene, { tensor, part, index, key });
 const signed = (value) => (value < 0 ? `− ${significant(-value)}` : `+ ${significant(value)}`);
-const products = (count, from, matrix) => `= the sum of ${counted(count, "product")}: ${from} × a row of ${matrix}`;
+const products = (count, from, matrix) =>
+  plural(
+    count,
+    form`= the sum of ${integer(count)} product: ${from} × a row of ${matrix}`,
+    form`= the sum of ${integer(count)} products: ${from} × a row of ${matrix}`,
+  );
+const NORMED = msg`the normed row`;
+
+function inputTitle(scene) {
+  const token = tokenOf(scene, scene.query);
+  return msg`Input: the row of ${token}`;
+}
+
+function normedTitle(scene) {
+  const token = tokenOf(scene, scene.query);
+  return msg`The row of ${token} after the norm`;
+}
+
+function headOutputs({ dims: { heads, headDim } }) {
+  const from = plural(heads, form`the output of ${heads} head`, form`the outputs of ${heads} heads`);
+  return products(heads * headDim, from, "W_O");
+}
 
 const FACTS = {
   resid_in: (scene, place) => ({
-    ...vector(scene, place, `What comes in: the ${row(scene)}`),
-    notes: [scene.layer === 0 ? "the token's embedding" : `as layer ${scene.layer - 1} left it`],
+    ...vector(scene, place, inputTitle(scene)),
+    notes: [scene.layer === 0 ? msg`the token’s embedding` : msg`the output of layer ${scene.layer - 1}`],
   }),
   "attn.normed": (scene, place) => norm(scene, place, "resid_in"),
   "attn.q_rot": (scene, place) => ({
-    ...headed(scene, place, `q of head ${place.part}`),
+    ...headVector(scene, place, msg`q of head ${place.part}`),
     notes: [
-      products(scene.dims.d, "the row after the norm", "W_Q"),
-      ...turned(scene, place, "attn.q"),
-      "used in this step, then thrown away",
+      products(scene.dims.d, NORMED, "W_Q"),
+      ...rotated(scene, place, "attn.q"),
+      msg`used in this step, then discarded`,
     ],
   }),
   "attn.k": (scene, place) => ({
-    ...headed(scene, place, `k of KV head ${place.part}, before positions`),
-    notes: [products(scene.dims.d, "the row after the norm", "W_K")],
+    ...headVector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
+    notes: [products(scene.dims.d, NORMED, "W_K")],
   }),
   "attn.k_rot": (scene, place) => ({
-    ...headed(scene, place, `k of KV head ${place.part}`),
-    notes: [...turned(scene, place, "attn.k"), "goes onto the shelf, and stays"],
+    ...headVector(scene, place, msg`k of KV head ${place.part}`),
+    notes: [...rotated(scene, place, "attn.k"), msg`stored in the KV cache`],
   }),
   "attn.v": (scene, place) => ({
-    ...headed(scene, place, `v of KV head ${place.part}`),
-    notes: [products(scene.dims.d, "the row after the norm", "W_V"), "goes onto the shelf, and stays"],
+    ...headVector(scene, place, msg`v of KV head ${place.part}`),
+    notes: [products(scene.dims.d, NORMED, "W_V"), msg`stored in the KV cache`],
   }),
   "attn.scores": score,
   "attn.weights": weight,
-  "attn.mixed": mixed,
+  "attn.mixed": headOutput,
   "attn.change": (scene, place) => ({
-    ...vector(scene, place, "Attention's change"),
-    notes: [products(scene.dims.heads * scene.dims.headDim, `the mixes of all ${scene.dims.heads} heads`, "W_O")],
+    ...vector(scene, place, msg`Attention’s change`),
+    notes: [headOutputs(scene)],
   }),
-  resid_mid: (scene, place) => sum(scene, place, "The row after attention", ["resid_in", "attn.change"]),
+  resid_mid: (scene, place) => sum(scene, place, msg`The row after attention`, ["resid_in", "attn.change"]),
   "mlp.normed": (scene, place) => norm(scene, place, "resid_mid"),
   "mlp.gate": (scene, place) => ({
-    ...vector(scene, place, "Gate"),
-    notes: [products(scene.dims.d, "the row after the norm", "W_gate")],
+    ...vector(scene, place, msg`Gate`),
+    notes: [products(scene.dims.d, NORMED, "W_gate")],
   }),
   "mlp.raised": (scene, place) => ({
-    ...vector(scene, place, "Up"),
-    notes: [products(scene.dims.d, "the row after the norm", "W_up")],
+    ...vector(scene, place, msg`Up`),
+    notes: [products(scene.dims.d, NORMED, "W_up")],
   }),
   "mlp.hidden": hidden,
   "mlp.change": (scene, place) => ({
-    ...vector(scene, place, "The MLP's change"),
-    notes: [products(scene.dims.mlp, "the numbers inside", "W_down")],
+    ...vector(scene, place, msg`The MLP’s change`),
+    notes: [products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down")],
   }),
-  resid_out: (scene, place) => sum(scene, place, "What goes out", ["resid_mid", "mlp.change"]),
-  "cache.k": (scene, place) => cached(scene, place, "K"),
-  "cache.v": (scene, place) => cached(scene, place, "V"),
+  resid_out: (scene, place) => sum(scene, place, msg`Output row`, ["resid_mid", "mlp.change"]),
+  "cache.k": (scene, place) => cachedVector(scene, place, "K"),
+  "cache.v": (scene, place) => cachedVector(scene, place, "V"),
 };
 
 function sum(scene, place, name, [row, change]) {
   const [before, added] = [at(scene, row, place), at(scene, change, place)];
   return {
     ...vector(scene, place, name),
-    notes: [`= ${significant(before)} ${signed(added)}: the row plus the change`],
+    notes: [msg`= ${significant(before)} ${signed(added)}: the row plus the change`],
   };
 }
 
-/** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm takes the mean off first. */
+/** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm subtracts the mean first. */
 function norm(scene, place, from) {
   const x = scene.values[from].data;
-  const title = vector(scene, place, `The ${row(scene)} after the norm`);
+  const value = significant(x[place.index]);
+  const facts = vector(scene, place, normedTitle(scene));
   if (scene.dims.centred) {
     const mean = x.reduce((total, value) => total + value, 0) / x.length;
     const spread = Math.sqrt(x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length);
     return {
-      ...title,
+      ...facts,
       notes: [
-        `LayerNorm: (${significant(x[place.index])} − mean ${significant(mean)}) ÷ spread ${significant(spread)}`,
-        "then × a learned weight + a learned bias",
+        msg`LayerNorm: (${value} − mean ${significant(mean)}) ÷ standard deviation ${significant(spread)}`,
+        msg`then × a learned weight + a learned bias`,
       ],
     };
   }
   const rms = Math.sqrt(x.reduce((total, value) => total + value * value, 0) / x.length);
   return {
-    ...title,
-    notes: [
-      `RMSNorm: ${significant(x[place.index])} ÷ ${significant(rms)} (root mean square of the row) × a learned weight`,
-    ],
+    ...facts,
+    notes: [msg`RMSNorm: ${value} ÷ ${significant(rms)} (root mean square of the row) × a learned weight`],
   };
 }
 
-/** RoPE turns numbers i and i + Dh/2 as a pair (arXiv:2104.09864). */
-function turned(scene, place, before) {
+/** RoPE rotates numbers i and i + Dh/2 as a pair (arXiv:2104.09864). */
+function rotated(scene, place, before) {
   if (!scene.dims.rotary) return [];
   const half = scene.dims.headDim / 2;
   const index = place.index % half;
   const pair = (tensor) =>
     [index, index + half].map((i) => significant(at(scene, tensor, { ...place, index: i }))).join(", ");
   const turn = `(${pair(before)}) → (${pair(place.tensor)})`;
-  return [`RoPE turned the pair ${index}, ${index + half} for position ${scene.query}: ${turn}`];
+  return [msg`RoPE rotated the pair ${index}, ${index + half} for position ${scene.query}: ${turn}`];
 }
 
 function score(scene, { part: head, key }) {
   const { run, dims, values } = scene;
   const q = lineOf(values["attn.q_rot"], head);
   const k = lineOf(values["cache.k"], kvHeadOf(run, head), key);
+  const [queryToken, keyToken] = [scene.query, key].map((position) => tokenOf(scene, position));
+  const value = fixed(lineOf(values["attn.scores"], head)[key], 2);
   const dot = q.reduce((total, value, i) => total + value * k[i], 0);
   return {
-    title: `Head ${head}: how well q of ${quoted(run.tokens[scene.query])} fits k of ${quoted(run.tokens[key])}`,
-    value: `score ${fixed(lineOf(values["attn.scores"], head)[key], 2)}`,
+    title: msg`Head ${head}: score of q of ${queryToken} and k of ${keyToken}`,
+    value: msg`score ${value}`,
     notes: [
       `= q · k ÷ √${dims.headDim} = ${fixed(dot, 2)} ÷ ${significant(Math.sqrt(dims.headDim))}`,
-      `key at position ${key}`,
+      msg`key at position ${key}`,
     ],
   };
 }
 
 function weight(scene, { part: head, key }) {
-  const { run, values, exact } = scene;
+  const { values, exact } = scene;
   const value = lineOf(values["attn.weights"], head)[key];
-  const title = `Head ${head}: ${quoted(run.tokens[scene.query])} looks at ${quoted(run.tokens[key])}`;
+  const [queryToken, keyToken] = [scene.query, key].map((position) => tokenOf(scene, position));
+  const title = msg`Head ${head}: ${queryToken} looks at ${keyToken}`;
   if (!exact)
-    return { title, value: `weight ${fixed(value, 3)} ± 0.004`, notes: [`key at position ${key}`, "from the log"] };
+    return {
+      title,
+      value: msg`weight ${fixed(value, 3)} ± 0.004`,
+      notes: [msg`key at position ${key}`, msg`from the log`],
+    };
   const scores = lineOf(values["attn.scores"], head);
   const largest = Math.max(...scores);
   const total = scores.reduce((sum, other) => sum + Math.exp(other - largest), 0);
   return {
     title,
-    value: `weight ${fixed(value, 4)}`,
+    value: msg`weight ${fixed(value, 4)}`,
     notes: [
-      `softmax: exp(${fixed(scores[key], 2)} − ${fixed(largest, 2)}) ÷ ${fixed(total, 2)}, ` +
-        `the sum over ${counted(scores.length, "key")}`,
-      `key at position ${key}; click for the whole sum`,
+      softmaxText({ score: scores[key], largest, total, keys: scores.length }),
+      msg`key at position ${key}; click to see the whole sum`,
     ],
   };
 }
 
-function mixed(scene, place) {
+function softmaxText({ keys, ...numbers }) {
+  const [score, largest, total] = [numbers.score, numbers.largest, numbers.total].map((value) => fixed(value, 2));
+  return plural(
+    keys,
+    form`softmax: exp(${score} − ${largest}) ÷ ${total}, the sum over ${keys} key`,
+    form`softmax: exp(${score} − ${largest}) ÷ ${total}, the sum over ${keys} keys`,
+  );
+}
+
+function headOutput(scene, place) {
   const { run, values } = scene;
   const weights = lineOf(values["attn.weights"], place.part);
   const kvHead = kvHeadOf(run, place.part);
   const terms = Array.from(weights, (w, key) => w * lineOf(values["cache.v"], kvHead, key)[place.index]);
   const best = terms.reduce((top, term, key) => (Math.abs(term) > Math.abs(terms[top]) ? key : top), 0);
   const v = lineOf(values["cache.v"], kvHead, best)[place.index];
+  const [keys, weight, term] = [terms.length, fixed(weights[best], 3), significant(terms[best])];
   return {
-    ...headed(scene, place, `Mix of head ${place.part}`),
+    ...headVector(scene, place, msg`Output of head ${place.part}`),
     notes: [
-      `= Σ weight × v over ${counted(terms.length, "key")}`,
-      `largest term: ${fixed(weights[best], 3)} × ${significant(v)} = ${significant(terms[best])}, ` +
-        `from ${quoted(run.tokens[best])}`,
+      plural(keys, form`= Σ weight × v over ${integer(keys)} key`, form`= Σ weight × v over ${integer(keys)} keys`),
+      msg`largest term: ${weight} × ${significant(v)} = ${term}, from ${quoted(run.tokens[best])}`,
     ],
   };
 }
 
 function hidden(scene, place) {
   const up = at(scene, "mlp.raised", place);
-  const facts = vector(scene, place, "Inside the MLP");
+  const facts = vector(scene, place, msg`Inside the MLP`);
   const { called, share } = ACTIVATIONS[scene.dims.activation];
   if (!scene.dims.gated) return { ...facts, notes: [`= ${called}(${significant(up)})`] };
   const gate = at(scene, "mlp.gate", place);
-  const bent = significant(gate * share(gate));
+  const activated = significant(gate * share(gate));
   return {
     ...facts,
-    notes: [`= ${called}(${significant(gate)}) × ${significant(up)} = ${bent} × ${significant(up)}`],
+    notes: [`= ${called}(${significant(gate)}) × ${significant(up)} = ${activated} × ${significant(up)}`],
   };
 }
 
-function cached(scene, place, kind) {
+function cachedVector(scene, place, kind) {
   const { run, step } = scene;
   const [first, last] = readersOf(run, place.part);
   const written = run.stepOfQuery(place.key);
   const before =
     place.key < run.reused
-      ? "read from the cache: an earlier run wrote it"
+      ? msg`read from the cache; an earlier run wrote it`
       : written === 0
-        ? "written in prefill, read again"
-        : `written at step ${written}, read again`;
+        ? msg`written in prefill, read again`
+        : msg`written in step ${written}, read again`;
   return {
-    ...headed(scene, place, `${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
+    ...headVector(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
     notes: [
-      run.isComputedIn(step, place.key) ? "written in this step" : before,
-      `position ${place.key}; read by ${first === last ? `head ${first}` : `heads ${first}–${last}`}`,
+      run.isComputedIn(step, place.key) ? msg`written in this step` : before,
+      first === last
+        ? msg`position ${place.key}; read by head ${first}`
+        : msg`position ${place.key}; read by heads ${first}–${last}`,
     ],
   };
 }

@@ -1,10 +1,11 @@
-/** A button per head, to open it, and one for the key it looks at most, to open the arithmetic of the two. */
+/** For each head a button that opens it, and one at its largest weight that opens the arithmetic of that query and key. */
 
 import { html } from "htm/preact";
 import { fixed, quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { msg } from "../../../shared/words/msg.js";
 import { strongestKey } from "./scene.js";
-import { headInWords } from "./words.js";
+import { topKeyLabel } from "./words.js";
 
 export function BlockHeads({ geometry, scene, dispatch }) {
   const { run, layer, query, exact } = scene;
@@ -14,14 +15,14 @@ export function BlockHeads({ geometry, scene, dispatch }) {
   };
   return geometry.heads.map(({ head, name, topKey }) => {
     const { key, weight } = strongestKey(scene, head);
-    const pairName = `${headInWords(head, { key, weight }, run, exact)}: open the arithmetic`;
+    const label = topKeyLabel(head, { key, weight }, run, exact);
     return html`<button
-        key=${`name-${head}`} type="button" class="block-head cut" style=${placed(name)} aria-label=${`Open head ${head}`}
+        key=${`name-${head}`} type="button" class="block-head cut" style=${placed(name)} aria-label=${msg`Open head ${head}`}
         onClick=${(event) => select(event, { head, view: "head" })}
       >h${head}</button>
       <button
-        key=${`top-${head}`} type="button" class="block-top-key cut" style=${placed(topKey)} aria-label=${pairName}
-        title=${`looks most at ${quoted(run.tokens[key])}`}
+        key=${`top-${head}`} type="button" class="block-top-key cut" style=${placed(topKey)} aria-label=${label}
+        title=${msg`looks most at ${quoted(run.tokens[key])}`}
         onClick=${(event) => select(event, { head, key, view: "pair" })}
       ><span class="number">${fixed(weight, 2)}</span> <${Token} token=${run.tokens[key]} limit=${6} /></button>`;
   });

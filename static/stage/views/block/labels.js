@@ -1,8 +1,9 @@
-/** Names, shapes, operations and tokens of the drawing of a block. SVG over the canvas. */
+/** Labels of the drawing of a block: names, shapes, operations and tokens. SVG over the canvas. */
 
 import { html } from "htm/preact";
 import { labelled } from "../../../shared/draw/labels.js";
 import { tokenLabel } from "../../../shared/facts/format.js";
+import { msg } from "../../../shared/words/msg.js";
 import { columnAt, columnGaps } from "./draw/columns.js";
 import { captions, chips } from "./words.js";
 
@@ -11,11 +12,11 @@ const TILT_DEGREES = -66;
 const LEAST_LABEL_PX = 12;
 const CHIP = { line: 14, padding: 5, character: 7.2 };
 
-export function BlockWords({ geometry, scene }) {
+export function BlockLabels({ geometry, scene }) {
   const { width, height } = geometry;
   const texts = captions(scene, geometry.terse);
   const operations = chips(scene);
-  return html`<svg class="block-words" width=${width} height=${height} aria-hidden="true">
+  return html`<svg class="block-labels" width=${width} height=${height} aria-hidden="true">
     ${Object.entries(geometry.captions).map(([name, at]) => html`<${Lines} ...${at} lines=${texts[name]} />`)}
     ${geometry.names.map(({ text, tone, ...at }) => html`<${Lines} ...${at} lines=${[{ text, tone }]} />`)}
     ${Object.entries(geometry.chips).map(
@@ -51,7 +52,7 @@ function Chip({ x, y, lines, title, weights }) {
 
 function Plus({ x, y }) {
   return html`<g class="block-plus">
-    <title>The change is added to the row</title>
+    <title>${msg`The change is added to the row`}</title>
     <circle cx=${x} cy=${y} r="11" />
     <path d=${`M${x - 5} ${y} H${x + 5} M${x} ${y - 5} V${y + 5}`} />
   </g>`;
@@ -62,7 +63,7 @@ function Bracket({ kvHead, x, y0, y1 }) {
     <text
       class="block-text is-cached" text-anchor="middle"
       transform=${`translate(${x + 16} ${(y0 + y1) / 2}) rotate(-90)`}
-    >KV ${kvHead}</text>`;
+    >${msg`KV ${kvHead}`}</text>`;
 }
 
 function distance(columns, a, b) {

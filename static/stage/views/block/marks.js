@@ -1,4 +1,4 @@
-/** What belongs together lights up: a weight, its key's column on the shelf, the heads that read it. SVG over the words. */
+/** Outlines of places that belong together: a weight, the cache column of its key, the heads that read it. SVG over the labels. */
 
 import { html } from "htm/preact";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
@@ -18,10 +18,10 @@ export function BlockMarks({ geometry, scene, pointed, hover }) {
   </svg>`;
 }
 
-/** Blue around the columns that were there, amber around those this step writes. */
+/** Blue around columns cached before, amber around those that this step writes. */
 function Frames({ geometry, scene }) {
   const { columns, frames } = geometry;
-  const firstNew = scene.stood;
+  const firstNew = scene.cachedBefore;
   const stretches = columns.runs.flatMap(([from, to]) => [
     ...(from < firstNew ? [{ from, to: Math.min(to, firstNew - 1), tone: "cached" }] : []),
     ...(to >= firstNew ? [{ from: Math.max(from, firstNew), to, tone: "computed" }] : []),
@@ -37,7 +37,7 @@ function Frames({ geometry, scene }) {
   );
 }
 
-/** What the rest of the page has under its pointer, as a place here. */
+/** The place in this drawing of what is under the pointer elsewhere on the page. */
 function placeOf({ layer, query, run }, hover) {
   if (!hover || hover.layer !== layer || !(hover.key <= query)) return null;
   if (hover.kvHead !== undefined) return { tensor: "cache.k", part: hover.kvHead, index: 0, key: hover.key };

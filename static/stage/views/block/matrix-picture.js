@@ -1,4 +1,4 @@
-/** A weight matrix as a picture, a pixel a weight; the row that made the opened number is marked. */
+/** A weight matrix as a picture with one pixel per weight. The row that computed the opened number is marked. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -8,8 +8,9 @@ import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { imageOf } from "../../../shared/ui/surface.js";
 import { pointInside } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
 
-/** The shade of a weight of 0, and how many there are on either side (docs/frames.md). */
+/** The shade of a weight of 0, and the number of shades on either side (docs/frames.md). */
 const [ZERO, STEPS] = [128, 127];
 
 /** @returns {number} the weight that a shade stands for, as a share of the largest */
@@ -27,7 +28,7 @@ export function MatrixPicture({ name, of, row, scene, state, client }) {
     "weights",
   );
   if (!values)
-    return html`<p role="status">${status === "loading" ? "The model is asked for all of it…" : "The model did not give it."}</p>`;
+    return html`<p role="status">${status === "loading" ? msg`Loading the matrix from the model…` : msg`The model did not give the matrix.`}</p>`;
   return html`<${Picture} name=${name} row=${row} shades=${values.shades} largest=${values.largest.data[0]} />`;
 }
 
@@ -55,10 +56,10 @@ function Picture({ name, row, shades, largest }) {
   return html`<figure class="block-matrix">
     <canvas
       ref=${canvas} width=${columns} height=${rows} role="img"
-      aria-label=${`${name}: ${rows} rows of ${columns} weights, the largest ${significant(largest)}; row ${row} is marked`}
+      aria-label=${msg`${name}: ${rows} rows of ${columns} weights, the largest ${significant(largest)}; row ${row} is marked`}
       onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
     ></canvas>
-    <figcaption>A pixel a weight, rose below zero, olive above; the largest is ${significant(largest)}. Between the lines: row ${row}.
+    <figcaption>${msg`One pixel per weight: rose below zero, olive above. The largest is ${significant(largest)}. Row ${row} is between the lines.`}
       ${at && html` <b>${name}[${at[0]}][${at[1]}] ≈ ${significant(weight)}</b>`}</figcaption>
   </figure>`;
 }

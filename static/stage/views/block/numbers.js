@@ -1,8 +1,10 @@
-/** The values as a table, one tensor at a time: for copying, and for those who do not see the drawing. */
+/** The values of one tensor as a table, for copying and for readers who cannot see the drawing. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { significant, tokenLabel } from "../../../shared/facts/format.js";
+
+import { msg } from "../../../shared/words/msg.js";
 
 const VECTOR_COLUMNS = 8;
 
@@ -12,11 +14,11 @@ export function BlockNumbers({ scene }) {
   const names = Object.keys(scene.values).sort();
   const name = names.includes(wanted) ? wanted : "attn.weights";
   return html`<details class="block-numbers" onToggle=${(event) => setOpen(event.target.open)}>
-    <summary>The numbers as a table</summary>
+    <summary>${msg`The numbers as a table`}</summary>
     ${
       open &&
       html`<label>
-        values of
+        ${msg`values of`}
         <select value=${name} onChange=${(event) => setWanted(event.target.value)}>
           ${names.map(
             (each) =>
@@ -24,9 +26,9 @@ export function BlockNumbers({ scene }) {
           )}
         </select>
       </label>
-      <div class="block-table" tabindex="0" role="region" aria-label="Table of values">
+      <div class="block-table" tabindex="0" role="region" aria-label=${msg`Table of values`}>
         <table>
-          <caption class="visually-hidden">${`${name} of layer ${scene.layer}`}</caption>
+          <caption class="visually-hidden">${msg`${name} of layer ${scene.layer}`}</caption>
           <${Rows} name=${name} tensor=${scene.values[name]} run=${scene.run} />
         </table>
       </div>`
@@ -49,7 +51,12 @@ function Rows({ name, tensor, run }) {
     </tbody>`;
 }
 
-/** Heads side by side; a vector in lines of eight. The shelf: one table row per position and K/V head. */
+function keyHeader(kvHead, position, run) {
+  const token = tokenLabel(run.tokens[position]);
+  return msg`KV ${kvHead}, ${position} ${token}`;
+}
+
+/** Heads are columns; a vector has eight numbers per table row; the cache has one table row per KV head and position. */
 function tableOf(name, { shape, data }, run) {
   if (shape.length === 2) {
     const [heads, length] = shape;
@@ -67,10 +74,7 @@ function tableOf(name, { shape, data }, run) {
   return {
     headers: Array.from({ length: width }, (_, i) => i),
     rows: Array.from({ length: lines }, (_, line) => ({
-      header:
-        shape.length === 3
-          ? `KV ${Math.floor(line / shape[1])}, ${line % shape[1]} ${tokenLabel(run.tokens[line % shape[1]])}`
-          : line * width,
+      header: shape.length === 3 ? keyHeader(Math.floor(line / shape[1]), line % shape[1], run) : line * width,
       cells: Array.from(data.subarray(line * width, (line + 1) * width)),
     })),
   };

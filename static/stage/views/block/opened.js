@@ -1,92 +1,92 @@
-/** One number of the block, opened: what it is made of, term by term, the largest first, with the weights that made it. */
+/** One opened number of the block: its terms, the largest first, and the learned weights in them. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { shortDtype, weightElementBytes } from "../../../shared/facts/dtypes.js";
-import { bytes, counted, integer, percent, significant, withExponent } from "../../../shared/facts/format.js";
-import { NOT_STORED } from "../../../shared/facts/saved-session.js";
+import { bytes, integer, percent, significant, withExponent } from "../../../shared/facts/format.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
+import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { valueAt, valueFacts } from "./facts.js";
 import { MatrixPicture } from "./matrix-picture.js";
 import { shapeOf } from "./shapes.js";
-import { makingOf } from "./terms.js";
+import { calculationOf } from "./terms.js";
 
-const LISTED = 8;
+const SHORT_LIST = 8;
 const FLOAT_BYTES = 4;
 const WAITING = {
-  loading: "The model is asked for its weights…",
-  unavailable: "Its weights come from the model, which is not ready.",
-  none: `Its weights are ${NOT_STORED}.`,
-  failed: "The model did not give its weights.",
+  loading: msg`Loading the weights from the model…`,
+  unavailable: msg`The weights come from the model, which is not ready.`,
+  none: msg`The weights are not stored with this session, and its model does not run here.`,
+  failed: msg`The model did not give the weights.`,
 };
 
 /** @param {{place: Object, scene: Object, state: Object, client: Object, onOpen: Function, onClose: Function, dispatch: Function}} props */
 export function Opened({ place, scene, state, client, onOpen, onClose, dispatch }) {
   const facts = valueFacts(scene, place);
-  const making = makingOf(scene, place);
+  const calculation = calculationOf(scene, place);
   const onKeyDown = (event) => {
     if (event.key !== "Escape") return;
     event.stopPropagation();
     onClose();
   };
-  return html`<section class="block-opened stack still" aria-label="The number opened" onKeyDown=${onKeyDown}>
+  return html`<section class="block-opened stack still" aria-label=${msg`Opened number`} onKeyDown=${onKeyDown}>
     <header>
       <h3>${facts.title}: <b class="number">${facts.value}</b></h3>
       <${Whole} place=${place} scene=${scene} dispatch=${dispatch} />
-      <button class="button small" type="button" onClick=${onClose}>Close</button>
+      <button class="button small" type="button" onClick=${onClose}>${msg`Close`}</button>
     </header>
     ${
-      making
-        ? html`<${Made} key=${JSON.stringify(place)} making=${making} place=${place} scene=${scene} state=${state} client=${client} onOpen=${onOpen} />`
+      calculation
+        ? html`<${Calculation} key=${JSON.stringify(place)} calculation=${calculation} place=${place} scene=${scene} state=${state} client=${client} onOpen=${onOpen} />`
         : html`<p>${facts.notes.join("; ")}</p>`
     }
-    <p class="block-opened-shape">${tensorInWords(place.tensor, scene.values[place.tensor])}</p>
+    <p class="block-opened-shape">${tensorText(place.tensor, scene.values[place.tensor])}</p>
   </section>`;
 }
 
-/** C3: what a tensor is, as the engine has it. */
-function tensorInWords(name, { shape, data }) {
+/** A tensor’s name, shape, format and size in the engine. */
+function tensorText(name, { shape, data }) {
   return `${name} [${shape.join(" × ")}] · float32 · ${bytes(data.length * FLOAT_BYTES)}`;
 }
 
-/** The way to where the number belongs as a whole. */
+/** A button that opens the head or the layer that the number belongs to. */
 function Whole({ place, scene, dispatch }) {
   const { layer, query } = scene;
   const { tensor, part } = place;
   const select = (selection) => dispatch({ type: "select", selection });
   if (tensor === "attn.q_rot" || tensor === "attn.mixed")
-    return html`<button class="button small" type="button" onClick=${() => select({ layer, head: part, query, view: "head" })}>Head ${part} as a whole</button>`;
+    return html`<button class="button small" type="button" onClick=${() => select({ layer, head: part, query, view: "head" })}>${msg`All of head ${part}`}</button>`;
   if (tensor === "resid_in" && layer > 0)
-    return html`<button class="button small" type="button" onClick=${() => select({ layer: layer - 1 })}>Layer ${layer - 1}, which made it</button>`;
+    return html`<button class="button small" type="button" onClick=${() => select({ layer: layer - 1 })}>${msg`Open layer ${layer - 1}, which computed it`}</button>`;
   return null;
 }
 
-function Made({ making, place, scene, state, client, onOpen }) {
-  const { wanted, formula, note } = making;
+function Calculation({ calculation, place, scene, state, client, onOpen }) {
+  const { wanted, formula, note } = calculation;
   const asked = wanted && { run: scene.run.id, layer: scene.layer, ...wanted };
   const { status, values } = useModelValues(state, client.ask("weights"), asked, "weights");
   if (wanted && !values) {
     return html`<p class="block-opened-formula mono">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
   }
-  const terms = making.terms(values);
+  const terms = calculation.terms(values);
   return html`<p class="block-opened-formula mono">= ${formula} <span>${note}</span></p>
     <${Groups} terms=${terms} />
     <div class="block-opened-body row">
-      <${Terms} terms=${terms} scene=${scene} onOpen=${onOpen} />
+      <${TermTable} terms=${terms} scene=${scene} onOpen=${onOpen} />
       <div>
-        <${Total} terms=${terms} is=${valueAt(scene, place)} why=${whyApart(making, scene)} />
-        ${making.matrix && html`<${Learned} making=${making} scene=${scene} state=${state} client=${client} />`}
+        <${Total} terms=${terms} is=${valueAt(scene, place)} calculation=${calculation} scene=${scene} />
+        ${calculation.matrix && html`<${Learned} calculation=${calculation} scene=${scene} state=${state} client=${client} />`}
       </div>
     </div>`;
 }
 
-/** By head: what each of them adds. */
+/** The sum of the terms of each head. */
 function Groups({ terms }) {
   const groups = new Map();
   for (const { group, value } of terms) if (group !== null) groups.set(group, (groups.get(group) ?? 0) + value);
   if (groups.size === 0) return null;
   const most = Math.max(...[...groups.values()].map(Math.abs));
-  return html`<ol class="block-opened-heads row wide mono" aria-label="What each head adds">
+  return html`<ol class="block-opened-heads row wide mono" aria-label=${msg`What each head adds`}>
     ${[...groups].map(
       ([head, value]) => html`<li key=${head}>
         <span>h${head}</span>${value < 0 ? "" : "+"}${significant(value)}
@@ -96,15 +96,15 @@ function Groups({ terms }) {
   </ol>`;
 }
 
-function Terms({ terms, scene, onOpen }) {
+function TermTable({ terms, scene, onOpen }) {
   const [all, setAll] = useState(false);
   const order = [...terms].sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-  const listed = all ? order : order.slice(0, LISTED);
+  const listed = all ? order : order.slice(0, SHORT_LIST);
   const rest = order.slice(listed.length);
   const size = order.reduce((sum, { value }) => sum + Math.abs(value), 0);
-  return html`<div class="block-opened-terms across" tabindex="0" role="region" aria-label="Terms, the largest first">
+  return html`<div class="block-opened-terms across" tabindex="0" role="region" aria-label=${msg`Terms, the largest first`}>
     <table>
-      <thead><tr><th scope="col">term</th><th scope="col">adds</th><th scope="col">of all sizes</th></tr></thead>
+      <thead><tr><th scope="col">${msg`term`}</th><th scope="col">${msg`adds`}</th><th scope="col">${msg`share of Σ|term|`}</th></tr></thead>
       <tbody>
         ${listed.map(
           ({ factors, value }, at) => html`<tr key=${at}>
@@ -119,42 +119,54 @@ function Terms({ terms, scene, onOpen }) {
     </table>
     ${
       rest.length > 0 &&
-      html`<p>and ${counted(rest.length, "smaller one")}, together ${significant(rest.reduce((sum, { value }) => sum + value, 0))}
-        ${" "}<button class="button small" type="button" onClick=${() => setAll(true)}>Show all</button></p>`
+      html`<p>${restText(rest)} <button class="button small" type="button" onClick=${() => setAll(true)}>${msg`Show all`}</button></p>`
     }
   </div>`;
+}
+
+function restText(rest) {
+  const [count, sum] = [integer(rest.length), significant(rest.reduce((total, { value }) => total + value, 0))];
+  return plural(rest.length, form`${count} smaller term adds ${sum}.`, form`${count} smaller terms add up to ${sum}.`);
 }
 
 function Factor({ factor: { name, value, place }, scene, onOpen }) {
   const text = html`<b class="number">${significant(value)}</b> <small>${name}</small>`;
   if (!place || !scene.values[place.tensor]) return html`<span class="is-weight">${text}</span>`;
-  return html`<button type="button" aria-label=${`${name}, ${significant(value)}: open`} onClick=${() => onOpen(place)}>${text}</button>`;
+  return html`<button type="button" aria-label=${msg`${name}, ${significant(value)}: open`} onClick=${() => onOpen(place)}>${text}</button>`;
 }
 
-/** Why terms that are added here, exactly, and the model's own sum differ. */
-function whyApart(making, { run }) {
+/** Why the exact sum of the terms and the sum that the model computed differ. */
+function differenceText(off, calculation, { run }) {
   const { model } = run.open;
-  const rounds = making.matrix && model.weight_dtype !== model.dtype;
+  const rounds = calculation.matrix && model.weight_dtype !== model.dtype;
   return rounds
-    ? `it rounds what it multiplies with weights to ${shortDtype(model.weight_dtype)}`
-    : "it adds in 32 bits";
+    ? msg`They differ by ${off}: the model rounds what it multiplies with weights to ${shortDtype(model.weight_dtype)}.`
+    : msg`They differ by ${off}: the model adds in 32 bits.`;
 }
 
-function Total({ terms, is, why }) {
+function Total({ terms, is, calculation, scene }) {
   const sum = terms.reduce((total, { value }) => total + value, 0);
   const off = Math.abs(sum - is);
-  return html`<p class="block-opened-sum">${counted(terms.length, "term")} add up to <b class="number">${significant(sum)}</b>;
-    the model computed <b class="number">${significant(is)}</b>${off === 0 ? "" : ` (apart by ${withExponent(off)}: ${why})`}.</p>`;
+  const [total, computed] = [sum, is].map((value) => html`<b class="number">${significant(value)}</b>`);
+  const count = integer(terms.length);
+  const text = pluralNodes(
+    terms.length,
+    form`${count} term adds up to ${total}; the model computed ${computed}.`,
+    form`${count} terms add up to ${total}; the model computed ${computed}.`,
+  );
+  return html`<p class="block-opened-sum">${text} ${off !== 0 && differenceText(withExponent(off), calculation, scene)}</p>`;
 }
 
-function Learned({ making, scene, state, client }) {
+function Learned({ calculation, scene, state, client }) {
   const [shown, setShown] = useState(false);
-  const [rows, columns] = shapeOf(making.wanted.of, scene.dims);
+  const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
   const { model } = scene.run.open;
   const each = weightElementBytes(model);
+  const rowBytes = bytes(columns * each);
+  const stored = `[${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}`;
   return html`<p>
-      ${making.weights} ${integer(columns)} numbers in, ${integer(rows)} out; stored as [${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}; one row of it: ${bytes(columns * each)}
-      ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? "Hide" : "See"} all of ${making.weights}</button>
+      ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}. It is stored as ${stored}; one row takes ${rowBytes}.`}
+      ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>
     </p>
-    ${shown && html`<${MatrixPicture} name=${making.weights} of=${making.wanted.of} row=${making.wanted.index} scene=${scene} state=${state} client=${client} />`}`;
+    ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.wanted.of} row=${calculation.wanted.index} scene=${scene} state=${state} client=${client} />`}`;
 }

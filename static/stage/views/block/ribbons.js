@@ -1,15 +1,15 @@
-/** What flows where: amber is computed in this step, blue is read from the shelf, green leaves. SVG under the canvas. */
+/** The flow of data: amber is computed in this step, blue is read from the cache, green is output. SVG under the canvas. */
 
 import { html } from "htm/preact";
 import { wholeRows } from "./draw/boxes.js";
 
-/** How far a sheet stands out behind the one before it, when several rows go through at once. */
+/** Offset between the sheets that show several rows at once. */
 const SHEET_PX = 3;
 
 export function BlockRibbons({ geometry, scene }) {
   const { width, height, ribbons, boxes, columns, zone } = geometry;
-  // Where nothing was on the shelf before, what is read there was computed in the same step.
-  const toneOf = (tone) => (tone === "cached" && !scene.stood ? "computed" : tone);
+  // Where the cache was empty before, this step itself computed what is read.
+  const toneOf = (tone) => (tone === "cached" && !scene.cachedBefore ? "computed" : tone);
   return html`<svg class="block-ribbons" width=${width} height=${height} aria-hidden="true">
     ${zone && html`<rect class="block-zone" ...${zone} rx="8" />`}
     ${ribbons.map(({ tone, path, band }) =>

@@ -1,12 +1,12 @@
-/** What the drawing of a block is about: one layer, one row, and the values that are known of it. Pure. */
+/** The data of the drawing of a block: one layer, one row, and its known values. Pure. */
 
 import { weightOf } from "../../../shared/log/companding.js";
 
 /**
  * @param {Object} run
  * @param {{layer: number, query: number}} place
- * @param {Object<string, {shape: number[], data: Float32Array}>|null} values exact tensors by hook point; null: only what
- *   the log holds is shown
+ * @param {Object<string, {shape: number[], data: Float32Array}>|null} values exact tensors by hook point; null: show
+ *   only the attention weights of the log
  */
 export function blockScene(run, { layer, query }, values) {
   const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: mlp, ...kind } = run.open.model;
@@ -21,9 +21,9 @@ export function blockScene(run, { layer, query }, values) {
     exact: Boolean(values),
     values: values ?? { "attn.weights": weightsOfLog(run, layer, query) },
     rows: prefill ? run.prefillRows : 1,
-    /** Columns that stood on the shelf before this step. */
-    stood: prefill ? run.reused : query,
-    /** Positions that exist once this step is done; those after `query` are masked. */
+    /** Positions whose K and V were in the cache before this step. */
+    cachedBefore: prefill ? run.reused : query,
+    /** Positions after this step; those after `query` are masked. */
     positions: prefill ? run.promptLength : query + 1,
     dims: {
       heads,
@@ -34,11 +34,11 @@ export function blockScene(run, { layer, query }, values) {
       gated: kind.gated,
       activation: kind.activation,
       rotary: kind.positions === "rotary",
-      /** Norms take the mean off first: LayerNorm (arXiv:1607.06450), not RMSNorm. */
+      /** Norms subtract the mean first: LayerNorm (arXiv:1607.06450), not RMSNorm. */
       centred: kind.norm === "layer",
-      /** q and k of each head have a norm of their own (arXiv:2505.09388). */
+      /** q and k of each head are normed too (arXiv:2505.09388). */
       headNorms: kind.qk_norm,
-      /** How many keys a query sees at most, itself among them; null: all. */
+      /** How many keys a query reads at most, its own included; null: all. */
       window: kind.windows?.[layer] ?? null,
     },
   };
@@ -55,7 +55,7 @@ function weightsOfLog(run, layer, query) {
   return { shape: [run.heads, keys], data };
 }
 
-/** @returns {Float32Array} a line of a tensor whose last axis is the line */
+/** @returns {Float32Array} the last axis of a tensor at these indices */
 export function lineOf({ shape, data }, ...indices) {
   const width = shape.at(-1);
   const line = indices.reduce((at, index, axis) => at * shape[axis] + index, 0);
@@ -69,7 +69,7 @@ export function lengthOf(values) {
   return Math.sqrt(sum);
 }
 
-/** @returns {{key: number, weight: number}} where a head looks most */
+/** @returns {{key: number, weight: number}} the key with the largest weight of a head */
 export function strongestKey({ values }, head) {
   const row = lineOf(values["attn.weights"], head);
   let key = 0;
@@ -77,7 +77,7 @@ export function strongestKey({ values }, head) {
   return { key, weight: row[key] };
 }
 
-/** @returns {number} of all heads' weights on positions outside `runs`, the largest sum */
+/** @returns {number} the largest sum, over all heads, of the weights on positions outside `runs` */
 export function weightOutside({ values, dims }, runs) {
   let largest = 0;
   for (let head = 0; head < dims.heads; head++) {
@@ -90,9 +90,9 @@ export function weightOutside({ values, dims }, runs) {
 }
 
 /**
- * How long each half's change is beside the row it is added to.
+ * The length of each half's change relative to the row it is added to.
  *
- * @returns {{attention: Object, mlp: Object}|null} each {row, change, share}; null while the exact values are not there
+ * @returns {{attention: Object, mlp: Object}|null} each {row, change, share}; null without exact values
  */
 export function deltas({ exact, values }) {
   if (!exact) return null;

@@ -1,33 +1,33 @@
-/** One layer on several devices (docs/frames.md, `shards`): who holds what, one number of a sum, what crosses. Pure. */
+/** One layer on several devices (docs/frames.md, `shards`): the part of each device, the sums, the traffic. Pure. */
 
-import { listed } from "../../../shared/facts/format.js";
+import { msg } from "../../../shared/words/msg.js";
 import { lineOf } from "./scene.js";
 
 /** Both halves end in a sum over the devices (arXiv:1909.08053, §3). */
 const SUMS = 2;
 
-/** The halves of a layer: as the answer names them, and in words. */
+/** The halves of a layer; `half`: its name in the answer; `parts`: what a device holds of it. */
 export const HALVES = [
   {
     half: "attn",
-    name: "Attention’s change",
-    by: "its own heads, their K and V, and the columns of W_O that they fill",
+    name: msg`Attention’s change`,
+    parts: msg`each device: its own heads, their K and V, and their columns of W_O`,
   },
   {
     half: "mlp",
-    name: "The MLP’s change",
-    by: "its own part of the numbers inside: rows of the first matrices, columns of W_down",
+    name: msg`The MLP’s change`,
+    parts: msg`each device: its own part of the inner numbers, with their rows of the first matrices and columns of W_down`,
   },
 ];
 
-/** @returns {number[]} how many devices a layer can be cut for: each has one K/V head at least */
+/** @returns {number[]} possible counts of devices: each device has at least one KV head */
 export function deviceChoices(kvHeads) {
   return [2, 3, 4, 8].filter((devices) => devices <= kvHeads);
 }
 
 /**
  * @param {Object} answer of `client.ask("shards")`
- * @param {number} group query heads that read one K/V head
+ * @param {number} group query heads that read one KV head
  * @returns {{kvHeads: number, kv: [number, number], heads: [number, number], columns: number, parameters: number,
  *   share: number}[]} by device; `kv` and `heads`: first and last; `share`: of all weights that the devices hold
  */
@@ -66,24 +66,25 @@ export function joinedIn(answer, half) {
 }
 
 /**
- * What crosses between devices, by formula. In a ring each device sends 2·(N − 1)/N of the vector per sum, and gets as much.
+ * The traffic between devices, by formula. In a ring each device sends 2·(N − 1)/N of the vector per sum, and receives as much.
  *
  * @param {{d: number, element_bytes: number, layers: number}} model
  * @param {number} devices
  * @returns {{sum: number, layer: number, model: number, waits: number}} bytes that one device sends for one token: for one
- *   sum, a layer, the whole model; `waits`: how often all wait for each other
+ *   sum, a layer, the whole model; `waits`: how often all devices wait for each other
  */
 export function crossing({ d, element_bytes: elementBytes, layers }, devices) {
   const sum = (2 * (devices - 1) * d * elementBytes) / devices;
   return { sum, layer: SUMS * sum, model: SUMS * sum * layers, waits: SUMS * layers };
 }
 
-/** @returns {string} how the devices' shares compare, in words */
+/** @returns {string} how evenly the work is divided */
 export function sharing(held, kvHeads) {
   const counts = held.map((each) => each.kvHeads);
-  if (counts.every((count) => count === counts[0])) return `Each has ${counts[0]} of the ${kvHeads} K/V heads.`;
-  return (
-    `A K/V head stays whole, together with the query heads that read it: ${kvHeads} of them give ${listed(counts.map(String))}. ` +
-    "The devices do not have equally much to do, which programs that serve models mostly do not allow."
-  );
+  if (counts.every((count) => count === counts[0])) {
+    const [count] = counts;
+    return msg`Each has ${count} of the ${kvHeads} KV heads.`;
+  }
+  const split = counts.join(" + ");
+  return msg`A KV head and the query heads that read it stay on one device, so ${kvHeads} KV heads are divided as ${split}. The devices have unequal work, which most serving programs do not allow.`;
 }

@@ -1,4 +1,4 @@
-/** The devices' parts of a change, their sum and the model's own change as pages of cells; one number is followed through all. */
+/** The devices' parts of a change, their sum and the model's own change as grids of cells. One selected number is marked in all. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
@@ -8,14 +8,15 @@ import { significant, withExponent } from "../../../shared/facts/format.js";
 import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
-import { cellBox, pageOf } from "./draw/boxes.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
+import { cellBox, gridOf } from "./draw/boxes.js";
 import { clipOf } from "./draw/cells.js";
 import { lengthOf } from "./scene.js";
 
 const SIDE_PX = 104;
 
-/** @param {{name: string, by: string, joined: Object, apart: string}} props `joined` as `joinedIn` gives it; `apart`: why its sums are */
-export function ShardSum({ name, by, joined, apart }) {
+/** @param {{name: string, parts: string, joined: Object, cause: string}} props `joined`: of `joinedIn`; `cause`: why the sums differ */
+export function ShardSum({ name, parts: partsText, joined, cause }) {
   const { parts, bias, sum, change, difference } = joined;
   const largest = useMemo(
     () => change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0),
@@ -23,19 +24,19 @@ export function ShardSum({ name, by, joined, apart }) {
   );
   const [wanted, setWanted] = useState(null);
   const at = wanted ?? largest;
-  const page = pageOf(change.length, SIDE_PX, SIDE_PX);
+  const grid = gridOf(change.length, SIDE_PX, SIDE_PX);
   const clip = useMemo(() => Math.max(...[...parts, change].map(clipOf)), [parts[0], change]);
   const shown = [
-    ...parts.map((values, device) => ({ before: device ? "+" : "", title: `device ${device}`, values, kind: "" })),
-    ...(bias ? [{ before: "+", title: "bias, once", values: bias, kind: "is-weights" }] : []),
-    { before: "=", title: "the sum", values: sum, kind: "" },
-    { before: "", title: "the model’s own", values: change, kind: "is-own" },
+    ...parts.map((values, device) => ({ before: device ? "+" : "", title: msg`device ${device}`, values, kind: "" })),
+    ...(bias ? [{ before: "+", title: msg`bias, added once`, values: bias, kind: "is-weights" }] : []),
+    { before: "=", title: msg`the sum`, values: sum, kind: "" },
+    { before: "", title: msg`the model’s own`, values: change, kind: "is-own" },
   ];
   const moves = {
     ArrowRight: at + 1,
     ArrowLeft: at - 1,
-    ArrowDown: at + page.columns,
-    ArrowUp: at - page.columns,
+    ArrowDown: at + grid.columns,
+    ArrowUp: at - grid.columns,
     Home: 0,
     End: change.length - 1,
   };
@@ -47,28 +48,32 @@ export function ShardSum({ name, by, joined, apart }) {
     if (to >= 0 && to < change.length) setWanted(to);
   };
   const equation = `${added([...parts, ...(bias ? [bias] : [])].map((values) => values[at]))} = ${significant(sum[at])}`;
+  const result = significant(change[at]);
+  const [own, apart] = [result, withExponent(difference)].map((number) => html`<b class="number">${number}</b>`);
+  const sumText = html`<span class="number">${equation}</span>`;
+  const size = significant(Math.abs(change[largest]));
   return html`<section class="shards-half" aria-label=${name}>
-    <h3>${name} <small>each device: ${by}</small></h3>
+    <h3>${name} <small>${partsText}</small></h3>
     <div
-      class="shards-row row" role="slider" tabindex="0" aria-label=${`${name}: number followed through the devices`}
+      class="shards-row row" role="slider" tabindex="0" aria-label=${msg`${name}: number to compare across the devices`}
       aria-valuemin="0" aria-valuemax=${change.length - 1} aria-valuenow=${at}
-      aria-valuetext=${`number ${at}: ${equation}; the model: ${significant(change[at])}`} onKeyDown=${onKeyDown}
+      aria-valuetext=${msg`number ${at}: ${equation}; the model: ${result}`} onKeyDown=${onKeyDown}
     >
       ${shown.map(
         ({ before, title, values, kind }) => html`<div class=${`shards-part line ${kind}`} key=${title}>
           ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
           <div>
             <span class="shards-title small strong">${title}</span>
-            <${Cells} values=${values} page=${page} clip=${clip} at=${at} onChoose=${setWanted} />
+            <${Cells} values=${values} grid=${grid} clip=${clip} at=${at} onChoose=${setWanted} />
             <b class="number">${significant(values[at])}</b>
-            <small>length ${significant(lengthOf(values))}</small>
+            <small>${msg`length ${significant(lengthOf(values))}`}</small>
           </div>
         </div>`,
       )}
     </div>
-    <p class="shards-found small">
-      Number ${at}: <span class="number">${equation}</span>; the model computed <b class="number">${significant(change[at])}</b>.
-      ${" "}Over all ${change.length} numbers the sum and the model’s own differ by <b class="number">${withExponent(difference)}</b> at most, of numbers up to ${significant(Math.abs(change[largest]))}: ${apart}.
+    <p class="shards-result small">
+      ${nodes`Number ${at}: ${sumText}; the model computed ${own}.`}
+      ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}. Its cause: ${cause}.`}
     </p>
   </section>`;
 }
@@ -80,12 +85,12 @@ function added(values) {
   return [significant(first), ...signed].join(" ");
 }
 
-function Cells({ values, page, clip, at, onChoose }) {
+function Cells({ values, grid, clip, at, onChoose }) {
   const theme = useTheme();
   const ratio = useRatio();
   const image = useMemo(
-    () => imageOf(paintPage(values, page, { theme, clip, ratio })),
-    [values, page.columns, theme, clip, ratio],
+    () => imageOf(paintGrid(values, grid, { theme, clip, ratio })),
+    [values, grid.columns, theme, clip, ratio],
   );
   const draw = useCallback(
     (context) => {
@@ -96,18 +101,18 @@ function Cells({ values, page, clip, at, onChoose }) {
   );
   const onPoint = (event) => {
     const { x, y } = pointInside(event);
-    const index = Math.floor((y / SIDE_PX) * page.rows) * page.columns + Math.floor((x / SIDE_PX) * page.columns);
+    const index = Math.floor((y / SIDE_PX) * grid.rows) * grid.columns + Math.floor((x / SIDE_PX) * grid.columns);
     if (index >= 0 && index < values.length && index !== at) onChoose(index);
   };
-  const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...page }, at);
+  const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...grid }, at);
   return html`<div class="shards-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
     <${Surface} class="" width=${SIDE_PX} height=${SIDE_PX} ratio=${ratio} draw=${draw} />
     <i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>
   </div>`;
 }
 
-/** All pages of a half on one scale: a part must look as small beside the sum as it is. */
-function paintPage(values, { columns, rows }, { theme, clip, ratio }) {
+/** All grids of a half share one colour scale, so that a small part looks small beside the sum. */
+function paintGrid(values, { columns, rows }, { theme, clip, ratio }) {
   const side = Math.round(SIDE_PX * ratio);
   const target = pixels(side, side);
   const edge = (at, count) => Math.round((at * side) / count);

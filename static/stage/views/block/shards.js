@@ -1,21 +1,21 @@
-/** The same layer on several devices: what each adds, that it adds up to the model's own, and what crosses for it. */
+/** The same layer on several devices: the part of each, their sum beside the model's result, and the traffic between them. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { rounding } from "../../../shared/facts/dtypes.js";
-import { bytes, counted, integer, percent } from "../../../shared/facts/format.js";
-import { NOT_STORED } from "../../../shared/facts/saved-session.js";
+import { bytes, integer, percent } from "../../../shared/facts/format.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { crossing, deviceChoices, HALVES, holdings, joinedIn, sharing } from "./shard-facts.js";
 import { ShardSum } from "./shard-sum.js";
 
 const WAITING = {
-  idle: "While tokens are being made the model is left alone. Pause to see the layer on several devices.",
-  loading: "The layer is computed on each device’s weights…",
-  unavailable: "This is computed by the model, which is not ready.",
-  none: `What each device would add is ${NOT_STORED}.`,
-  failed: "The model did not give what each device adds.",
+  idle: msg`The run is still writing. Pause it to see the layer on several devices.`,
+  loading: msg`The model is computing each device’s part…`,
+  unavailable: msg`The model computes this, and it is not ready.`,
+  none: msg`The parts of the devices are not stored with this session, and its model does not run here.`,
+  failed: msg`The model did not give the parts of the devices.`,
 };
 
 /** @param {{scene: Object, state: Object, client: Object}} props */
@@ -27,17 +27,16 @@ export function Shards({ scene, state, client }) {
   const asked = state.following || choices.length === 0 ? null : { run: run.id, step, layer, position: query, devices };
   const { status, values } = useModelValues(state, client.ask("shards"), asked, "shards");
   if (choices.length === 0) {
-    return html`<p>This model has one K/V head, which every query head reads: its attention is not cut by heads.</p>`;
+    return html`<p>${msg`This model has one KV head, which every query head reads, so its attention cannot be divided by heads.`}</p>`;
   }
   return html`
-    <p class="shards-say">
-      Tensor parallelism: every device has the whole row, but only its part of the weights and of the cache. It works alone
-      until its part of a change is there; the parts are added up, twice per layer, and all go on with the same row.
+    <p class="shards-text">
+      ${msg`Tensor parallelism: every device has the whole row, but only its part of the weights and of the cache. It computes its part of a change alone. The parts are added twice per layer; then all devices continue with the same row.`}
     </p>
-    <div class="block-layers line" role="group" aria-label="Devices">
+    <div class="block-layers line" role="group" aria-label=${msg`Devices`}>
       ${choices.map(
-        (each) =>
-          html`<button class="button is-choice small" type="button" key=${each} aria-pressed=${each === devices} onClick=${() => setWanted(each)}>${each} devices</button>`,
+        (count) =>
+          html`<button class="button is-choice small" type="button" key=${count} aria-pressed=${count === devices} onClick=${() => setWanted(count)}>${msg`${count} devices`}</button>`,
       )}
     </div>
     ${
@@ -51,42 +50,47 @@ export function Shards({ scene, state, client }) {
 function Answer({ answer, devices, run, dims }) {
   const held = holdings(answer, dims.heads / dims.kvHeads);
   return html`
-    <ul class="shards-held row" aria-label="What each device holds">
+    <ul class="shards-held row" aria-label=${msg`What each device holds`}>
       ${held.map(
         ({ kv, heads, columns, parameters, share }, device) => html`<li key=${device}>
-          <b>Device ${device}</b> <span class="word-cached">${ranged("KV head", kv)}</span>, read by ${ranged("head", heads)};
-          ${" "}${integer(columns)} of the ${integer(dims.mlp)} numbers in the MLP;
-          ${" "}<span class="word-weights">${integer(parameters)} weights</span>, ${percent(share, 0)}
+          <b>${msg`Device ${device}`}</b> <span class="word-cached">${kvHeadsLabel(kv)}</span>, ${readersLabel(heads)};
+          ${" "}${msg`${integer(columns)} of the ${integer(dims.mlp)} inner numbers of the MLP`};
+          ${" "}<span class="word-weights">${weightsLabel(parameters)}</span>, ${percent(share, 0)}
         </li>`,
       )}
     </ul>
     <p class="shards-note muted small">${sharing(held, dims.kvHeads)}</p>
     <div class="shards-halves grid">
     ${HALVES.map(
-      ({ half, name, by }) =>
-        html`<${ShardSum} key=${half} name=${name} by=${by} joined=${joinedIn(answer, half)} apart=${rounding(run.open.model)} />`,
+      ({ half, name, parts }) =>
+        html`<${ShardSum} key=${half} name=${name} parts=${parts} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
     )}
     </div>
-    <${Crossing} model=${run.open.model} devices=${devices} />
+    <${Traffic} model=${run.open.model} devices=${devices} />
   `;
 }
 
-/** "KV head 2", "KV heads 0–1" */
-function ranged(noun, [first, last]) {
-  return first === last ? `${noun} ${first}` : `${noun}s ${first}–${last}`;
-}
+const kvHeadsLabel = ([first, last]) => (first === last ? msg`KV head ${first}` : msg`KV heads ${first}–${last}`);
 
-function Crossing({ model, devices }) {
+const readersLabel = ([first, last]) =>
+  first === last ? msg`read by head ${first}` : msg`read by heads ${first}–${last}`;
+
+const weightsLabel = (count) => plural(count, form`${integer(count)} weight`, form`${integer(count)} weights`);
+
+function Traffic({ model, devices }) {
   const { sum, layer, model: whole, waits } = crossing(model, devices);
   const ring = devices > 2 ? ` × ${2 * (devices - 1)}/${devices}` : "";
-  return html`<p class="shards-say">
-      <b>What crosses</b>, by formula: for each sum a device sends ${integer(model.d)} numbers × ${model.element_bytes} B${ring} =
-      ${" "}${bytes(sum)}, and gets as much. Two sums are <b class="number">${bytes(layer)}</b> per token and layer;
-      ${" "}${counted(model.layers, "layer")}: <b class="number">${bytes(whole)}</b> per token. Little, but ${integer(waits)} times per token all wait
-      for each other: that is why such devices need a fast link.
+  const sent = `${integer(model.d)} × ${model.element_bytes} B${ring} = ${bytes(sum)}`;
+  const [layerBytes, modelBytes] = [layer, whole].map((each) => html`<b class="number">${bytes(each)}</b>`);
+  const badge = html`<${Badge} origin="computed" />`;
+  return html`<p class="shards-text">
+      <b>${msg`Traffic between the devices, by formula.`}</b>
+      ${" "}${msg`For each sum, a device sends ${integer(model.d)} numbers, ${sent}, and receives as much.`}
+      ${" "}${nodes`The two sums of a layer need ${layerBytes} per token; all ${model.layers} layers need ${modelBytes}.`}
+      ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token. That is why they need a fast link.`}
     </p>
     <p class="shards-note muted small">
-      Really computed here, one device after the other, with slices of the model’s own weights <${Badge} origin="computed" />. The
-      embedding and the LM head can be cut too, and are not counted. Megatron-LM, arXiv:1909.08053.
+      ${nodes`These parts are computed here, one device after the other, with slices of the model’s own weights ${badge}.`}
+      ${" "}${msg`The embedding and the LM head can be divided too; they are not counted. Source: Megatron-LM, arXiv:1909.08053.`}
     </p>`;
 }

@@ -1,4 +1,4 @@
-/** A cursor that walks over the values of a block by keyboard. */
+/** A keyboard cursor for the values of a block. */
 
 import { useState } from "preact/hooks";
 import { boxOf, cellBox } from "./draw/boxes.js";
@@ -6,7 +6,7 @@ import { columnAt } from "./draw/columns.js";
 
 /**
  * @returns {{place: Object|null, put: Function, onKeyDown: Function, onFocus: Function, onBlur: Function}}
- *   `place` as `hitBlock` gives it, null while the drawing is not focused
+ *   `place`: as of `hitBlock`, null while the drawing is not focused
  */
 export function useCursor(scene, geometry) {
   const [place, setPlace] = useState(null);
@@ -41,7 +41,7 @@ function clamped(place, { query }) {
 const BOX_KEYS = { PageDown: 1, PageUp: -1 };
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** @returns {Object|null} where a key leads; null: not a key of the cursor */
+/** @returns {Object|null} the place that a key moves to; null: not a key of the cursor */
 function moved(name, place, boxes, scene) {
   const at = boxes.findIndex(({ tensor, part }) => tensor === place.tensor && part === place.part);
   if (name in BOX_KEYS) return startOf(boxes[(at + BOX_KEYS[name] + boxes.length) % boxes.length], scene);
@@ -50,7 +50,7 @@ function moved(name, place, boxes, scene) {
   const box = boxes[at];
   const within = (value, last) => Math.min(Math.max(value, 0), last);
   if (box.kind === "tile") return { ...place, index: within(place.index + right + down * box.columns, box.count - 1) };
-  if (box.kind === "shelf") {
+  if (box.kind === "cache") {
     return { ...place, key: within(place.key + right, scene.query), index: within(place.index + down, box.count - 1) };
   }
   if (right) return { ...place, key: within(place.key + right, scene.query) };

@@ -1,134 +1,146 @@
-/** The words of the drawing of a block: names, shapes, operations, and the sentence under it. Pure. */
+/** The texts in the drawing of a block (labels, shapes, operations) and the paragraph under it. Pure. */
 
-import { counted, fixed, integer, percent, quoted, significant } from "../../../shared/facts/format.js";
-import { passesInWords } from "../../../shared/facts/passes.js";
+import { fixed, integer, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { deltas } from "./scene.js";
 
 /**
  * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
- * @param {Object} scene from blockScene
- * @param {boolean} [terse] there is little room over the lanes of keys
- * @returns {Object<string, Line[]>} lines by the name of the place in the drawing they belong to
+ * @param {Object} scene of `blockScene`
+ * @param {boolean} [terse] whether the lanes of keys are too narrow for more than a few words
+ * @returns {Object<string, Line[]>} lines by the name of their place in the drawing
  */
 export function captions(scene, terse = false) {
-  const { dims, rows, layer, query, run, stood } = scene;
-  const tone = stood ? "cached" : "computed";
+  const { dims, rows, layer, query, run, cachedBefore } = scene;
+  const tone = cachedBefore ? "cached" : "computed";
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
-  // Of all heads together, as the weights beside it give it; drawn are the heads of one row, below each other.
-  const kept = (name) => [
+  const { heads, kvHeads, headDim } = dims;
+  // The shape is of all heads together, as that of the weights beside it; the drawing shows the heads of one row.
+  const ofHeads = (name) => [
     { text: name, tone: "strong" },
-    flat(dims.kvHeads * dims.headDim),
-    { text: `${counted(dims.kvHeads, "head")} × ${dims.headDim}`, tone: "muted" },
+    flat(kvHeads * headDim),
+    { text: plural(kvHeads, form`${kvHeads} head × ${headDim}`, form`${kvHeads} heads × ${headDim}`), tone: "muted" },
   ];
-  const ownOnly = { text: "own row only", tone: "muted" };
+  const rowOnly = { text: msg`own row only`, tone: "muted" };
   const change = (half) =>
     half
       ? [
-          { text: `length ${significant(half.change)}` },
-          { text: `${percent(half.share, 0)} of the row`, tone: "muted" },
+          { text: msg`length ${significant(half.change)}` },
+          { text: msg`${percent(half.share, 0)} of the row`, tone: "muted" },
         ]
       : [];
   const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
-  const columns = (kind, from) =>
-    terse
-      ? `${kind}: ${integer(query + 1)} read`
-      : from
-        ? `${kind}: ${integer(from)} read + ${integer(query + 1 - from)} new`
-        : `${kind}: ${integer(query + 1)} read, ${query ? "all " : ""}new`;
-  const last = layer === run.layers - 1;
   return {
-    attention: [{ text: "Attention half: the only place where tokens meet", tone: "strong" }],
-    mlp: [{ text: "MLP half: each token alone", tone: "strong" }],
-    stream: [{ text: "residual stream: the row is carried on; each half only adds a change", tone: "computed" }],
-    resid_in: [{ text: `row of ${quoted(run.tokens[query], 9)}` }, flat(dims.d)],
-    "attn.normed": [flat(dims.d), ownOnly],
-    "attn.q_rot": [
-      { text: "Q", tone: "strong" },
-      { text: "lives one", tone: "computed" },
-      { text: "step", tone: "computed" },
-    ],
-    streamShort: [
-      { text: "residual stream (left edge): the row", tone: "computed" },
-      { text: "is carried on; halves add changes", tone: "computed" },
-    ],
+    attention: [{ text: msg`Attention: the only part that reads other tokens`, tone: "strong" }],
+    mlp: [{ text: msg`MLP: each token alone`, tone: "strong" }],
+    stream: [{ text: msg`residual stream: attention and MLP each add a change to the row`, tone: "computed" }],
+    resid_in: [{ text: msg`row of ${quoted(run.tokens[query], 9)}` }, flat(dims.d)],
+    "attn.normed": [flat(dims.d), rowOnly],
+    "attn.q_rot": [{ text: "Q", tone: "strong" }, ...linesOf(msg`this step\nonly`, "computed")],
+    streamShort: linesOf(msg`residual stream (left edge):\nattention and MLP add changes`, "computed"),
     qLong: [
       {
         text: "Q",
         tone: "strong",
-        tail: { text: `of ${counted(dims.heads, "head")}; lives one step`, tone: "computed" },
+        tail: {
+          text: plural(heads, form`${heads} head; this step only`, form`${heads} heads; this step only`),
+          tone: "computed",
+        },
       },
     ],
     ownLong: [
-      { text: dims.rotary ? "own K, K turned by RoPE, own V" : "own K, own V", tone: "strong" },
-      { text: "they join the shelf as its amber column", tone: "computed" },
+      { text: dims.rotary ? msg`own K, K after RoPE, own V` : msg`own K, own V`, tone: "strong" },
+      { text: msg`appended to the cache (amber column)`, tone: "computed" },
     ],
     mixedLong: [
       {
-        text: "Σ weight × V",
+        text: msg`Σ weight × V`,
         tone: "strong",
-        tail: { text: `reads all V; ${counted(dims.heads, "head")}`, tone: "cached" },
+        tail: {
+          text: plural(heads, form`reads all V; ${heads} head`, form`reads all V; ${heads} heads`),
+          tone: "cached",
+        },
       },
     ],
-    "attn.scores": [{ text: `q·k ÷ √${dims.headDim}`, tone: "strong", ...tail("reads all K", "cached") }],
-    "attn.weights": [{ text: "softmax", tone: "strong", ...tail("own scores only", "muted") }],
+    "attn.scores": [{ text: `q·k ÷ √${headDim}`, tone: "strong", ...tail(msg`reads all K`, "cached") }],
+    "attn.weights": [{ text: msg`softmax`, tone: "strong", ...tail(msg`own scores only`, "muted") }],
     "attn.mixed": [
-      { text: "Σ weight × V", tone: "strong" },
-      { text: "reads all V", tone: "cached" },
+      { text: msg`Σ weight × V`, tone: "strong" },
+      { text: msg`reads all V`, tone: "cached" },
     ],
-    "attn.change": [flat(dims.d), ownOnly, ...change(delta?.attention)],
-    "attn.k_rot": kept("K"),
-    "attn.v": kept("V"),
-    readK: [{ text: columns("K", stood), tone }],
-    readV: [{ text: columns("V", stood), tone }],
-    shelf: [{ text: shelfText(scene) }],
-    append: [{ text: "append", tone: "computed" }],
-    "mlp.normed": [flat(dims.d), ownOnly],
-    "mlp.gate": [{ text: "gate", tone: "muted" }],
-    "mlp.raised": [{ text: "up", tone: "muted" }],
+    "attn.change": [flat(dims.d), rowOnly, ...change(delta?.attention)],
+    "attn.k_rot": ofHeads("K"),
+    "attn.v": ofHeads("V"),
+    readK: [{ text: columnsRead("K", scene, terse), tone }],
+    readV: [{ text: columnsRead("V", scene, terse), tone }],
+    cache: [{ text: cacheText(scene) }],
+    append: [{ text: msg`append`, tone: "computed" }],
+    "mlp.normed": [flat(dims.d), rowOnly],
+    "mlp.gate": [{ text: msg`gate`, tone: "muted" }],
+    "mlp.raised": [{ text: msg`up`, tone: "muted" }],
     "mlp.hidden": [flat(dims.mlp)],
     "mlp.change": [...change(delta?.mlp)],
-    resid_out: [{ text: last ? "to the head" : `to layer ${layer + 1}`, tone: "output" }],
+    resid_out: [{ text: layer === run.layers - 1 ? msg`to LM head` : msg`to layer ${layer + 1}`, tone: "output" }],
   };
 }
+
+const linesOf = (text, tone) => text.split("\n").map((line) => ({ text: line, tone }));
 
 function shape(rows, width) {
   return `[${integer(rows)} × ${integer(width)}]`;
 }
 
-function shelfText({ layer, prefill, dims, positions, rows, stood }) {
+function columnsRead(kind, { query, cachedBefore }, terse) {
+  const all = integer(query + 1);
+  if (terse) return msg`${kind}: ${all} read`;
+  const [cached, computed] = [integer(cachedBefore), integer(query + 1 - cachedBefore)];
+  if (cachedBefore) return msg`${kind}: ${cached} read + ${computed} new`;
+  return query ? msg`${kind}: ${all} read, all new` : msg`${kind}: ${all} read, new`;
+}
+
+function cacheText({ layer, prefill, dims, positions, rows, cachedBefore }) {
   const group = dims.heads / dims.kvHeads;
-  const shared = group > 1 ? `; each KV head serves ${group} query heads` : "";
-  if (prefill && !stood) {
-    const written = positions === 1 ? "its only column" : `all ${integer(positions)} columns at once`;
-    return `KV cache of layer ${layer}: prefill writes ${written} (amber)${shared}`;
-  }
-  return `KV cache of layer ${layer}: ${counted(stood, "column")} stood there (blue), this step writes ${rows === 1 ? "one" : integer(rows)} (amber)${shared}`;
+  const [all, cached, written] = [positions, cachedBefore, rows].map(integer);
+  const text =
+    prefill && !cachedBefore
+      ? plural(
+          positions,
+          form`KV cache of layer ${layer}: prefill writes ${all} column (amber)`,
+          form`KV cache of layer ${layer}: prefill writes all ${all} columns at once (amber)`,
+        )
+      : plural(
+          cachedBefore,
+          form`KV cache of layer ${layer}: ${cached} column cached before (blue), ${written} written in this step (amber)`,
+          form`KV cache of layer ${layer}: ${cached} columns cached before (blue), ${written} written in this step (amber)`,
+        );
+  return group > 1 ? `${text}; ${msg`each KV head serves ${group} query heads`}` : text;
 }
 
 /**
  * Operations with their weights, as chips of one or two lines.
  *
- * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: learned numbers take part
+ * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
   const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
+  const position = integer(query);
   const times = (name, from, to) => ({
     lines: [`× ${name}`, `${from}×${to}`],
-    title: `${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
+    title: msg`${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
     weights: true,
   });
   const normed = {
     lines: [norm],
-    title: `${norm}: brings this row to a common size; no other row takes part`,
+    title: msg`${norm}: scales this row to a common size; it reads no other row`,
     weights: true,
   };
   const rope = {
-    lines: ["RoPE", `at ${integer(query)}`],
-    title: `RoPE: turns pairs of numbers by an angle that grows with the position, ${integer(query)}`,
+    lines: ["RoPE", msg`at ${position}`],
+    title: msg`RoPE: rotates pairs of numbers by an angle that grows with the position, here ${position}`,
     weights: false,
   };
   return {
@@ -141,55 +153,109 @@ export function chips({ dims, query }) {
     wgate: times("W_gate", d, mlp),
     wup: times("W_up", d, mlp),
     wdown: times("W_down", mlp, d),
-    softmax: { lines: ["→"], title: "softmax over each row of scores", weights: false },
+    softmax: { lines: ["→"], title: msg`softmax over each row of scores`, weights: false },
     activation: {
-      lines: [gated ? `${called}(gate) × up` : called],
-      title: `${means}, number by number`,
+      lines: [gated ? msg`${called}(gate) × up` : called],
+      title: msg`${means}, for each number`,
       weights: false,
     },
     ...(rotary ? { ropeQ: rope, ropeK: rope } : {}),
   };
 }
 
-/** @returns {{strong: string, text: string, cached: string, computed: string, delta: string}} what happens, in plain words */
+/** @returns {{strong: string, text: string, cached: string, computed: string, delta: string}} what this layer does for the row */
 export function sentence(scene) {
-  const { run, query, rows, prefill, layer, dims, positions, stood } = scene;
-  const name = quoted(run.tokens[query]);
+  const { run, query, prefill, dims, positions, cachedBefore, rows } = scene;
   const seen = Math.min(query + 1, dims.window ?? query + 1);
-  const keys = counted(seen, "key");
-  const measured = deltas(scene);
-  const delta = measured
-    ? `Attention changes the row by ${percent(measured.attention.share, 0)} of its length, the MLP by ` +
-      `${percent(measured.mlp.share, 0)}.`
-    : "";
-  if (!prefill) {
-    return {
-      strong: `One query, ${keys}, ${dims.heads === 1 ? "once: there is one head" : `${dims.heads} times: once per head`}.`,
-      text:
-        `${name} makes its own Q, K and V. Its K and V join the ${integer(query)} already on the shelf; its Q reads ` +
-        `${seen <= query ? "the newest" : "all"} ${integer(seen)} and is thrown away: no later token asks for it.`,
-      cached: `${counted(query, "column")} of K and V reused`,
-      computed: "1 computed",
-      delta,
-    };
-  }
-  const later = positions - query - 1;
+  const changes = deltas(scene);
+  const [attention, mlp] = changes ? [changes.attention, changes.mlp].map(({ share }) => percent(share, 0)) : [];
+  const delta = changes ? msg`Attention changes the row by ${attention} of its length, the MLP by ${mlp}.` : "";
+  const token = quoted(run.tokens[query]);
+  const computed = integer(rows);
+  const text = prefill ? prefillText({ token, query, positions, seen }) : decodeText({ token, query, seen });
   return {
-    strong:
-      rows === 1
-        ? "Prefill, one row."
-        : `Prefill: ${integer(rows)} rows go through layer ${layer} ${passesInWords(run)}.`,
-    text:
-      `This is the row of ${name}, number ${integer(query + 1)} of ${integer(positions)}. ` +
-      (seen > 1 ? `It may read itself and the ${integer(seen - 1)} before it` : "It may read only itself") +
-      (later ? `; the ${integer(later)} after it ${later === 1 ? "is" : "are"} hidden from it.` : "."),
-    cached: stood ? `${counted(stood, "column")} of K and V reused, from an earlier run` : "Nothing reused yet",
-    computed: `${counted(rows, "column")} of K and V computed, and kept`,
+    strong: prefill ? prefillHeading(scene) : decodeHeading(seen, dims),
+    text,
+    cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V reused yet`,
+    computed: plural(
+      rows,
+      form`K and V of ${computed} token computed and stored`,
+      form`K and V of ${computed} tokens computed and stored`,
+    ),
     delta,
   };
 }
 
-/** @returns {string} one head's weights in words, for those who do not see the drawing */
-export function headInWords(head, { key, weight }, run, exact) {
-  return `Head ${head} looks most at ${quoted(run.tokens[key])}, weight ${fixed(weight, 2)}${exact ? "" : " ± 0.004"}`;
+function reusedText(tokens, prefill) {
+  const reused = integer(tokens);
+  return prefill
+    ? plural(
+        tokens,
+        form`K and V of ${reused} token reused from an earlier run`,
+        form`K and V of ${reused} tokens reused from an earlier run`,
+      )
+    : plural(tokens, form`K and V of ${reused} token reused`, form`K and V of ${reused} tokens reused`);
+}
+
+function decodeHeading(seen, { heads }) {
+  const keys = integer(seen);
+  return heads === 1
+    ? plural(seen, form`One query and ${keys} key, in one head.`, form`One query and ${keys} keys, in one head.`)
+    : plural(
+        seen,
+        form`One query and ${keys} key, in each of ${heads} heads.`,
+        form`One query and ${keys} keys, in each of ${heads} heads.`,
+      );
+}
+
+function decodeText({ token, query, seen }) {
+  const [before, keys] = [integer(query), integer(seen)];
+  const added = plural(
+    query,
+    form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier token in the cache.`,
+    form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier tokens in the cache.`,
+  );
+  const read =
+    seen <= query
+      ? msg`Its Q reads the newest ${keys} and is then discarded, because no later token uses it.`
+      : msg`Its Q reads all ${keys} and is then discarded, because no later token uses it.`;
+  return `${added} ${read}`;
+}
+
+function prefillHeading({ run: { prefillPasses: passes }, rows, layer }) {
+  const count = integer(rows);
+  if (passes > 1) return msg`Prefill: ${count} rows go through layer ${layer} in ${passes} passes.`;
+  return plural(
+    rows,
+    form`Prefill: ${count} row goes through layer ${layer}.`,
+    form`Prefill: ${count} rows go through layer ${layer} at once.`,
+  );
+}
+
+function prefillText({ token, query, positions, seen }) {
+  const [number, all, before, after] = [query + 1, positions, seen - 1, positions - query - 1];
+  const reads =
+    before > 0
+      ? plural(
+          before,
+          form`It can read itself and the ${integer(before)} row before it.`,
+          form`It can read itself and the ${integer(before)} rows before it.`,
+        )
+      : msg`It can read only itself.`;
+  const masked = plural(
+    after,
+    form`The ${integer(after)} row after it is masked.`,
+    form`The ${integer(after)} rows after it are masked.`,
+  );
+  return [msg`This is the row of ${token}, number ${integer(number)} of ${integer(all)}.`, reads, after ? masked : ""]
+    .join(" ")
+    .trim();
+}
+
+/** @returns {string} the label of the button at a head's largest weight */
+export function topKeyLabel(head, { key, weight: value }, run, exact) {
+  const [token, weight] = [quoted(run.tokens[key]), fixed(value, 2)];
+  return exact
+    ? msg`Head ${head} looks most at ${token}, weight ${weight}: open the arithmetic`
+    : msg`Head ${head} looks most at ${token}, weight ${weight} ± 0.004: open the arithmetic`;
 }

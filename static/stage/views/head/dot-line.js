@@ -1,48 +1,51 @@
-/** One cell in a line: q·k, the scaling, the softmax; its numbers are one zoom further in. */
+/** One attention weight on one line: q·k, the scaling, the softmax. A button opens the products. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { bareLabel, bounded, counted, fixed } from "../../../shared/facts/format.js";
-import { DAMAGED, NOT_STORED } from "../../../shared/facts/saved-session.js";
+import { bareLabel, bounded, fixed } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { dotProduct } from "../pair/dot-product.js";
 import { Vector } from "../pair/vector.js";
 
-/** @param {{state: Object, focus: Object, exact: Object, dispatch: Function}} props `exact` as `useHeadValues` gives it */
+/** @param {{state: Object, focus: Object, exact: Object, dispatch: Function}} props `exact`: of `useHeadValues` */
 export function DotLine({ state, focus, exact, dispatch }) {
   const { run } = state;
   const { layer, head, query, key } = focus;
   const { status, values, row, stored } = exact;
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
   if (key === null)
-    return html`<section class="dot-line line on-line wide still between" aria-label="This query and this key"><${Awaited} /></section>`;
+    return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}><${Awaited} /></section>`;
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
-  return html`<section class="dot-line line on-line wide still between" aria-label="This query and this key">
+  return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}>
     <p>
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} />${" "}
       ${
         pair
-          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${pair.headDim} = <b>${fixed(pair.score, 2)}</b> → softmax over ${counted(pair.keys, "key")} →${" "}
+          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${pair.headDim} = <b>${fixed(pair.score, 2)}</b> → ${softmaxOver(pair.keys)} →${" "}
               <b>${bounded(pair.weight, 3)}</b>`
-          : html`÷ √${run.open.model.head_dim} → softmax → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
+          : html`÷ √${run.open.model.head_dim} → ${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
-      ${pair && stored && html` <span class="dot-why muted">stored with this session</span>`}
+      ${pair && stored && html` <span class="dot-why muted">${msg`stored with this session`}</span>`}
       ${WHY[status] && html`<span class="dot-why muted">${WHY[status]}</span>`}
     </p>
-    <button type="button" class="button small still" onClick=${onOpen}>Term by term ▸</button>
+    <button type="button" class="button small still" onClick=${onOpen}>${msg`Term by term`} ▸</button>
   </section>`;
 }
 
-/** What a cell will be opened into. */
+const softmaxOver = (keys) => plural(keys, form`softmax over ${keys} key`, form`softmax over ${keys} keys`);
+
+/** The formula without numbers, while there is no weight yet. */
 function Awaited() {
-  return html`<p><${Vector} name="q" /> · <${Vector} name="k" /> ÷ √d → softmax → weight; weight × <${Vector} name="v" /> goes on</p>`;
+  const [q, k, v] = ["q", "k", "v"].map((name) => html`<${Vector} name=${name} />`);
+  return html`<p>${nodes`${q} · ${k} ÷ √d → softmax → weight; then weight × ${v}`}</p>`;
 }
 
-/** Why the exact numbers are not here. */
+/** Why the exact numbers are missing. */
 const WHY = {
-  loading: "Asking the model…",
-  none: `Exact values are ${NOT_STORED}.`,
-  damaged: `Exact values are ${DAMAGED}.`,
-  failed: "Exact values need the model.",
+  loading: msg`Asking the model…`,
+  none: msg`Exact values are not stored with this session, and its model does not run here.`,
+  damaged: msg`The exact values stored with this session are damaged.`,
+  failed: msg`The model did not give the exact values.`,
 };

@@ -1,28 +1,30 @@
-/** Zoom "head": one head's whole matrix, where one query looks, all heads of the layer, and one cell in a line. */
+/** Zoom "head": one head's attention matrix, the largest weights of one query, all heads of the layer, and one weight as a formula. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { lookSentence, rowWeights } from "../../../shared/facts/attention.js";
+import { msg } from "../../../shared/words/msg.js";
 import { DotLine } from "./dot-line.js";
 import { Heads } from "./heads.js";
 import { Looks } from "./looks.js";
 import { HeadMatrix } from "./matrix.js";
-import { Phases, whySoMany } from "./phases.js";
+import { Phases, rowsExplained } from "./phases.js";
 
-/** More tokens than this and cells get too small to point at: a window around the chosen cell is offered. */
+/** With more tokens the cells are too small to point at; the page then offers a window around the selected cell. */
 const READABLE_TOKENS = 48;
 
 function stillAt(step, sight, layer) {
-  const before = step < 0 ? "" : `This is still step ${step}: `;
-  return `${before}${before ? "step" : "Step"} ${sight} has not reached layer ${layer}.`;
+  return step < 0
+    ? msg`Step ${sight} has not reached layer ${layer}.`
+    : msg`This is still step ${step}: step ${sight} has not reached layer ${layer}.`;
 }
 
 const isLocked = ({ selection }) => selection.query !== null || selection.key !== null;
 
 /**
- * While the run is awaited, `focus.key` is null: the places stand, and what will be in them is said. The row is that of the
- * log, whether or not its exact numbers are there: a share must not change because somebody paused. `sight`: the step that
- * the page shows, which may not have reached this layer.
+ * Before the first step `focus.key` is null, and the view shows its empty layout. The row comes from the log even where exact
+ * numbers are available, so that the percentages do not change when the reader pauses. `sight`: the step that the page shows,
+ * which may not have reached this layer.
  */
 export function HeadView({ state, sight, focus, exact, dispatch }) {
   const [close, setClose] = useState(false);
@@ -32,10 +34,10 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
   const many = newest >= READABLE_TOKENS;
   const row = awaited ? null : rowWeights(run, layer, head, query);
   return html`
-    <h2>${awaited ? "With the first step, this shows where a head looks." : lookSentence(run, query, row)}${
-      preview && html` <small>layer ${layer}, head ${head}: click to keep it</small>`
+    <h2>${awaited ? msg`After the first step, this shows which tokens a head looks at.` : lookSentence(run, query, row)}${
+      preview && html` <small>${msg`layer ${layer}, head ${head}: click to select it`}</small>`
     }</h2>
-    ${(!isLocked(state) || sight > step) && html`<p class="muted small">${sight > step ? stillAt(step, sight, layer) : whySoMany(run, newest)}</p>`}
+    ${(!isLocked(state) || sight > step) && html`<p class="muted small">${sight > step ? stillAt(step, sight, layer) : rowsExplained(run, newest)}</p>`}
     <div class="head-place"><div class="head-body anchor grow">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">
@@ -44,7 +46,7 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
           ${
             many &&
             html`<button type="button" class="button matrix-zoom small" aria-pressed=${close} disabled=${awaited} onClick=${() => setClose(!close)}>
-            ${close ? "Whole matrix" : "Zoom to cell"}
+            ${close ? msg`Whole matrix` : msg`Zoom to cell`}
           </button>`
           }
           <${Heads} run=${run} focus=${focus} dispatch=${dispatch} />

@@ -1,16 +1,16 @@
-/** All heads of a layer as small matrices, by the K and V they read (grouped-query attention). Each is a way there. */
+/** All heads of a layer as small matrices, grouped by the KV head they read (grouped-query attention). A click selects one. */
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pixels } from "../../../shared/draw/pixels.js";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
-import { listed } from "../../../shared/facts/format.js";
 import { useLater } from "../../../shared/painting/later.js";
 import { Memo } from "../../../shared/ui/memo.js";
 import { imageOf } from "../../../shared/ui/surface.js";
 import { useRatio } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { useHint } from "../../../shared/words/hint.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
 import { matrixGeometry } from "./matrix-geometry.js";
 
@@ -28,8 +28,8 @@ export function Heads({ run, focus, dispatch }) {
   const groups = Array.from({ length: run.kvHeads }, (_, kvHead) => readersOf(run, kvHead));
   const { px } = SIDES.find(({ heads }) => run.heads <= heads);
   const choose = (to) => dispatch({ type: "select", selection: { head: to } });
-  return html`<section class="heads" aria-label="Heads that share K and V">
-    <h3>${run.heads === 1 ? "The one head" : `The ${run.heads} heads`} of layer ${layer}</h3>
+  return html`<section class="heads" aria-label=${msg`Heads that share K and V`}>
+    <h3>${plural(run.heads, form`${run.heads} head of layer ${layer}`, form`${run.heads} heads of layer ${layer}`)}</h3>
     <div class="row">
       ${groups.map(
         (
@@ -40,8 +40,8 @@ export function Heads({ run, focus, dispatch }) {
           ${Array.from({ length: last - first + 1 }, (_, place) => first + place).map(
             (reader) => html`<button
               type="button" class="head-small anchor" key=${reader} style=${`--most:${px}px`}
-              aria-label=${`Head ${reader}, reads KV head ${kvHead}`}
-              aria-pressed=${reader === head} tabindex=${reader === head ? 0 : -1} title="[ and ] lead from head to head" disabled=${preview} onClick=${() => choose(reader)}
+              aria-label=${msg`Head ${reader}, reads KV head ${kvHead}`}
+              aria-pressed=${reader === head} tabindex=${reader === head ? 0 : -1} title=${msg`Press [ or ] for the previous or the next head`} disabled=${preview} onClick=${() => choose(reader)}
             ><${Memo} of=${Small} run=${run} layer=${layer} head=${reader} newest=${key === null ? null : newest} px=${px} /><span>${reader}</span></button>`,
           )}
         </div>`,
@@ -53,14 +53,14 @@ export function Heads({ run, focus, dispatch }) {
 
 function KvName({ run, kvHead }) {
   const hint = useMemo(
-    () => ({ title: `KV head ${kvHead}`, text: sharingSentence(run, readersOf(run, kvHead)[0]) }),
+    () => ({ title: msg`KV head ${kvHead}`, text: sharingSentence(run, readersOf(run, kvHead)[0]) }),
     [run, kvHead],
   );
   const { setOpen, props } = useHint(hint);
-  return html`<span class="kv-name small word-cached" ...${props} onClick=${() => setOpen(true)}>KV ${kvHead}</span>`;
+  return html`<span class="kv-name small word-cached" ...${props} onClick=${() => setOpen(true)}>${msg`KV ${kvHead}`}</span>`;
 }
 
-/** One head's matrix without a word on it. Painted when the page has time: nine of them are many cells. */
+/** One head's matrix without labels. It is painted when the page is idle, because nine of them have many cells. */
 function Small({ run, layer, head, newest, px }) {
   const ref = useRef(null);
   const theme = useTheme();
@@ -70,11 +70,11 @@ function Small({ run, layer, head, newest, px }) {
     if (newest === null) return undefined;
     const canvas = ref.current;
     const show = () => paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio });
-    // What the browser has lost is painted again at once.
+    // A canvas that the browser lost is painted again at once.
     canvas.addEventListener("contextrestored", show);
-    const forget = later(show);
+    const cancel = later(show);
     return () => {
-      forget();
+      cancel();
       canvas.removeEventListener("contextrestored", show);
     };
   }, [run, layer, head, newest, px, theme, ratio, later]);
@@ -99,13 +99,11 @@ function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio
   context.drawImage(imageOf(target), 0, 0);
 }
 
-/** @returns {string} who reads the same K and V as this head, in words */
+/** @returns {string} which heads read the same K and V as this one */
 function sharingSentence(run, head) {
   const kvHead = kvHeadOf(run, head);
   const [first, last] = readersOf(run, kvHead);
-  if (run.heads === 1) return "One head with a K and V of its own.";
-  if (first === last) return `Head ${head} has a K and V of its own: KV ${kvHead}.`;
-  const some = Array.from({ length: last - first + 1 }, (_, place) => first + place);
-  const names = some.length <= 4 ? listed(some) : `${first} to ${last}`;
-  return `Heads ${names} read the same K and V, each with a Q of its own.`;
+  if (run.heads === 1) return msg`This head has its own K and V.`;
+  if (first === last) return msg`Head ${head} has its own K and V: KV ${kvHead}.`;
+  return msg`Heads ${first}–${last} read the same K and V. Each has its own Q.`;
 }

@@ -1,21 +1,22 @@
-/** Where one query looks, as bars: the matrix row in words and numbers, on one scale from 0 to 100 %. */
+/** The largest attention weights of one query as bars, on one scale from 0 to 100 %. */
 
 import { html } from "htm/preact";
 import { SHADES, shade } from "../../../shared/draw/scales.js";
 import { topKeys } from "../../../shared/facts/attention.js";
-import { counted, percent, quoted } from "../../../shared/facts/format.js";
+import { percent, quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 const SHOWN = 5;
-/** A bar is never as pale as the paper. */
+/** Keeps the bar of a small weight visible against the background. */
 const LEAST_SHADE = 0.45;
 
 /**
- * A name is chosen by a pointer; keys go there by the matrix's arrow keys, so none of the names is a stop of the Tab key.
+ * The Tab key skips these buttons: from the keyboard, the arrow keys of the matrix select the same cells.
  *
- * @param {{run: Object, focus: Object, row: Object|null, fresh: boolean, dispatch: Function}} props `row` as `rowWeights` gives it; `fresh`: of the
- *   step in sight
+ * @param {{run: Object, focus: Object, row: Object|null, fresh: boolean, dispatch: Function}} props `row`: of `rowWeights`; `fresh`: the
+ *   step in sight computed it
  */
 export function Looks({ run, focus, row, fresh, dispatch }) {
   const { query, key: chosen, locked, preview } = focus;
@@ -28,14 +29,14 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
   const { css } = fresh ? theme.attentionNow : theme.attention;
   const bar = (weight) => `--share:${(weight * 100).toFixed(1)}%;--bar:${css[barShade(weight)]}`;
   return html`<table class="looks fill">
-    <caption>Where ${quoted(run.tokens[query], 12)} looks <small title=${`The run's log has the weights in ${SHADES} steps`}>± 0.4 %</small></caption>
+    <caption>${msg`Where ${quoted(run.tokens[query], 12)} looks`} <small title=${msg`The run’s log stores weights in ${SHADES} levels`}>± 0.4 %</small></caption>
     <tbody>
       ${chosen === null && Array.from({ length: Math.min(SHOWN, query + 1) }, (_, i) => html`<tr key=${i}><th scope="row">…</th><td>…</td></tr>`)}
       ${keys.map(
         ({ key, weight }) => html`<tr key=${key} class=${locked && key === chosen ? "is-chosen" : ""}>
           <th scope="row">
             <button
-              type="button" disabled=${preview} title=${`key at position ${key}: keep this cell`}
+              type="button" disabled=${preview} title=${msg`Key at position ${key}: click to select this cell`}
               aria-pressed=${locked && key === chosen} tabindex="-1" onClick=${() => choose(key)}
             ><${Token} class=${kindOf(run, key, query)} token=${run.tokens[key]} limit=${10} /></button>
           </th>
@@ -49,8 +50,8 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
       html`<tfoot>
       <tr>
         <th scope="row">
-          <button type="button" disabled=${preview} tabindex="-1" title="The whole row, as numbers" onClick=${onAll}>
-            ${counted(left, "more key", "more keys")} ▸
+          <button type="button" disabled=${preview} tabindex="-1" title=${msg`Show the whole row as numbers`} onClick=${onAll}>
+            ${moreKeys(left)} ▸
           </button>
         </th>
         <td><span class="look-bar" style=${bar(Math.max(0, rest))}></span>${percent(Math.max(0, rest), 0)}</td>
@@ -60,7 +61,9 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
   </table>`;
 }
 
-/** Brightness is on a root scale, as in the matrix. */
+const moreKeys = (count) => plural(count, form`${count} more key`, form`${count} more keys`);
+
+/** The brightness follows the square root of the weight, as in the matrix. */
 function barShade(weight) {
   return shade(LEAST_SHADE + (1 - LEAST_SHADE) * Math.sqrt(weight));
 }

@@ -5,7 +5,7 @@ import { weightOf } from "../../../shared/log/companding.js";
 import { queryBox } from "./matrix-geometry.js";
 
 const BAND_PX = 64;
-/** A share is written in cells this wide, with its sign where that has room, too. */
+/** The least width of a cell that shows its percentage, and of one that shows the percent sign too. */
 const WRITTEN_FROM_PX = 20;
 const SIGN_FROM_PX = 28;
 const WRITTEN_FROM_SHARE = 0.005;
@@ -15,17 +15,17 @@ export function matrixSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };
 }
 
-/** @returns {number} into how many parts a matrix is painted: bands of BAND_PX device pixels */
+/** @returns {number} how many parts a matrix is painted in: bands of BAND_PX device pixels */
 export function matrixParts({ geometry, ratio }) {
   return Math.ceil(matrixSize({ geometry, ratio }).height / BAND_PX);
 }
 
 /**
- * Cells of the rows in sight that begin in one band, over an empty matrix. Masked cells stay unpainted; rows that are still
- * to come, or were read from the cache, are places with nothing in them.
+ * Paints the cells of the rows in sight that begin in one band. Masked cells stay unpainted. Rows that are not computed yet, or
+ * were read from the cache, are painted as empty.
  *
- * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part empties it
- * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: of one that no step computed, or is yet to
+ * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part clears it
+ * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: no step has computed it
  * @param {number} part below `matrixParts`, the topmost first
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
@@ -57,7 +57,7 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
     const y0 = topOf(query);
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
-    // In prefill all rows are of this step, in decode the newest alone.
+    // In prefill this step computed all rows, in decode only the newest.
     if (strongest.shades) paint(strongest.shades, y0, y1, decode ? theme.attention : theme.attentionNow);
     else places(strongest.last, y0, y1);
     query = strongest.last + 1;
@@ -81,7 +81,7 @@ function gatherRows(row, geometry, first, y0, ratio) {
   return { shades, last };
 }
 
-/** The matrix on a canvas: its cells, and percentages in the newest row. Where the mask forbids there is nothing. */
+/** Draws the matrix on a canvas: its cells, and percentages in the newest row. Masked cells stay empty. */
 export function drawMatrix(context, painted, { row, theme }, { geometry }) {
   context.clearRect(0, 0, geometry.width, geometry.height);
   context.drawImage(painted, 0, 0, geometry.width, geometry.height);

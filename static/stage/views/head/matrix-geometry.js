@@ -1,8 +1,8 @@
 /**
- * Where the cells of one head's attention matrix are, in CSS pixels, and what is under a point. Pure.
+ * Geometry of one head's attention matrix in CSS pixels, and the cell under a point. Pure.
  *
- * Rows are queries, newest at the bottom; columns are keys. A line parts the prompt's rows from those of decode,
- * and the newest row of a decode step is drawn larger. Keys are named on the diagonal, where nothing is masked below them.
+ * Rows are queries, newest at the bottom; columns are keys. A line separates the rows of prefill from those of decode, and the
+ * newest row of a decode step is larger. The labels of the keys are on the diagonal.
  */
 
 import { cellsAt } from "../../../shared/draw/pixels.js";
@@ -12,9 +12,9 @@ const LINE_GAP_PX = 10;
 const NEWEST_FACTOR = 1.25;
 const NEWEST_LEAST_PX = 22;
 const NEWEST_MOST_PX = 48;
-/** How far the name of a key, tilted by 45°, reaches to the right of its column's middle and over its cell. */
-export const KEY_NAME_PX = 50;
-/** A cell's own size where that is not known yet. */
+/** How far the label of a key, tilted by 45°, reaches to the right of its column's middle and above its cell. */
+export const KEY_LABEL_PX = 50;
+/** Assumed size of a cell before it is known. */
 const CELL_ROOM_PX = 24;
 
 /**
@@ -26,9 +26,9 @@ const CELL_ROOM_PX = 24;
  * @param {[number, number]} shape.queries rows to show, first and last; the newest row is always shown
  * @param {[number, number]} shape.keys columns to show, first and last
  * @param {{left: number, top: number, right: number, bottom: number}} shape.margin room for labels
- * @param {{x0: number, y1: number}[]} [shape.taken] boxes from the upper right corner, by their lower left ones: the masked
- *   half leaves them room, or the matrix ends before them
- * @param {boolean} [shape.plain] all rows alike, and no line: for a small picture
+ * @param {{x0: number, y1: number}[]} [shape.taken] boxes in the upper right corner, by their lower left corners: they
+ *   lie over the masked half, or the matrix ends before them
+ * @param {boolean} [shape.plain] all rows alike and no line, for a small picture
  */
 export function matrixGeometry({
   width,
@@ -83,12 +83,12 @@ export function matrixGeometry({
   };
 }
 
-/** @returns {boolean} whether a box reaches the diagonal, or the keys' names over it, of a matrix that begins at the margin */
+/** @returns {boolean} whether a box overlaps the diagonal, or the key labels above it, of a matrix that begins at the margin */
 function meets({ x0, y1 }, { left, top }) {
-  return x0 < left + (y1 - top) + 2 * KEY_NAME_PX + CELL_ROOM_PX;
+  return x0 < left + (y1 - top) + 2 * KEY_LABEL_PX + CELL_ROOM_PX;
 }
 
-/** @returns {{y0: number, y1: number}|null} a query's row, null when it is not in sight */
+/** @returns {{y0: number, y1: number}|null} a query's row, null where it is not in sight */
 export function queryBox(geometry, query) {
   const { cell, top, newest, decode, newestTop, bottom, queries, promptLength, lineGap } = geometry;
   if (decode && query === newest) return { y0: newestTop, y1: bottom };
@@ -97,14 +97,14 @@ export function queryBox(geometry, query) {
   return { y0, y1: y0 + cell };
 }
 
-/** @returns {{x0: number, x1: number}|null} a key's column, null when it is not in sight */
+/** @returns {{x0: number, x1: number}|null} a key's column, null where it is not in sight */
 export function keyBox(geometry, key) {
   const { keys, left, cell } = geometry;
   if (key < keys[0] || key > keys[1]) return null;
   return { x0: left + (key - keys[0]) * cell, x1: left + (key - keys[0] + 1) * cell };
 }
 
-/** @returns {number} the upper edge of a key's topmost cell in sight: where its name stands */
+/** @returns {number} the upper edge of a key's topmost cell in sight, where its label is */
 export function topOfKey(geometry, key) {
   const { queries, newest } = geometry;
   if (key > queries[1]) return queryBox(geometry, newest)?.y0 ?? geometry.bottom;
@@ -113,7 +113,7 @@ export function topOfKey(geometry, key) {
 
 /**
  * @returns {{queries: number[], keys: number[], masked: boolean}|null} the cells under a point, first
- *   and last inclusive: one pixel may stand for several. `masked`: none of them may be read.
+ *   and last inclusive: one pixel may show several. `masked`: all of them are masked.
  */
 export function hitMatrix(geometry, x, y) {
   const columns = cellsAt(x, geometry.left, geometry.right, geometry.columns, geometry.columns);
@@ -123,8 +123,8 @@ export function hitMatrix(geometry, x, y) {
   return { queries, keys, masked: keys[0] > queries[1] };
 }
 
-/** @returns {{queries: number[], keys: number[], masked: boolean, row: boolean}|null} the row whose name is under a point, all of it */
-export function hitRowName(geometry, x, y) {
+/** @returns {{queries: number[], keys: number[], masked: boolean, row: boolean}|null} the whole row whose label is under a point */
+export function hitRowLabel(geometry, x, y) {
   const queries = x < geometry.left ? queriesAt(geometry, y) : null;
   return queries && { queries, keys: [0, queries[1]], masked: false, row: true };
 }
@@ -143,7 +143,7 @@ function queriesAt(geometry, y) {
 }
 
 /**
- * A window of at most `size` cells around a place, kept inside 0…last.
+ * A window of at most `size` cells around a position, inside 0…last.
  *
  * @returns {[number, number]} first and last, inclusive
  */

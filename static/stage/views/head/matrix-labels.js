@@ -6,7 +6,7 @@ import { tokenLabel } from "../../../shared/facts/format.js";
 import { keyBox, queryBox, topOfKey } from "./matrix-geometry.js";
 
 const LEAST_ROW_PX = 14;
-/** On the diagonal neighbours are further apart than their columns are. */
+/** On the diagonal, neighbouring labels are further apart than their columns. */
 const LEAST_COLUMN_PX = 11;
 const LEAST_BESIDE_PX = 19;
 const TILT_DEGREES = -45;
@@ -80,7 +80,7 @@ function Keys({ geometry, run, marked, chosen }) {
   });
 }
 
-/** In prefill all rows are new: there the colour of their cells says it. */
+/** A frame around the newest row of a decode step. In prefill all rows are new, which the colour of their cells shows. */
 function Newest({ geometry }) {
   if (!geometry.decode) return null;
   const { y0, y1 } = queryBox(geometry, geometry.newest);
@@ -89,14 +89,14 @@ function Newest({ geometry }) {
   />`;
 }
 
-/** @returns {string} the class of a token's name: where the token comes from */
+/** @returns {string} the class of a token's label, by the origin of the token */
 function kindOf(run, geometry, position, named) {
   if (!named) return "is-position";
   if (geometry.decode && position === geometry.newest) return "is-computed";
   return position < run.promptLength ? "is-cached" : "is-output";
 }
 
-/** The row being read, up to its last key, as a light band; the newest has a frame already. */
+/** A light band over the marked row, up to its last key; the newest row has a frame already. */
 function Crosshair({ geometry, query }) {
   if (geometry.decode && query === geometry.newest) return null;
   const box = queryBox(geometry, query);

@@ -9,32 +9,33 @@ import { Tooltip } from "../../../shared/ui/tooltip.js";
 import { usePainting } from "../../../shared/ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
 import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
-import { hitMatrix, hitRowName, KEY_NAME_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
+import { hitMatrix, hitRowLabel, KEY_LABEL_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
 import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
 import { takenFrom } from "./places.js";
 
 const WINDOW_TOKENS = 24;
-const MARGIN = { left: 84, top: 18, right: KEY_NAME_PX, bottom: 4 };
-/** A tilted name of so many characters is so high; the name of the key after it stands a little lower. */
+const MARGIN = { left: 84, top: 18, right: KEY_LABEL_PX, bottom: 4 };
+/** Height of a tilted label per character; each label starts lower than the one before. */
 const TILTED_CHARACTER_PX = 5.2;
 const LOWER_PX = 12;
 const FIRST_KEYS = 5;
 
-/** @param {{run: Object, focus: Object, hover: Object|null, close: boolean, dispatch: Function}} props `close`: a window around the chosen cell instead of the whole matrix */
+/** @param {{run: Object, focus: Object, hover: Object|null, close: boolean, dispatch: Function}} props `close`: show a window around the selected cell, not the whole matrix */
 export function HeadMatrix({ run, focus, hover, close, dispatch }) {
   const [ref, size] = useSize();
   const [focused, setFocused] = useState(false);
   const parts = { run, focus, hover, close, dispatch };
   return html`<div
     class="matrix" ref=${ref} role="application" tabindex="0" data-entry=""
-    aria-roledescription="attention matrix" aria-label="Arrow keys choose query and key"
+    aria-roledescription=${msg`attention matrix`} aria-label=${msg`Arrow keys choose query and key`}
     aria-describedby="matrix-cell"
     onFocus=${() => setFocused(true)}
     onBlur=${() => setFocused(false)}
     onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
   >
-    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellInWords(run, focus)}</p>
+    <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellText(run, focus)}</p>
     ${size && html`<${Cells} ...${parts} size=${size} />`}
   </div>`;
 }
@@ -84,7 +85,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
 
   const under = ({ x, y }) => {
     if (awaited) return { hit: null, cell: null };
-    const hit = hitMatrix(geometry, x, y) ?? hitRowName(geometry, x, y);
+    const hit = hitMatrix(geometry, x, y) ?? hitRowLabel(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
   const pointAt = (cell) => {
@@ -109,7 +110,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   };
 
   const pointed = pointer ? under(pointer) : { hit: null };
-  // Under a pointer that rests, another step has another cell.
+  // A new step changes the cell under a pointer that does not move.
   useEffect(() => {
     if (pointed.hit) pointAt(pointed.cell);
   });
@@ -125,7 +126,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   </div>`;
 }
 
-/** Room over the matrix: what the first keys' names, which stand highest, need. */
+/** Room above the matrix for the labels of the first keys, which reach highest. */
 function topFor(run, first) {
   const keys = run.tokens.slice(first, first + FIRST_KEYS);
   const heights = keys.map((token, i) => tokenLabel(token, KEY_CHARS).length * TILTED_CHARACTER_PX - i * LOWER_PX);
@@ -134,38 +135,41 @@ function topFor(run, first) {
 
 function cellFacts(run, { queries, keys, row = false }, cell) {
   if (!cell) {
+    const [query, key] = [queries[1], keys[0]].map((position) => quoted(run.tokens[position]));
     return {
-      title: "Masked",
-      value: "no weight",
-      notes: [`${quoted(run.tokens[queries[1]])} may not look at ${quoted(run.tokens[keys[0]])}, which comes after it`],
+      title: msg`Masked`,
+      value: msg`no weight`,
+      notes: [msg`${query} cannot look at ${key}, which comes later`],
     };
   }
+  const [query, key] = [cell.query, cell.key].map((position) => quoted(run.tokens[position]));
   if (cell.query < run.reused) {
     return {
-      title: `${quoted(run.tokens[cell.query])} was not computed in this run`,
-      value: "read from the cache",
-      notes: ["an earlier run computed its K and V"],
+      title: msg`${query} was not computed in this run`,
+      value: msg`read from the cache`,
+      notes: [msg`an earlier run computed its K and V`],
     };
   }
   const many = queries[1] > queries[0] || keys[1] > keys[0];
   return {
-    title: `${quoted(run.tokens[cell.query])} looks at ${quoted(run.tokens[cell.key])}`,
-    value: `weight ${fixed(cell.weight, 3)} ± 0.004`,
+    title: msg`${query} looks at ${key}`,
+    value: msg`weight ${fixed(cell.weight, 3)} ± 0.004`,
     notes: [
-      `query ${cell.query}, key ${cell.key}`,
-      ...(row
-        ? ["the key it looks at most; click to keep it"]
+      msg`query ${cell.query}, key ${cell.key}`,
+      row
+        ? msg`the largest weight of this row; click to select it`
         : many
-          ? ["the largest of the cells that share this pixel"]
-          : ["click to keep it"]),
+          ? msg`the largest weight under this pixel`
+          : msg`click to select it`,
     ],
   };
 }
 
-function cellInWords(run, { layer, head, query, key }) {
-  if (key === null) return "No weights yet";
+function cellText(run, { layer, head, query, key }) {
+  if (key === null) return msg`No weights yet`;
   const weight = fixed(run.weight(layer, head, query, key), 3);
-  return `Query ${query}, ${quoted(run.tokens[query])}; key ${key}, ${quoted(run.tokens[key])}; weight ${weight}`;
+  const [queryToken, keyToken] = [query, key].map((position) => quoted(run.tokens[position]));
+  return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; weight ${weight}`;
 }
 
 const KEYS = {

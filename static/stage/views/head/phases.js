@@ -1,28 +1,41 @@
-/** How many rows of the matrix were computed at once, and why. */
+/** How many rows of the matrix one step computed, and why. */
 
 import { html } from "htm/preact";
-import { counted, integer } from "../../../shared/facts/format.js";
-import { passesInWords } from "../../../shared/facts/passes.js";
+import { integer } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
 export function Phases({ run, newest }) {
   return html`<ul class="head-phases muted small">
-    <li>
-      prefill: ${counted(run.prefillRows, "row")}${run.prefillRows > 1 && ` ${passesInWords(run)}`}${run.reused > 0 && `, ${integer(run.reused)} read`}
-    </li>
-    ${newest >= run.promptLength && html`<li>decode: one row a step</li>`}
+    <li>${prefillLabel(run)}</li>
+    ${run.reused > 0 && html`<li>${cacheLabel(run.reused)}</li>`}
+    ${newest >= run.promptLength && html`<li>${msg`decode: one row per step`}</li>`}
   </ul>`;
 }
 
-/** @returns {string} why the newest rows came together, or the newest alone */
-export function whySoMany(run, newest) {
-  if (newest >= run.promptLength)
-    return "Why one row a step? A new token is known only when the step before has chosen it.";
-  if (run.promptLength === 1) return "One token of prompt is one row; it can look only at itself.";
-  if (run.reused)
-    return `The first ${counted(run.reused, "token")} have no rows here: an earlier run computed their K and V, and this one reads them.`;
-  const why = "Every token of the prompt is known before the first step";
-  if (run.prefillPasses > 1)
-    return `Why so many rows at once? ${why}. A long prompt goes in several passes, so that others need not wait for it.`;
-  return `Why all rows at once? ${why}.`;
+function prefillLabel({ prefillRows, prefillPasses: passes }) {
+  const rows = integer(prefillRows);
+  if (passes > 1) return msg`prefill: ${rows} rows in ${passes} passes`;
+  return plural(prefillRows, form`prefill: ${rows} row`, form`prefill: ${rows} rows at once`);
+}
+
+function cacheLabel(reused) {
+  const count = integer(reused);
+  return plural(reused, form`cache: K and V of ${count} token`, form`cache: K and V of ${count} tokens`);
+}
+
+/** @returns {string} why prefill computed its rows together, or a decode step only one */
+export function rowsExplained({ promptLength, reused, prefillPasses }, newest) {
+  const count = integer(reused);
+  if (newest >= promptLength) return msg`Why one row per step? A step needs the token that the step before it chose.`;
+  if (promptLength === 1) return msg`The prompt has one token, so there is one row. It can look only at itself.`;
+  if (reused)
+    return plural(
+      reused,
+      form`The first ${count} token has no row here: an earlier run computed its K and V, and this run reads them.`,
+      form`The first ${count} tokens have no rows here: an earlier run computed their K and V, and this run reads them.`,
+    );
+  if (prefillPasses > 1)
+    return msg`Why so many rows at once? Every prompt token is known before the first step. A long prompt takes several passes, so that other runs wait less.`;
+  return msg`Why all rows at once? Every prompt token is known before the first step.`;
 }

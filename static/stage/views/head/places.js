@@ -1,14 +1,14 @@
-/** What stands beside the matrix, over its masked half. Pure. head.css has the same widths. */
+/** The boxes that lie over the masked half of the matrix. Pure. head.css has the same widths. */
 
-/** From this width on, bars and heads stand in a column beside the matrix. */
+/** From this width on, bars and heads are in a column beside the matrix. */
 const COLUMN_FROM_PX = 640;
-/** From this width on, bars alone; what is narrower has all of it under the matrix. */
+/** From this width on, only the bars; below it, both are under the matrix. */
 const BARS_FROM_PX = 520;
 const COLUMN_PX = 198;
 const BARS = { wide: 240, narrow: 196, height: 158 };
 
 /**
- * @param {{width: number, height: number}} size of the matrix's place
+ * @param {{width: number, height: number}} size of the room for the matrix
  * @returns {{x0: number, y1: number}[]} as `taken` of `matrixGeometry`
  */
 export function takenFrom({ width, height }) {

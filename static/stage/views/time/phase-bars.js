@@ -1,25 +1,26 @@
-/** What one token costs in the two phases, as pairs of bars, each pair to its own largest. */
+/** The cost of one token in the two phases, as pairs of bars. The longer bar of each pair has the full width. */
 
 import { html } from "htm/preact";
 import { bytesShort, milliseconds, short } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { msg } from "../../../shared/words/msg.js";
 
 const PAIRS = [
-  { id: "flopsPerToken", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
-  { id: "readPerToken", name: "memory read", origin: "computed", write: bytesShort },
-  { id: "msPerToken", name: "time", origin: "measured", write: milliseconds },
+  { id: "flopsPerToken", label: msg`arithmetic per token`, origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "readPerToken", label: msg`memory read per token`, origin: "computed", write: bytesShort },
+  { id: "msPerToken", label: msg`time per token`, origin: "measured", write: milliseconds },
 ];
 
-/** @param {{prefill: Object, decode: Object, alike: boolean, disturbed: boolean}} props of `phaseFacts`; `alike`: whether both read weights in one format; `disturbed`: the times of one of the two are */
+/** @param {{prefill: Object, decode: Object, alike: boolean, disturbed: boolean}} props of `phaseFacts`; `alike`: both read weights in one format; `disturbed`: the times of at least one phase are */
 export function PhaseBars({ prefill, decode, alike, disturbed }) {
   const pairs = PAIRS.filter(({ id }) => (alike || id !== "readPerToken") && !(disturbed && id === "msPerToken"));
   return html`<dl class="phase-bars stack wide">
-    ${pairs.map(({ id, name, origin, write }) => {
+    ${pairs.map(({ id, label, origin, write }) => {
       const most = Math.max(prefill[id], decode[id]);
       return html`<div key=${id}>
-        <dt>${name} per token <${Badge} origin=${origin} /></dt>
-        <${Bar} phase="prefill" value=${prefill[id]} most=${most} write=${write} />
-        <${Bar} phase="decode" value=${decode[id]} most=${most} write=${write} />
+        <dt>${label} <${Badge} origin=${origin} /></dt>
+        <${Bar} phase=${msg`prefill`} value=${prefill[id]} most=${most} write=${write} />
+        <${Bar} phase=${msg`decode`} value=${decode[id]} most=${most} write=${write} />
       </div>`;
     })}
   </dl>`;

@@ -1,34 +1,35 @@
-/** Prefill beside decode: what a byte read from memory is good for in each. */
+/** Prefill beside decode: how much arithmetic each does per byte that it reads from memory. */
 
 import { html } from "htm/preact";
-import { bytesShort, counted, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
+import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
 import { oneFormat, readIn } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
 
 const LINES = [
-  { id: "rows", name: "rows in one step", origin: "measured", write: integer },
-  { id: "ms", name: "forward passes alone", origin: "measured", ofTime: true, write: milliseconds },
-  { id: "msPerToken", name: "per token", origin: "measured", ofTime: true, write: milliseconds },
-  { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
-  { id: "read", name: "memory read", origin: "computed", write: bytesShort },
+  { id: "rows", label: msg`rows per step`, origin: "measured", write: integer },
+  { id: "ms", label: msg`time of the forward passes`, origin: "measured", ofTime: true, write: milliseconds },
+  { id: "msPerToken", label: msg`time per token`, origin: "measured", ofTime: true, write: milliseconds },
+  { id: "flops", label: msg`arithmetic`, origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "read", label: msg`memory read`, origin: "computed", write: bytesShort },
   {
     id: "intensity",
-    name: "arithmetic intensity",
+    label: msg`arithmetic intensity`,
     origin: "computed",
     write: (value) => `${significant(value)} FLOP/byte`,
   },
   {
     id: "flopsPerSecond",
-    name: "arithmetic done per second",
+    label: msg`arithmetic per second`,
     origin: "computed",
     ofTime: true,
     write: (value) => short(value, "FLOP/s"),
   },
   {
     id: "bytesPerSecond",
-    name: "memory read per second",
+    label: msg`memory read per second`,
     origin: "computed",
     ofTime: true,
     write: (value) => short(value, "B/s"),
@@ -39,25 +40,25 @@ const LINES = [
 export function Phases({ run, prefill, decode, ready, client }) {
   const formats = formatsOf(run);
   const disturbed = prefill.disturbed || Boolean(decode?.disturbed);
-  return html`<p class="sheet-say">${say(run, prefill, decode, formats)}</p>
+  return html`<p class="sheet-say">${comparison(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
-    <div class="sheet-wide across" tabindex="0" role="region" aria-label="Prefill and decode">
-      <table class="numbers phases" aria-label="Prefill and decode side by side">
+    <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
+      <table class="numbers phases" aria-label=${msg`Prefill and decode side by side`}>
         <thead>
           <tr>
-            <td></td><th scope="col">prefill</th>
-            <th scope="col">decode</th>
+            <td></td><th scope="col">${msg`prefill`}</th>
+            <th scope="col">${msg`decode`}</th>
           </tr>
         </thead>
         <tbody>
           ${LINES.map(
-            ({ id, name, origin, ofTime, write }) => html`<tr key=${id}>
-              <th scope="row">${name} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
+            ({ id, label, origin, ofTime, write }) => html`<tr key=${id}>
+              <th scope="row">${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
               <td>${write(prefill[id])}</td><td>${decode ? write(decode[id]) : "–"}</td>
             </tr>`,
           )}
           <tr>
-            <th scope="row">weights as read <${Badge} origin="computed" /></th>
+            <th scope="row">${msg`weights as read`} <${Badge} origin="computed" /></th>
             <td class="is-words">${formats.prefillIn}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
           </tr>
         </tbody>
@@ -67,35 +68,45 @@ export function Phases({ run, prefill, decode, ready, client }) {
     </div>
     ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
     <p class="sheet-note muted small">
-      ${decode?.steps > 1 && `Decode: the median of ${counted(decode.steps, "step")}. `}Arithmetic: multiply-adds × 2 of the
-      matrix products. Memory read: the weights, and K and V of the positions before, counted once per pass.
-      The rates divide them by the measured time; no peak of any hardware is assumed.
+      ${decode?.steps > 1 && `${msg`Decode figures are medians of ${decode.steps} steps.`} `}
+      ${msg`Arithmetic counts each multiply-add of the matrix products as two operations. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time; no hardware peak is assumed.`}
     </p>`;
 }
 
-/** What the weights were read in, in each phase. A decode step alone may read groups where prefill reads float32. */
+/** The format of the weights in each phase: a decode step of one run may read quantized groups where prefill reads float32. */
 function formatsOf({ steps, open: { model } }) {
   const [first, ...later] = steps;
   const [prefill, decode] = [oneFormat([first], model), later.length ? oneFormat(later, model) : null];
   const mixed = later.length > 0 && decode === null;
   return {
-    ...{ prefill, decode: mixed ? "several formats" : decode, alike: !later.length || prefill === decode },
+    ...{ prefill, decode: mixed ? msg`several formats` : decode, alike: !later.length || prefill === decode },
     prefillIn: readIn(first.data, model),
-    decodeIn: mixed ? "several formats" : later.length ? readIn(later.at(-1).data, model) : null,
+    decodeIn: mixed ? msg`several formats` : later.length ? readIn(later.at(-1).data, model) : null,
   };
 }
 
-function say(run, prefill, decode, formats) {
-  const passes = run.prefillPasses;
-  const reads = `Prefill reads the weights ${passes === 1 ? "once" : `${passes} times`} for ${counted(run.prefillRows, "token")}, in ${formats.prefill}`;
-  const shared = `${reads}: ${significant(prefill.intensity)} operations for each byte.`;
-  if (!decode) return `${shared} Decode has not begun.`;
-  const again = `Decode reads them again for every token, in ${formats.decode}: ${significant(decode.intensity)}.`;
+function comparison(run, prefill, decode, formats) {
+  const { prefillRows: rows, prefillPasses: passes } = run;
+  const tokens = plural(rows, form`${rows} token`, form`${rows} tokens`);
+  const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
+  const first =
+    passes === 1
+      ? msg`Prefill reads the weights once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
+      : msg`Prefill reads the weights ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
+  if (!decode) return `${first} ${msg`Decode has not started.`}`;
+  const later = { format: formats.decode, intensity: significant(decode.intensity) };
+  const again = msg`Decode reads them again for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
+  return `${first} ${again} ${perToken(prefill, decode, formats.alike)}`;
+}
+
+/** The two phases are compared only where nothing but the number of rows differs. */
+function perToken(prefill, decode, alike) {
   if (prefill.disturbed || decode.disturbed)
-    return `${shared} ${again} The times are disturbed: the two phases are not compared by them.`;
-  if (!formats.alike)
-    return `${shared} ${again} These are other bytes for the same weights, and other code: memory and time of the two phases are not compared.`;
-  const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) => decode[id] / prefill[id]);
-  const costs = `does ${times(work)} the arithmetic of prefill, reads ${times(read)} the memory and takes ${times(time)} the time`;
-  return `${shared} ${again} Per token, decode ${costs}.`;
+    return msg`Some of the times were disturbed, so the times of the two phases are not compared.`;
+  if (!alike)
+    return msg`The two phases read the weights in different formats, with different code. Their memory and time are not compared.`;
+  const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) =>
+    times(decode[id] / prefill[id]),
+  );
+  return msg`Per token, decode does ${work} the arithmetic of prefill, reads ${read} the memory and takes ${time} the time.`;
 }

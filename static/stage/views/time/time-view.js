@@ -1,11 +1,12 @@
-/** Panel "time", opened large: what each step took, what it spent it on, and why the two phases differ. */
+/** View "time": how long each step took, its parts, and why prefill and decode differ. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
-import { counted, fixed, integer, milliseconds, percent, quoted } from "../../../shared/facts/format.js";
+import { fixed, integer, milliseconds, percent, quoted } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { phaseFacts, timeFacts } from "../../time/facts.js";
 import { Phases } from "./phases.js";
 
@@ -18,82 +19,107 @@ export function TimeView({ state, dispatch, client }) {
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<div class="sheet scrolls grow">
     <h2>${headline(run, prefill, decode)}</h2>
-    <section class="sheet-part" aria-label="Step by step">
-      <h3>Step by step <${Badge} origin=${originOf(run.steps)} /></h3>
+    <section class="sheet-part" aria-label=${msg`Step by step`}>
+      <h3>${msg`Step by step`} <${Badge} origin=${originOf(run.steps)} /></h3>
       <${Steps} run=${run} step=${step} onPick=${onPick} />
     </section>
-    <section class="sheet-part" aria-label="Two phases">
-      <h3>Two phases</h3>
+    <section class="sheet-part" aria-label=${msg`Two phases`}>
+      <h3>${msg`Two phases`}</h3>
       <${Phases} run=${run} prefill=${prefill} decode=${decode} ready=${state.readiness.state === "ready"} client=${client} />
     </section>
-    <section class="sheet-part" aria-label=${`Inside step ${step}`}>
-      <h3>Inside step ${step} <${Badge} origin=${originOf([run.steps[step]])} /></h3>
+    <section class="sheet-part" aria-label=${msg`Inside step ${step}`}>
+      <h3>${msg`Inside step ${step}`} <${Badge} origin=${originOf([run.steps[step]])} /></h3>
       <${StepParts} run=${run} step=${step} facts=${facts} />
     </section>
   </div>`;
 }
 
-function headline(run, prefill, decode) {
-  const computed = run.reused
-    ? `${integer(run.reused)} of ${integer(run.promptLength)} prompt tokens were read from the cache; computing ${integer(run.prefillRows)}`
-    : `${counted(run.prefillRows, "token")} of prompt`;
-  const first = `${computed} took ${marked(prefill.msTotal, prefill.disturbed)}`;
-  return decode ? `${first}; each token after that, ${marked(decode.msTotal, decode.disturbed)}` : first;
+function headline({ reused, promptLength, prefillRows }, prefill, decode) {
+  const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
+  const time = marked(prefill.msTotal, prefill.disturbed);
+  const first = reused
+    ? msg`${prompt} prompt tokens: ${cached} read from the cache, ${computed} computed in ${time}.`
+    : plural(
+        prefillRows,
+        form`Prefill of ${computed} token took ${time}.`,
+        form`Prefill of ${computed} tokens took ${time}.`,
+      );
+  if (!decode) return first;
+  const later = marked(decode.msTotal, decode.disturbed);
+  return `${first} ${decode.steps > 1 ? msg`A decode step took ${later} (median).` : msg`A decode step took ${later}.`}`;
 }
 
 /** A prefill that took more than this many times the slowest decode step is cut off in the chart. */
-const MOST_TIMES = 2;
+const MAX_TIMES = 2;
 
 function Steps({ run, step, onPick }) {
   const count = run.steps.length;
   const series = useMemo(() => {
     const points = run.steps.map(({ data }, x) => ({ x, y: data.ms.total }));
-    return [{ name: "took", kind: "bar", tone: "plain", points }];
+    return [{ name: msg`took`, kind: "bar", tone: "plain", points }];
   }, [run, count]);
   const { prefill, decode } = timeFacts(run, count - 1);
   const slowest = decode ? Math.max(...decode.steps) : prefill.ms;
-  const cap = prefill.ms > MOST_TIMES * slowest ? MOST_TIMES * slowest : undefined;
-  return html`<p class="sheet-say">
-      Until the first token (TTFT) it took <b>${timed(prefill.ms, run.steps[0].data)}</b>: prefill, ${counted(prefill.tokens, "token")} in
-      ${" "}${run.prefillPasses === 1 ? "one pass" : `${run.prefillPasses} passes`}.
-      ${
-        decode &&
-        html` After that ${counted(decode.steps.length, "decode step")}, one token each: the median ${medianOf(decode)} took
-          ${" "}<b>${milliseconds(decode.median)}</b>, which is <b>${fixed(decode.perSecond, 1)} tokens a second</b>.`
-      }
-    </p>
+  const cap = prefill.ms > MAX_TIMES * slowest ? MAX_TIMES * slowest : undefined;
+  return html`<p class="sheet-say">${firstToken(run, prefill)} ${decode && laterTokens(decode)}</p>
     <${Chart}
-      label="Milliseconds of each step; step 0 is prefill" x=${{ name: "step", format: (x) => (x === 0 ? "prefill" : String(x)) }}
-      y=${{ name: "milliseconds", format: integer, exact: milliseconds, cap }} series=${series} current=${step} onPick=${onPick} height=${190}
+      label=${msg`Milliseconds of each step; step 0 is prefill`} x=${{ name: msg`step`, format: (x) => (x === 0 ? msg`prefill` : String(x)) }}
+      y=${{ name: msg`milliseconds`, format: integer, exact: milliseconds, cap }} series=${series} current=${step} onPick=${onPick} height=${190}
     />`;
 }
 
-/** Which steps a median is of. */
-function medianOf({ steps, of, disturbed }) {
-  if (disturbed) return "of all, each of them disturbed,";
-  return of < steps.length ? `of the ${integer(of)} that nothing disturbed` : "";
+function firstToken({ prefillPasses: passes, steps }, { ms, tokens: count }) {
+  const time = html`<b>${timed(ms, steps[0].data)}</b>`;
+  const tokens = plural(count, form`${count} token`, form`${count} tokens`);
+  return passes === 1
+    ? nodes`The time to the first token (TTFT) was ${time}: prefill of ${tokens} in one pass.`
+    : nodes`The time to the first token (TTFT) was ${time}: prefill of ${tokens} in ${passes} passes.`;
 }
 
-const PART_NOTES = {
-  forward: "the model itself, from embedding to logits",
-  capture: "copying out what this page shows; a run nobody watches does without",
-  sample: "choosing a token from the logits",
+function laterTokens({ steps, of, disturbed, median, perSecond }) {
+  const [count, quiet] = [integer(steps.length), integer(of)];
+  const [time, rate] = [html`<b>${milliseconds(median)}</b>`, html`<b>${fixed(perSecond, 1)}</b>`];
+  const number = plural(
+    steps.length,
+    form`${count} decode step followed, with one token.`,
+    form`${count} decode steps followed, with one token each.`,
+  );
+  const typical = disturbed
+    ? nodes`Every one was disturbed; their median took ${time}, or ${rate} tokens per second.`
+    : of < steps.length
+      ? nodes`The median of the undisturbed ones (${quiet}) took ${time}, or ${rate} tokens per second.`
+      : nodes`The median step took ${time}, or ${rate} tokens per second.`;
+  return html`${number} ${typical}`;
+}
+
+const PARTS = {
+  forward: { label: msg`forward`, note: msg`the model, from embedding to logits` },
+  capture: { label: msg`capture`, note: msg`copies values for this page; a run that nobody watches skips this` },
+  sample: { label: msg`sample`, note: msg`chooses a token from the logits` },
 };
 
 function StepParts({ run, step, facts }) {
   const { data, rows, firstQuery } = run.steps[step];
   const { layers } = data.ms;
-  const what = step === 0 ? `the prompt, ${counted(rows, "row")}` : `one row, ${quoted(run.tokens[firstQuery])}`;
-  const disturbed = disturbance(data);
-  return html`<p class="sheet-say">This step put ${what}, through the model.${disturbed && ` Its time is disturbed: ${disturbed}.`}</p>
-    <div class="part-bar" role="img" aria-label=${facts.parts.map(({ name, ms }) => `${name} ${milliseconds(ms)}`).join(", ")}>
+  const token = quoted(run.tokens[firstQuery]);
+  const input =
+    step === 0
+      ? plural(
+          rows,
+          form`This step put ${rows} row of the prompt through the model.`,
+          form`This step put ${rows} rows of the prompt through the model.`,
+        )
+      : msg`This step put one row, ${token}, through the model.`;
+  const cause = disturbance(data);
+  return html`<p class="sheet-say">${input}${cause && ` ${msg`Its time was disturbed: ${cause}.`}`}</p>
+    <div class="part-bar" role="img" aria-label=${facts.parts.map(({ name, ms }) => `${PARTS[name].label} ${milliseconds(ms)}`).join(", ")}>
       ${facts.parts.map(({ name, ms }) => html`<i key=${name} class=${`part-${name}`} style=${`flex-grow:${ms}`}></i>`)}
     </div>
     <dl class="part-list stack tight small">
       ${facts.parts.map(
         ({ name, ms }) => html`<div key=${name}>
-          <dt><i class=${`swatch part-${name}`}></i>${name}</dt>
-          <dd><b>${milliseconds(ms)}</b> · ${percent(ms / facts.total, 0)} · ${PART_NOTES[name]}</dd>
+          <dt><i class=${`swatch part-${name}`}></i>${PARTS[name].label}</dt>
+          <dd><b>${milliseconds(ms)}</b> · ${percent(ms / facts.total, 0)} · ${PARTS[name].note}</dd>
         </div>`,
       )}
     </dl>
@@ -102,17 +128,16 @@ function StepParts({ run, step, facts }) {
 
 function Layers({ layers, forward }) {
   const series = useMemo(
-    () => [{ name: "took", kind: "bar", tone: "plain", points: layers.map((ms, x) => ({ x, y: ms })) }],
+    () => [{ name: msg`took`, kind: "bar", tone: "plain", points: layers.map((ms, x) => ({ x, y: ms })) }],
     [layers],
   );
   const sum = layers.reduce((total, ms) => total + ms, 0);
-  return html`<h4>Layer by layer</h4>
+  return html`<h4>${msg`Layer by layer`}</h4>
     <${Chart}
-      label="Milliseconds of each layer in this step" x=${{ name: "layer" }} series=${series} height=${150}
-      y=${{ name: "milliseconds", format: (ms) => fixed(ms, 1), exact: milliseconds }}
+      label=${msg`Milliseconds of each layer in this step`} x=${{ name: msg`layer` }} series=${series} height=${150}
+      y=${{ name: msg`milliseconds`, format: (ms) => fixed(ms, 1), exact: milliseconds }}
     />
     <p class="sheet-note muted small">
-      Together ${milliseconds(sum)} of the forward pass's ${milliseconds(forward)}; the rest is the embedding, the final norm
-      and the LM head.
+      ${msg`All layers took ${milliseconds(sum)} of the forward pass’s ${milliseconds(forward)}. The rest is the embedding, the final norm and the LM head.`}
     </p>`;
 }

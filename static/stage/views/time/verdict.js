@@ -1,7 +1,8 @@
-/** What the rate at which decode reads says of where its time goes. Pure. */
+/** Whether decode is limited by reading memory, from the rate at which it reads. Pure. */
 
 import { disturbance } from "../../../shared/facts/conditions.js";
 import { percent, short } from "../../../shared/facts/format.js";
+import { msg } from "../../../shared/words/msg.js";
 
 /** Decode is called memory-bound from this share of the measured bandwidth on. */
 const BOUND_SHARE = 0.5;
@@ -12,12 +13,14 @@ const BOUND_SHARE = 0.5;
  * @returns {string}
  */
 export function verdict(decode, bandwidth) {
-  const { per_second: most, spread } = bandwidth;
-  const machine = `This machine reads ${short(most, "B/s")} (${short(spread[0], "B/s")} to ${short(spread[1], "B/s")})`;
-  const disturbed = decode.disturbed ? "every decode step was disturbed" : disturbance(bandwidth);
-  if (disturbed) return `${machine}. Nothing follows from that here: ${disturbed}.`;
-  const share = decode.bytesPerSecond / most;
-  const reads = `${machine}; decode read ${short(decode.bytesPerSecond, "B/s")}, ${percent(share, 0)} of it`;
-  if (share >= BOUND_SHARE) return `${reads}: it is memory-bound.`;
-  return `${reads}: most of its time does not go to reading memory, so it is not memory-bound here.`;
+  const [rate, least, most] = [bandwidth.per_second, ...bandwidth.spread].map((each) => short(each, "B/s"));
+  const machine = msg`This machine reads memory at ${rate} (${least} to ${most}).`;
+  if (decode.disturbed) return `${machine} ${msg`Every decode step was disturbed, so the two cannot be compared.`}`;
+  const cause = disturbance(bandwidth);
+  if (cause)
+    return `${machine} ${msg`That measurement was disturbed, so it cannot be compared with decode: ${cause}.`}`;
+  const ratio = decode.bytesPerSecond / bandwidth.per_second;
+  const [reads, share] = [short(decode.bytesPerSecond, "B/s"), percent(ratio, 0)];
+  if (ratio >= BOUND_SHARE) return `${machine} ${msg`Decode read ${reads}, ${share} of that: it is memory-bound.`}`;
+  return `${machine} ${msg`Decode read ${reads}, ${share} of that. It spends most of its time on other work, so it is not memory-bound here.`}`;
 }

@@ -7,7 +7,7 @@ import { signedShade } from "../../../../static/shared/draw/tiles.js";
 import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../../static/stage/map/geometry.js";
 import {
   hitMatrix,
-  hitRowName,
+  hitRowLabel,
   keyBox,
   matrixGeometry,
   queryBox,
@@ -163,7 +163,7 @@ test("a row's name, left of its cells, stands for all keys it may read; nowhere 
   const geometry = matrix(11, 14);
   for (let query = 0; query <= 14; query++) {
     const { y0, y1 } = queryBox(geometry, query);
-    const hit = hitRowName(geometry, geometry.left - 20, middle(y0, y1));
+    const hit = hitRowLabel(geometry, geometry.left - 20, middle(y0, y1));
     assert.deepEqual(
       [hit.queries, hit.keys],
       [
@@ -171,10 +171,10 @@ test("a row's name, left of its cells, stands for all keys it may read; nowhere 
         [0, query],
       ],
     );
-    assert.equal(hitRowName(geometry, geometry.left + 1, middle(y0, y1)), null);
+    assert.equal(hitRowLabel(geometry, geometry.left + 1, middle(y0, y1)), null);
   }
-  assert.equal(hitRowName(geometry, geometry.left - 20, geometry.lineY), null);
-  assert.equal(hitRowName(geometry, geometry.left - 20, geometry.bottom + 5), null);
+  assert.equal(hitRowLabel(geometry, geometry.left - 20, geometry.lineY), null);
+  assert.equal(hitRowLabel(geometry, geometry.left - 20, geometry.bottom + 5), null);
 });
 
 test("the matrix keeps to its box, the newest decode row is the tallest, the line lies between the rows it parts", () => {

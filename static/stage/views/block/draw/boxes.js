@@ -1,17 +1,18 @@
 /**
- * The parts of the drawing of a block: tiles, lanes, ribbons, and what is under a point. Both layouts are made of them. Pure.
+ * The parts of the drawing of a block: tiles, lanes, ribbons, and the value under a point. Every layout uses them. Pure.
  *
- * A *tile* shows one vector, a cell per value, read like a page. A *lane* has a column per position: a score or a weight
- * each, or on the shelf the whole K or V row of that position.
+ * A *tile* shows one vector as a grid, one cell per value. A *lane* has one column per position: a score, a weight, or in the
+ * cache the K or V vector of that position.
  */
 
+import { msg } from "../../../../shared/words/msg.js";
 import { columnAt, positionAt } from "./columns.js";
 
-/** The gap after a column belongs to its last cell. */
+/** Assigns the gap after a column to its last cell. */
 const LAST_CELL = 0.999;
 
-/** @returns {{columns: number, rows: number}} a nearly square page for `count` values in a box of this shape */
-export function pageOf(count, width, height) {
+/** @returns {{columns: number, rows: number}} a grid of nearly square cells for `count` values in a box of this shape */
+export function gridOf(count, width, height) {
   const columns = Math.max(1, Math.round(Math.sqrt((count * width) / height)));
   return { columns, rows: Math.ceil(count / columns) };
 }
@@ -22,8 +23,8 @@ export function pageOf(count, width, height) {
  * @param {number} count how many values
  */
 export function tile(tensor, part, count, { x, y, width, height, columns = null }) {
-  const page = columns ? { columns, rows: Math.ceil(count / columns) } : pageOf(count, width, height);
-  return { kind: "tile", tensor, part, count, x, y, width, height, ...page };
+  const grid = columns ? { columns, rows: Math.ceil(count / columns) } : gridOf(count, width, height);
+  return { kind: "tile", tensor, part, count, x, y, width, height, ...grid };
 }
 
 /** A row of scores or weights, a cell per position. */
@@ -31,11 +32,11 @@ export function lane(tensor, part, { x, y, width, height }) {
   return { kind: "lane", tensor, part, x, y, width, height };
 }
 
-/** K or V of one K/V head, a column of `count` values per position. */
-export function shelf(tensor, part, count, { x, y, width, height, pitch }) {
+/** K or V of one KV head in the cache, a column of `count` values per position. */
+export function cacheLane(tensor, part, count, { x, y, width, height, pitch }) {
   const columns = pitch >= 9 ? 4 : pitch >= 5 ? 2 : 1;
-  const page = { columns: Math.min(columns, count), rows: Math.ceil(count / Math.min(columns, count)) };
-  return { kind: "shelf", tensor, part, count, x, y, width, height, ...page };
+  const grid = { columns: Math.min(columns, count), rows: Math.ceil(count / Math.min(columns, count)) };
+  return { kind: "cache", tensor, part, count, x, y, width, height, ...grid };
 }
 
 /** Space after a column, CSS pixels. */
@@ -46,7 +47,7 @@ export function columnGap(pitch) {
 /**
  * @param {{boxes: Object[], columns: Object}} geometry
  * @returns {{tensor: string, part: number|null, index: number|null, key: number|null}|null} the value under a point:
- *   `index` inside the vector (null for a lane, and for room that a page leaves over), `key` the position (null for a tile)
+ *   `index` inside the vector (null for a lane, and for the unused end of a grid), `key` the position (null for a tile)
  */
 export function hitBlock({ boxes, columns }, x, y) {
   const box = boxes.find((b) => x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height);
@@ -115,12 +116,12 @@ function towards([x, y], [a, b], radius) {
   return [x + (a - x) * share, y + (b - y) * share];
 }
 
-/** @returns {Object[]} the tiles of whole rows, of which there are as many as rows go through at once */
+/** @returns {Object[]} the tiles of whole rows, one for each row of the step */
 export function wholeRows(boxes) {
   return boxes.filter(({ kind, part }) => kind === "tile" && part === null);
 }
 
-/** What a K/V head is called beside its row of the shelf, on the left of it. */
+/** The label of a KV head, on the left of its lane in the cache. */
 export function kvName(kvHead) {
-  return { text: `KV ${kvHead}`, tone: "cached", anchor: "end" };
+  return { text: msg`KV ${kvHead}`, tone: "cached", anchor: "end" };
 }

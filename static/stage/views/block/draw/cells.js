@@ -1,4 +1,4 @@
-/** The tiles, lanes and shelf of one block as pixels. Pure: (data, scales, size) → pixels. */
+/** The tiles, lanes and cache columns of one block as pixels. Pure: (data, scales, size) → pixels. */
 
 import { fill, gapFor, pixels } from "../../../../shared/draw/pixels.js";
 import { shade } from "../../../../shared/draw/scales.js";
@@ -6,14 +6,14 @@ import { signedShade } from "../../../../shared/draw/tiles.js";
 import { columnGap } from "./boxes.js";
 import { placedColumns } from "./columns.js";
 
-/** Values past this share of a tensor's sizes have the deepest colour, so that one huge value does not blank the rest. */
+/** Values past this share of a tensor's sizes have the strongest colour, so that one huge value does not make all others pale. */
 const CLIP_SHARE = 0.98;
 const SAMPLE = 4096;
 const MIDDLE = 128;
 
 /**
- * @param {Float32Array} values of more than `SAMPLE` an even sample is taken
- * @returns {number} the size that gets the deepest colour: the 98th percentile of the absolute values, above 0 where any is
+ * @param {Float32Array} values above `SAMPLE`, an even sample of them is used
+ * @returns {number} the size that gets the strongest colour: the 98th percentile of the absolute values, above 0 where any is
  */
 export function clipOf(values) {
   // Odd, so that rows whose width is a power of two are not sampled in the same few columns.
@@ -25,7 +25,7 @@ export function clipOf(values) {
 }
 
 /**
- * @param {Object<string, {shape: number[], data: Float32Array}>} values tensors by hook point; absent ones stay blank
+ * @param {Object<string, {shape: number[], data: Float32Array}>} values tensors by hook point; missing ones stay blank
  * @param {{theme: Object, clips: Object<string, number>}} scales `clips`: by tensor, as `clipOf` gives them
  * @param {{geometry: Object, ratio: number}} size
  */
@@ -46,19 +46,19 @@ export function paintBlock(values, { theme, clips }, { geometry, ratio }) {
   return target;
 }
 
-const PAINT = { tile: paintTile, lane: paintLane, shelf: paintShelf };
+const PAINT = { tile: paintTile, lane: paintLane, cache: paintCache };
 
 function paintTile(box, { data }, brush) {
-  paintPage(box, data.subarray((box.part ?? 0) * box.count, ((box.part ?? 0) + 1) * box.count), brush);
+  paintGrid(box, data.subarray((box.part ?? 0) * box.count, ((box.part ?? 0) + 1) * box.count), brush);
 }
 
-function paintShelf(box, { data, shape }, brush) {
+function paintCache(box, { data, shape }, brush) {
   const [, keys, width] = shape;
   const inner = brush.pitch - columnGap(brush.pitch);
   for (const { position, x0 } of brush.placed) {
     if (position >= keys) continue;
     const at = (box.part * keys + position) * width;
-    paintPage({ ...box, x: box.x + x0, width: inner }, data.subarray(at, at + width), brush);
+    paintGrid({ ...box, x: box.x + x0, width: inner }, data.subarray(at, at + width), brush);
   }
 }
 
@@ -73,9 +73,9 @@ function paintLane(box, { data, shape }, { target, ratio, placed, colours, shade
   }
 }
 
-/** Values as a page of cells; of those that share a pixel the one farthest from zero is seen. */
-function paintPage(page, values, brush) {
-  const { x, y, width, height, columns, rows } = page;
+/** Values as a grid of cells; where several share a pixel, the one farthest from zero is visible. */
+function paintGrid(grid, values, brush) {
+  const { x, y, width, height, columns, rows } = grid;
   const { target, ratio, colours, shadeOf } = brush;
   const shades = new Uint8Array(values.length);
   for (let i = 0; i < values.length; i++) shades[i] = shadeOf(values[i]);

@@ -1,25 +1,25 @@
 /**
- * Which positions get a column in the drawing of a block, and where in a lane it stands. One set of columns serves every
- * lane of the drawing: a score stands over its K and a weight over its V. Pure.
+ * The positions that have a column in the drawing of a block, and where it is in a lane. All lanes share one set of columns:
+ * a score is above its K, and a weight above its V. Pure.
  */
 
-/** A narrower column can hardly be seen, nor pointed at. */
+/** A narrower column is hard to see and to point at. */
 const LEAST_COLUMN_PX = 3;
 const MOST_COLUMN_PX = 44;
-/** Room for the mark that positions are left out. */
+/** Room for the mark of omitted positions. */
 const GAP_PX = 12;
 
 /**
- * All positions where there is room; otherwise the first (often the one that is looked at most), the row's own, and as
- * many as fit around a centre.
+ * All positions where they fit. Otherwise the first (often the one with the largest weight), the row's own, and as many as
+ * fit around a centre.
  *
  * @param {Object} parts
  * @param {number} parts.count positions 0 … count - 1
- * @param {number} parts.own position of the row that is drawn
+ * @param {number} parts.own position of the drawn row
  * @param {number} parts.centre position the window is around
  * @param {number} parts.width of a lane, CSS pixels
  * @returns {{runs: [number, number][], pitch: number, width: number, count: number, window: [number, number]|null}}
- *   `runs`: positions shown, first and last of each stretch; `width`: what of the lane they take; `window`: the stretch
+ *   `runs`: positions shown, first and last of each stretch; `width`: what they take of the lane; `window`: the stretch
  *   that can be moved, null when every position is shown
  */
 export function keyColumns({ count, own, centre, width }) {
@@ -48,7 +48,7 @@ function joined(runs) {
   return result;
 }
 
-/** @returns {number} how many positions have a column */
+/** @returns {number} the number of positions with a column */
 export function columnCount({ runs }) {
   return runs.reduce((total, [from, to]) => total + to - from + 1, 0);
 }
@@ -64,7 +64,7 @@ export function placedColumns({ runs, pitch }) {
   return placed;
 }
 
-/** @returns {{x: number, from: number, to: number}[]} marks between columns where positions `from` … `to` are left out */
+/** @returns {{x: number, from: number, to: number}[]} marks between columns where positions `from` … `to` are omitted */
 export function columnGaps({ runs, pitch }) {
   let x = 0;
   return runs.slice(0, -1).map(([from, to], index) => {
@@ -73,7 +73,7 @@ export function columnGaps({ runs, pitch }) {
   });
 }
 
-/** @returns {{x0: number, x1: number}|null} a position's column, null when it is not shown */
+/** @returns {{x0: number, x1: number}|null} a position's column, null where it is not shown */
 export function columnAt({ runs, pitch }, position) {
   let x = 0;
   for (const [from, to] of runs) {

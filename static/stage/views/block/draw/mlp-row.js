@@ -1,4 +1,4 @@
-/** The MLP half of a block lying down, for a row of its own: left to right under the stream. Pure. */
+/** Geometry of the MLP half of a block below the attention half: left to right under the residual stream. Pure. */
 
 import { across, along, tile } from "./boxes.js";
 
@@ -9,7 +9,7 @@ const RAIL_Y = 22;
 const TOP = 138;
 const UNITS_PITCH = 82;
 
-/** @param {{dims: Object, y: number, width: number, stream: {y0: number, y1: number}}} parts `y`: where its top is */
+/** @param {{dims: Object, y: number, width: number, stream: {y0: number, y1: number}}} parts `y`: its top */
 export function mlpRow({ dims, y, width, stream }) {
   const { d, mlp, gated } = dims;
   const x = placesOf(width);
@@ -53,7 +53,7 @@ export function mlpRow({ dims, y, width, stream }) {
   };
 }
 
-/** Left edges, the gaps between them as wide as the row allows. */
+/** Left edges; the gaps between them fill the width. */
 function placesOf(width) {
   const out = width - TILE;
   const gap = Math.min(170, Math.max(84, (width - 4 * TILE - UNIT - 60) / 4));

@@ -1,6 +1,6 @@
 /**
- * The MLP half of a block with the stream over it: down on the left with a copy of the row, up on the right with the
- * change. The same on every screen. Pure.
+ * Geometry of the MLP half of a block below the residual stream: a copy of the row goes down on the left, the change comes up
+ * on the right. Pure.
  */
 
 import { along, bent, tile } from "./boxes.js";
@@ -15,7 +15,7 @@ const UNITS_TOP = 292;
 const HIDDEN_TOP = 404;
 
 /**
- * @param {{dims: Object, x: number, y?: number, stream: {y0: number, y1: number}}} parts `y`: where its top is
+ * @param {{dims: Object, x: number, y?: number, stream: {y0: number, y1: number}}} parts `y`: its top
  */
 export function mlpHalf({ dims, x, y = 0, stream }) {
   const { d, mlp, gated } = dims;

@@ -1,9 +1,9 @@
 /**
- * Where everything is in the drawing of a block on a narrow screen, in CSS pixels: the flow goes down, the residual stream
- * along its left edge. Pure.
+ * Geometry of the drawing of a block on a narrow screen, in CSS pixels: data flows downwards, and the residual stream runs along
+ * the left edge. Pure.
  */
 
-import { across, along, bent, kvName, lane, shelf, tile } from "./boxes.js";
+import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
 import { keyColumns } from "./columns.js";
 import { MLP_HEIGHT, mlpHalf } from "./mlp.js";
 
@@ -17,13 +17,13 @@ const HEAD_PITCH = 26;
 const HEAD_STRIP = 22;
 const TOKENS_HIGH = 62;
 const READ = 28;
-const SHELF_PITCH = 48;
+const CACHE_PITCH = 48;
 const STRIP = 14;
 const STRIP_PITCH = 18;
-/** Heads in a line of strips: those that share a K/V head, when they are few. */
+/** Heads per line of strips: those that share a KV head, if they are few. */
 const MOST_IN_LINE = 4;
 
-/** @param {Object} shape as of `wideGeometry`; the drawing is as high as it needs */
+/** @param {Object} shape as of `wideGeometry`; the drawing is as high as necessary */
 export function tallGeometry({ width: room, dims, keys }) {
   const width = Math.min(room, MOST_WIDTH);
   const lanes = { x: LEFT + HEAD_NAME, width: width - LEFT - HEAD_NAME - TOP_KEY };
@@ -62,7 +62,7 @@ export function tallGeometry({ width: room, dims, keys }) {
     names: attention.names,
     zone: { x: LEFT - 6, y: y.scores - 22, width: width - LEFT + 6, height: y.mixedEnd - y.scores + 30 },
     labels: [y.scoreLanes, y.weightLanes].map((top) => ({ x: lanes.x, y: top - 8 })),
-    frames: [y.shelfK, y.shelfV].map((top) => ({ x: lanes.x, y0: top, y1: top + dims.kvHeads * SHELF_PITCH - 4 })),
+    frames: [y.cacheK, y.cacheV].map((top) => ({ x: lanes.x, y0: top, y1: top + dims.kvHeads * CACHE_PITCH - 4 })),
   };
 }
 
@@ -76,21 +76,21 @@ function linesOf({ heads, kvHeads }) {
 function rowsOf(dims) {
   const stripsHigh = linesOf(dims).lines * STRIP_PITCH;
   const lanesHigh = dims.heads * HEAD_PITCH;
-  const shelfHigh = dims.kvHeads * SHELF_PITCH;
+  const cacheHigh = dims.kvHeads * CACHE_PITCH;
   const normed = 138;
   const q = normed + TILE + 66;
   const own = q + stripsHigh + 66;
   const ownEnd = own + dims.kvHeads * (STRIP + 3);
   const scores = ownEnd + 66;
   const scoreLanes = scores + TOKENS_HIGH + 6;
-  const shelfK = scoreLanes + lanesHigh + READ;
-  const weights = shelfK + shelfHigh + 44;
+  const cacheK = scoreLanes + lanesHigh + READ;
+  const weights = cacheK + cacheHigh + 44;
   const weightLanes = weights + TOKENS_HIGH + 6;
-  const shelfV = weightLanes + lanesHigh + READ;
-  const mixed = shelfV + shelfHigh + 46;
+  const cacheV = weightLanes + lanesHigh + READ;
+  const mixed = cacheV + cacheHigh + 46;
   const mixedEnd = mixed + stripsHigh;
   const change = mixedEnd + 62;
-  const lanes = { scores, scoreLanes, shelfK, weights, weightLanes, shelfV };
+  const lanes = { scores, scoreLanes, cacheK, weights, weightLanes, cacheV };
   return { normed, q, own, ownEnd, ...lanes, mixed, mixedEnd, change, mlp: change + 112 };
 }
 
@@ -127,11 +127,11 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     );
   const perPosition = (tensor, top) =>
     kvRows.map((kvHead) =>
-      shelf(tensor, kvHead, headDim, {
+      cacheLane(tensor, kvHead, headDim, {
         x: lanes.x,
-        y: top + kvHead * SHELF_PITCH,
+        y: top + kvHead * CACHE_PITCH,
         width: columns.width,
-        height: SHELF_PITCH - 4,
+        height: CACHE_PITCH - 4,
         pitch: columns.pitch,
       }),
     );
@@ -144,15 +144,15 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     ...own("attn.k_rot", 1),
     ...own("attn.v", 2),
     ...perKey("attn.scores", y.scoreLanes),
-    ...perPosition("cache.k", y.shelfK),
+    ...perPosition("cache.k", y.cacheK),
     ...perKey("attn.weights", y.weightLanes),
-    ...perPosition("cache.v", y.shelfV),
+    ...perPosition("cache.v", y.cacheV),
     ...strips("attn.mixed", y.mixed),
     tile("attn.change", null, d, square(LEFT, y.change)),
   ];
   const start = (x, top) => ({ x, y: top, anchor: "start" });
   const kvNames = (top) =>
-    kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * SHELF_PITCH + 26 }));
+    kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * CACHE_PITCH + 26 }));
   const headNames = headRows.map((head) => ({
     text: `h${head}`,
     tone: "muted",
@@ -165,7 +165,7 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
   return {
     boxes,
     ribbons: ribbonsOf({ columns, lanes, width, y, heads }),
-    names: [...headNames, ...kvNames(y.shelfK), ...kvNames(y.shelfV)],
+    names: [...headNames, ...kvNames(y.cacheK), ...kvNames(y.cacheV)],
     heads: headRows.map((head) => ({
       head,
       name: { x: LEFT, y: y.weightLanes + head * HEAD_PITCH, width: HEAD_NAME - 6, height: HEAD_PITCH - 2 },
@@ -184,9 +184,9 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
       qLong: start(LEFT, y.q - 8),
       ownLong: start(LEFT, y.ownEnd + 14),
       "attn.scores": start(lanes.x, y.scores - 4),
-      readK: { x: lanesMiddle, y: y.shelfK - 9, anchor: "middle" },
+      readK: { x: lanesMiddle, y: y.cacheK - 9, anchor: "middle" },
       "attn.weights": start(lanes.x, y.weights - 4),
-      readV: { x: lanesMiddle, y: y.shelfV - 9, anchor: "middle" },
+      readV: { x: lanesMiddle, y: y.cacheV - 9, anchor: "middle" },
       mixedLong: start(LEFT, y.mixed - 10),
       "attn.change": start(LEFT + TILE + 10, y.change + 14),
     },
@@ -206,10 +206,10 @@ function ribbonsOf({ columns, lanes, width, y, heads }) {
   const computed = (path) => ({ tone: "computed", path });
   const [left, right] = [LEFT + 8, LEFT + TILE - 8];
   const lanesHigh = heads * HEAD_PITCH - (HEAD_PITCH - HEAD_STRIP);
-  const read = (lanesTop, shelfTop) => ({
+  const read = (lanesTop, cacheTop) => ({
     tone: "cached",
     path: along(
-      { y: shelfTop, x0: lanes.x, x1: lanes.x + columns.width },
+      { y: cacheTop, x0: lanes.x, x1: lanes.x + columns.width },
       { y: lanesTop + lanesHigh, x0: lanes.x, x1: lanes.x + columns.width },
     ),
   });
@@ -218,8 +218,8 @@ function ribbonsOf({ columns, lanes, width, y, heads }) {
     computed(along({ y: 94, x0: 20, x1: 52 }, { y: y.normed, x0: left, x1: right })),
     computed(along({ y: y.normed + TILE, x0: left, x1: right }, { y: y.q, x0: LEFT, x1: width - 8 })),
     computed(along({ y: y.q, x0: LEFT, x1: width - 8 }, { y: y.own, x0: LEFT, x1: width - 10 })),
-    read(y.scoreLanes, y.shelfK),
-    read(y.weightLanes, y.shelfV),
+    read(y.scoreLanes, y.cacheK),
+    read(y.weightLanes, y.cacheV),
     computed(along({ y: y.mixedEnd - 4, x0: LEFT, x1: width - 8 }, { y: y.change, x0: left, x1: right })),
     computed(
       across({ x: LEFT, y0: y.change + 20, y1: y.change + 52 }, { x: rail, y0: y.change + 30, y1: y.change + 42 }),

@@ -1,6 +1,6 @@
-/** The attention half of a block on a wide screen: boxes, ribbons, and where its words stand. Pure. */
+/** Geometry of the attention half of a block on a wide screen: boxes, ribbons and labels. Pure. */
 
-import { across, along, bent, kvName, lane, shelf, tile } from "./boxes.js";
+import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
 
 /** CSS pixels. */
 export const TILE = 72;
@@ -40,11 +40,11 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
     headRows.map((head) => lane(tensor, head, { x: left, y: y.headTop(head), width: columns.width, height: y.strip }));
   const perPosition = (tensor, left) =>
     kvRows.map((kvHead) =>
-      shelf(tensor, kvHead, headDim, {
+      cacheLane(tensor, kvHead, headDim, {
         x: left,
-        y: y.shelfRow(kvHead),
+        y: y.cacheRow(kvHead),
         width: columns.width,
-        height: y.shelfHeight,
+        height: y.cacheHeight,
         pitch: columns.pitch,
       }),
     );
@@ -70,7 +70,7 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
     names: kvRows.map((kvHead) => ({
       ...kvName(kvHead),
       x: x.scores - 6,
-      y: y.shelfRow(kvHead) + y.shelfHeight / 2 + 4,
+      y: y.cacheRow(kvHead) + y.cacheHeight / 2 + 4,
     })),
     plus: { x: x.mlp - BEFORE_MLP / 2, y: middle(STREAM.y0, STREAM.y1) },
     heads: headRows.map((head) => ({
@@ -92,7 +92,7 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
       "attn.v": { x: kx[1] + TILE / 2, y: own.end + 14, anchor: "middle" },
       readK: { x: lanesMiddle(x.scores), y: y.headsBottom + 19, anchor: "middle" },
       readV: { x: lanesMiddle(x.weights), y: y.headsBottom + 19, anchor: "middle" },
-      shelf: { x: x.scores, y: y.append + HEIGHTS.append + 12, anchor: "start" },
+      cache: { x: x.scores, y: y.append + HEIGHTS.append + 12, anchor: "start" },
       append: { x: middle(kx[1] + TILE, x.scores), y: y.append + 14, anchor: "middle" },
     },
     chips: {
@@ -142,14 +142,14 @@ function attentionRibbons({ columns, ownColumn, x, y, kx, rotary }) {
     {
       tone: "cached",
       path: along(
-        { y: y.shelfTop, x0: x.scores, x1: x.scores + columns.width },
+        { y: y.cacheTop, x0: x.scores, x1: x.scores + columns.width },
         { y: y.headsBottom - 2, x0: x.scores, x1: x.scores + columns.width },
       ),
     },
     {
       tone: "cached",
       path: along(
-        { y: y.shelfTop, x0: x.weights, x1: x.weights + columns.width },
+        { y: y.cacheTop, x0: x.weights, x1: x.weights + columns.width },
         { y: y.headsBottom - 2, x0: x.weights, x1: x.weights + columns.width },
       ),
     },
@@ -161,13 +161,13 @@ function attentionRibbons({ columns, ownColumn, x, y, kx, rotary }) {
       [kx[0] + 36, own.end],
       [kx[0] + 36, appendK],
       [written(x.scores), appendK],
-      [written(x.scores), y.shelfBottom - 2],
+      [written(x.scores), y.cacheBottom - 2],
     ]),
     band([
       [kx[1] + 36, own.end],
       [kx[1] + 36, appendV],
       [written(x.weights), appendV],
-      [written(x.weights), y.shelfBottom - 2],
+      [written(x.weights), y.cacheBottom - 2],
     ]),
   ];
 }

@@ -1,8 +1,8 @@
 /**
- * Where everything is in the drawing of a block on a wide screen, in CSS pixels. Pure.
+ * Geometry of the drawing of a block on a wide screen, in CSS pixels. Pure.
  *
- * The residual stream runs along the top, left to right; each half of the block hangs beneath it as a U: down on its left
- * with a copy of the row, up on its right with the change it adds.
+ * The residual stream runs along the top, left to right. Each half of the block is a U below it: a copy of the row goes down on
+ * the left, and the change comes up on the right.
  */
 
 import { bent } from "./boxes.js";
@@ -26,12 +26,12 @@ import {
 
 const BRACKET = 34;
 const LEAST_LANE = 70;
-/** Over a narrower lane there is room for a few words only. */
+/** Above a narrower lane only short captions fit. */
 const TERSE_LANE = 118;
-/** Where the stream goes around the corner, and what is between the two halves then. */
+/** Width of the stream that leads down to the MLP half, and the gap between the two halves. */
 const CORNER = 16;
 const BETWEEN_HALVES = 34;
-/** A head's name has to be readable. */
+/** Keeps the label of a head readable. */
 const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
@@ -42,9 +42,9 @@ const LEAST_HEIGHT = 515;
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: positions are turned into Q and K,
- *   so that K is there twice, before and after
- * @param {{count: number, own: number, centre: number}} shape.keys as `keyColumns` takes them
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: RoPE rotates Q and K, so that
+ *   K is drawn before and after it
+ * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
  */
 export function wideGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - MLP_WIDTH, height, dims, keys });
@@ -56,8 +56,8 @@ export function wideGeometry({ width, height, dims, keys }) {
 }
 
 /**
- * Narrower than that: the MLP half lies under the attention half, and the stream goes around the corner to it. Shape and
- * result as of `wideGeometry`.
+ * For narrower screens: the MLP half is under the attention half, and the stream leads down to it. Parameters and result as of
+ * `wideGeometry`.
  */
 export function foldedGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
@@ -72,7 +72,7 @@ export function foldedGeometry({ width, height, dims, keys }) {
     [TILE / 2, top + RAIL_Y],
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
-  const captions = { ...attention.captions, shelf: { ...attention.captions.shelf, x: TILE } };
+  const captions = { ...attention.captions, cache: { ...attention.captions.cache, x: TILE } };
   return joined(
     { width, height: top + MLP_ROW_HEIGHT },
     { ...attention, captions },
@@ -104,8 +104,8 @@ function attentionAcross({ width, height, dims, keys }) {
     terse: x.lane < TERSE_LANE,
     brackets: bracketsOf(dims, x, y),
     labels: [x.scores, x.weights].map((left) => ({ x: left, y: TOP_OF_HALVES - 8 })),
-    zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.shelfBottom + 2 - 56 },
-    frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.shelfTop, y1: y.shelfBottom - 4 })),
+    zone: { x: x.q + STRIP.width + 2, y: 56, width: x.mixed + 6 - x.q, height: y.cacheBottom + 2 - 56 },
+    frames: [x.scores, x.weights].map((left) => ({ x: left, y0: y.cacheTop, y1: y.cacheBottom - 4 })),
   };
   return { x, attention, bottom: y.bottom };
 }
@@ -129,39 +129,39 @@ function rowsOf(height, { heads, kvHeads }) {
   const group = heads / kvHeads;
   const headTop = (head) => TOP_OF_HALVES + head * pitch + Math.floor(head / group) * gap;
   const headsBottom = headTop(heads - 1) + pitch;
-  const shelfTop = headsBottom + HEIGHTS.read;
-  const shelfPitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
-  const shelfRow = (kvHead) => shelfTop + kvHead * shelfPitch;
-  const shelfBottom = shelfTop + kvHeads * shelfPitch;
-  const own = ownRows(kvHeads, shelfTop);
-  const append = Math.max(shelfBottom + 4, own.end + OWN_NAMES);
+  const cacheTop = headsBottom + HEIGHTS.read;
+  const cachePitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
+  const cacheRow = (kvHead) => cacheTop + kvHead * cachePitch;
+  const cacheBottom = cacheTop + kvHeads * cachePitch;
+  const own = ownRows(kvHeads, cacheTop);
+  const append = Math.max(cacheBottom + 4, own.end + OWN_NAMES);
   const strip = Math.min(18, pitch - 4);
   return {
     pitch,
     strip,
     headTop,
     headsBottom,
-    shelfTop,
-    shelfRow,
-    shelfHeight: shelfPitch - 4,
-    shelfBottom,
+    cacheTop,
+    cacheRow,
+    cacheHeight: cachePitch - 4,
+    cacheBottom,
     append,
     own,
     bottom: append + HEIGHTS.append + HEIGHTS.captions,
   };
 }
 
-/** The row's own K before and after its position is turned in, and its V, under the normed row. */
-function ownRows(kvHeads, shelfTop) {
+/** The row's own K before and after RoPE, and its V, under the normed row. */
+function ownRows(kvHeads, cacheTop) {
   const strip = Math.min(14, 60 / kvHeads);
   const pitch = strip + OWN_GAP;
   const high = kvHeads * pitch - OWN_GAP;
   const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP;
-  const rot = Math.max(shelfTop + 22, k + high + 42);
+  const rot = Math.max(cacheTop + 22, k + high + 42);
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }
 
-/** Which query heads share a K/V head; none where each has its own. */
+/** Brackets around query heads that share a KV head; none where each has its own. */
 function bracketsOf({ heads, kvHeads }, x, y) {
   const group = heads / kvHeads;
   if (group === 1) return [];

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { completed } from "../../../../../static/shared/log/model.js";
 import { valueAt, valueFacts } from "../../../../../static/stage/views/block/facts.js";
 import { blockScene, deltas, strongestKey, weightOutside } from "../../../../../static/stage/views/block/scene.js";
-import { makingOf } from "../../../../../static/stage/views/block/terms.js";
+import { calculationOf } from "../../../../../static/stage/views/block/terms.js";
 import { captions, chips, sentence } from "../../../../../static/stage/views/block/words.js";
 import { madeBlock } from "../../../support/made-block.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
@@ -48,16 +48,16 @@ describe("one value of a block", () => {
     assert.ok(Math.abs(number(value) - scene.values.resid_mid.data[5]) < 0.005);
   });
 
-  test("RoPE turned the numbers that are half a head apart as a pair, for the row's position", () => {
+  test("RoPE rotated the numbers that are half a head apart as a pair, for the row's position", () => {
     const scene = made();
     const { data: before } = scene.values["attn.q"];
     const { data: after } = scene.values["attn.q_rot"];
     for (const index of [2, 6]) {
       const { notes } = valueFacts(scene, place("attn.q_rot", { part: 1, index }));
       const found = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]);
-      const told = found.slice(1).map(number);
+      const shown = found.slice(1).map(number);
       for (const [i, value] of [before[8 + 2], before[8 + 6], after[8 + 2], after[8 + 6]].entries())
-        assert.ok(Math.abs(told[i] - value) < 0.005, notes[1]);
+        assert.ok(Math.abs(shown[i] - value) < 0.005, notes[1]);
     }
   });
 
@@ -89,7 +89,7 @@ describe("one value of a block", () => {
     assert.match(valueFacts(made({ kind: LIKE_GPT2 }), place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(/);
   });
 
-  test("every tensor tells a value of its own", () => {
+  test("every value of every tensor is shown as it is", () => {
     const scene = made();
     for (const [tensor, { shape, data }] of Object.entries(scene.values)) {
       if (tensor === "attn.q") continue;
@@ -113,13 +113,13 @@ describe("one value of a block", () => {
 });
 
 describe("a block as a whole", () => {
-  test("without the model the log's weights are shown, and said to be that", () => {
+  test("without the model the log's weights are shown, with their precision", () => {
     const scene = made({ exact: false });
     assert.deepEqual(Object.keys(scene.values), ["attn.weights"]);
     assert.deepEqual(strongestKey(scene, 2), { key: 2, weight: 1 });
     assert.equal(deltas(scene), null);
     assert.match(valueFacts(scene, place("attn.weights", { part: 2, key: 2 })).value, /^weight 1\.000 ± 0\.004$/);
-    assert.match(valueFacts(scene, place("resid_in", { index: 0 })).value, /not here/);
+    assert.match(valueFacts(scene, place("resid_in", { index: 0 })).value, /not available/);
   });
 
   test("the weight outside what is shown is that of the head that has most there", () => {
@@ -137,20 +137,17 @@ describe("a block as a whole", () => {
 
   test("decode: the sentence counts what is reused and what is computed", () => {
     const { strong, text, cached, computed } = sentence(made());
-    assert.match(strong, /^One query, 5 keys/);
-    assert.match(
-      text,
-      /“the” makes its own Q, K and V\. Its K and V join the 4 already on the shelf; its Q reads all 5/,
-    );
-    assert.equal(cached, "4 columns of K and V reused");
-    assert.equal(computed, "1 computed");
+    assert.match(strong, /^One query and 5 keys/);
+    assert.match(text, /“the”.* those of 4 earlier tokens in the cache\. Its Q reads all 5/);
+    assert.match(cached, /4 tokens reused$/);
+    assert.match(computed, /1 token computed/);
   });
 
-  test("prefill: all rows at once, later ones hidden from this one", () => {
+  test("prefill: all rows at once, later ones masked", () => {
     const { strong, text, computed } = sentence(made({ query: 1 }));
     assert.match(strong, /3 rows go through layer 1 at once/);
-    assert.match(text, /number 2 of 3\. It may read itself and the 1 before it; the 1 after it is hidden/);
-    assert.match(computed, /^3 columns/);
+    assert.match(text, /number 2 of 3\. It can read itself and the 1 row before it\. The 1 row after it is masked/);
+    assert.match(computed, /3 tokens/);
   });
 
   test("shapes and weights are the model's own", () => {
@@ -167,13 +164,13 @@ describe("a block as a whole", () => {
     const centred = made({ kind: { norm: "layer" } });
     assert.deepEqual([chips(centred).norm1.lines, chips(centred).ropeQ.lines[0]], [["LayerNorm"], "RoPE"]);
     assert.match(valueFacts(centred, place("attn.normed", { index: 3 })).notes[0], /^LayerNorm/);
-    assert.match(makingOf(centred, place("attn.normed", { index: 3 })).note, /^LayerNorm/);
+    assert.match(calculationOf(centred, place("attn.normed", { index: 3 })).note, /^LayerNorm/);
     assert.deepEqual(chips(made({ kind: LIKE_GPT2 })).activation.lines, ["gelu"]);
     const gelu = made({ kind: { activation: "gelu_tanh" } });
     assert.deepEqual(chips(gelu).activation.lines, ["gelu(gate) × up"]);
     assert.match(valueFacts(gelu, place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(\S+\) × /);
-    assert.equal(makingOf(gelu, place("mlp.hidden", { index: 9 })).note, "GEGLU");
-    assert.equal(makingOf(made({ kind: { qk_norm: true } }), place("attn.q", { part: 0, index: 1 })), null);
+    assert.equal(calculationOf(gelu, place("mlp.hidden", { index: 9 })).note, "GEGLU");
+    assert.equal(calculationOf(made({ kind: { qk_norm: true } }), place("attn.q", { part: 0, index: 1 })), null);
   });
 
   test("a log that does not say what its model is, is drawn as the models of its time are", () => {
@@ -192,9 +189,9 @@ describe("a block as a whole", () => {
 
   test("a query sees no more than its layer's window", () => {
     const windows = [null, 3];
-    assert.match(sentence(made({ kind: { windows } })).strong, /^One query, 3 keys/);
-    assert.match(sentence(made({ kind: { windows } })).text, /its Q reads the newest 3 and is thrown away/);
-    assert.match(sentence(made({ kind: { windows: [3, null] } })).text, /its Q reads all 5/);
-    assert.match(sentence(made({ query: 2, kind: { windows: [2, 2] } })).text, /itself and the 1 before it/);
+    assert.match(sentence(made({ kind: { windows } })).strong, /^One query and 3 keys/);
+    assert.match(sentence(made({ kind: { windows } })).text, /Its Q reads the newest 3/);
+    assert.match(sentence(made({ kind: { windows: [3, null] } })).text, /Its Q reads all 5/);
+    assert.match(sentence(made({ query: 2, kind: { windows: [2, 2] } })).text, /itself and the 1 row before it/);
   });
 });

@@ -25,15 +25,15 @@ const answer = {
   "mlp.change": floats([2], [1, 1]),
 };
 
-test("who holds what: whole K/V heads with the query heads that read them", () => {
+test("who holds what: whole KV heads with the query heads that read them", () => {
   const [first, second] = holdings(answer, 3);
   assert.deepEqual(first, { kvHeads: 2, kv: [0, 1], heads: [0, 5], columns: 4, parameters: 60, share: 0.6 });
   assert.deepEqual([second.kv, second.heads, second.columns], [[2, 2], [6, 8], 3]);
-  assert.match(sharing([first, second], 3), /3 of them give 2 and 1.*do not have equally much/);
-  assert.equal(sharing([second, second], 2), "Each has 1 of the 2 K/V heads.");
+  assert.match(sharing([first, second], 3), /3 KV heads are divided as 2 \+ 1.*unequal work/);
+  assert.equal(sharing([second, second], 2), "Each has 1 of the 2 KV heads.");
 });
 
-test("a layer is cut for as many devices as there are K/V heads at most", () => {
+test("a layer is divided among as many devices as there are KV heads at most", () => {
   assert.deepEqual(deviceChoices(3), [2, 3]);
   assert.deepEqual(deviceChoices(8), [2, 3, 4, 8]);
   assert.deepEqual(deviceChoices(1), []);

@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { decodeSafetensors } from "../../../../../static/shared/log/frames.js";
 import { blockScene } from "../../../../../static/stage/views/block/scene.js";
-import { makingOf } from "../../../../../static/stage/views/block/terms.js";
+import { calculationOf } from "../../../../../static/stage/views/block/terms.js";
 
 const decoded = (text) => decodeSafetensors(new Uint8Array(Buffer.from(text, "base64"))).tensors;
 
@@ -17,7 +17,7 @@ const scenes = blocks.map(({ model, query, layer, values }) => sceneOf(model, qu
 process.stdout.write(JSON.stringify(cells.map((cell) => answer(scenes[cell.block], cell))));
 
 function answer(scene, { at, learned }) {
-  const { wanted, terms } = makingOf(scene, at);
+  const { wanted, terms } = calculationOf(scene, at);
   if (wanted && !learned) return { wanted };
   const all = terms(learned ? decoded(learned) : null);
   return {

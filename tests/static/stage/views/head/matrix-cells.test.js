@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { pixels } from "../../../../../static/shared/draw/pixels.js";
 import { matrixParts, matrixSize, paintMatrixPart } from "../../../../../static/stage/views/head/matrix-cells.js";
 import {
-  KEY_NAME_PX,
+  KEY_LABEL_PX,
   keyBox,
   matrixGeometry,
   queryBox,
@@ -101,8 +101,8 @@ test("before there are weights, what may be looked at is a place without a shade
 test("the matrix ends before what stands beside it, unless its masked half has room for that", () => {
   const all = [0, 13];
   const shape = { width: 700, height: 440, promptLength: 11, newest: 13, queries: all, keys: all };
-  const margin = { left: 84, top: 40, right: KEY_NAME_PX, bottom: 4 };
-  const reach = ({ right }) => right + KEY_NAME_PX;
+  const margin = { left: 84, top: 40, right: KEY_LABEL_PX, bottom: 4 };
+  const reach = ({ right }) => right + KEY_LABEL_PX;
   const free = matrixGeometry({ ...shape, margin });
   assert.ok(free.bottom <= 440 && free.cell > 24);
   const column = { x0: 460, y1: 440 };
