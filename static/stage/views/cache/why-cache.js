@@ -256,7 +256,7 @@ function BySteps({ step, compared, origin, onPick }) {
         <table class="numbers" aria-label=${msg`Each step with and without the cache`}>
           <thead>
             <tr>
-              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th><th scope="col">${msg`time`}</th><th scope="col">FLOP</th>
+              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th><th scope="col">${msg`time`}</th><th scope="col">${msg`FLOP`}</th>
               <th scope="col">${msg`logits differ by`}</th>
             </tr>
           </thead>
