@@ -55,13 +55,14 @@ export function MeasureAgain({ run, step, ready, client }) {
 function result(takes) {
   const [cached, without] = SIDES.map((cache) => takes.filter((take) => take.cache === cache));
   const disturbed = takes.map(disturbance).filter(Boolean);
+  const [cause] = disturbed;
   const ratio = html`<b>${times(median(without.map(({ ms }) => ms)) / median(cached.map(({ ms }) => ms)))}</b>`;
   return html`<${Badge} origin=${disturbed.length ? "disturbed" : "measured"} />${" "}
     ${msg`Forward passes only, alternately, ${TAKES} times each, with the same code, not compiled.`}${" "}
     ${nodes`With the cache: ${side(cached)}.`} ${nodes`Without the cache: ${side(without)}.`}${" "}
     ${
       disturbed.length
-        ? msg`No ratio: ${disturbed.length} of ${takes.length} measurements were disturbed. First cause: ${disturbed[0]}.`
+        ? msg`No ratio: ${disturbed.length} of ${takes.length} measurements were disturbed. First cause: ${cause}.`
         : nodes`Without the cache, the step takes ${ratio} the time it takes with the cache.`
     }`;
 }

@@ -175,7 +175,7 @@ function verdict({ keys, headDim, k, v, output }) {
   return [
     exact
       ? msg`Computed again from the tokens in one pass, all ${numbers} numbers of K and all ${numbers} of V are the same to the last bit.`
-      : msg`Computed again from the tokens in one pass (${numbers} numbers each), K differs by at most ${kDiffers} and V by at most ${vDiffers} (largest values: ${kSize} and ${vSize}).`,
+      : msg`Computed again from the tokens in one pass, K differs by at most ${kDiffers} and V by at most ${vDiffers} (${numbers} numbers each). The largest values are ${kSize} and ${vSize}.`,
     !exact && [k, v].every(isRounding) && ROUNDED,
     msg`The head’s output differs by at most ${small(output.largest)}.`,
   ]

@@ -149,7 +149,7 @@ function OtherPosition({ answer, rotary, positions }) {
 }
 
 /** A pair of q’s numbers as an arrow: before RoPE, and rotated for each of both positions. */
-function Pair({ pair: [before, first, second], at, positions }) {
+function Pair({ pair: [before, first, second], at, positions: [position, other] }) {
   const length = Math.hypot(...before) || 1;
   const tip = ([x, y]) => [(x / length) * (DIAL / 2 - 6), (-y / length) * (DIAL / 2 - 6)];
   const arrow = (vector, tone) => {
@@ -160,12 +160,12 @@ function Pair({ pair: [before, first, second], at, positions }) {
     const turn = ((Math.atan2(vector[1], vector[0]) - Math.atan2(before[1], before[0])) * 180) / Math.PI;
     return Math.round((turn + 720) % 360);
   };
-  const label = msg`Pair ${at}: rotated by ${degrees(first)}° at position ${positions[0]}, by ${degrees(second)}° at position ${positions[1]}`;
+  const label = msg`Pair ${at}: rotated by ${degrees(first)}° at position ${position}, by ${degrees(second)}° at position ${other}`;
   return html`<figure class="rotated-pair centred muted small">
     <svg viewBox=${`${-DIAL / 2} ${-DIAL / 2} ${DIAL} ${DIAL}`} width=${DIAL} height=${DIAL} role="img" aria-label=${label}>
       <circle r=${DIAL / 2 - 6} />
       ${arrow(before, "is-before")}${arrow(first, "is-first")}${arrow(second, "is-second")}
     </svg>
-    <figcaption>${msg`pair ${at}`}<br />${positions[0]}: ${degrees(first)}°, ${positions[1]}: ${degrees(second)}°</figcaption>
+    <figcaption>${msg`pair ${at}`}<br />${position}: ${degrees(first)}°, ${other}: ${degrees(second)}°</figcaption>
   </figure>`;
 }

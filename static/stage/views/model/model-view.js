@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
 import { integer, quoted } from "../../../shared/facts/format.js";
-import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { readIn, weightsOf } from "../../../shared/facts/weights.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
@@ -66,7 +66,7 @@ export function ModelView({ state, dispatch, client, controller }) {
 function WeightSizes({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
-    ${msg`All parts: ${integer(total)} parameters.`} ${msg`Weights in the file: ${stored ?? msg`not in this log`}`} · ${msg`in memory: ${held}`}
+    ${msg`All parts: ${integer(total)} parameters.`} ${stored ? msg`Weights in the file: ${stored}` : msg`Weights in the file: not in this log`} · ${msg`in memory: ${held}`}
     ${" "}· ${msg`read by this step: ${readIn(data, model)}`}
   </p>`;
 }
@@ -146,9 +146,10 @@ function LensWords({ lens, layerStop }) {
     return html`<b>${sentence}</b> ${msg`After each layer, parts 4, 5 and 6 are applied to the newest row.`} <${Badge} origin="computed" />`;
   }
   if (lens.status === "idle") return msg`Pause to compute the best guess after each layer.`;
-  if (lens.status === "none") return `${msg`Best guesses after each layer are ${NOT_STORED}.`} ${TO_GET_THEM}`;
+  if (lens.status === "none")
+    return `${msg`Best guesses after each layer are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`;
   if (lens.status === "unavailable") return msg`Best guesses after each layer are available when the model is loaded.`;
-  if (lens.status === "damaged") return msg`Best guesses after each layer are ${DAMAGED}.`;
+  if (lens.status === "damaged") return msg`Best guesses after each layer are stored with this session but damaged.`;
   if (lens.status === "failed")
     return msg`The best guesses after each layer could not be computed: ${lens.problem.message}`;
   return msg`Computing the best guess after each layer…`;
