@@ -10,7 +10,7 @@
  * - link: the largest single weight between two words, the key being neither the first token, nor the query, nor its neighbour.
  */
 
-import { integer, percent, quoted } from "../../shared/facts/format.js";
+import { percent, quoted } from "../../shared/facts/format.js";
 import { isWord } from "../../shared/facts/opening-head.js";
 import { weightOf } from "../../shared/log/companding.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
@@ -137,45 +137,41 @@ function best(kind, sums, count, cells = null) {
 
 function wording(run, { kind, layer, head, share, count, cell }) {
   const figure = percent(share, 0);
-  const heads = integer(run.layers * run.heads);
-  const queries = integer(count);
-  if (kind === "first")
-    return {
-      title: msg`first token`,
-      sentence: plural(
-        count,
-        form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${queries} query. This is the highest mean of all ${heads} heads. A head that finds nothing to read often does this.`,
-        form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${queries} queries. This is the highest mean of all ${heads} heads. A head that finds nothing to read often does this.`,
-      ),
-    };
-  if (kind === "before")
-    return {
-      title: msg`token before`,
-      sentence: plural(
-        count,
-        form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${queries} query. This is the highest mean of all ${heads} heads.`,
-        form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${queries} queries. This is the highest mean of all ${heads} heads.`,
-      ),
-    };
-  if (kind === "repeat")
-    return {
-      title: msg`repeat`,
-      sentence: plural(
-        count,
-        form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${queries} repeat. This is the highest mean of all ${heads} heads.`,
-        form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${queries} repeats. This is the highest mean of all ${heads} heads.`,
-      ),
-    };
+  const highest = msg`This is the highest mean of all ${run.layers * run.heads} heads.`;
+  if (kind === "first") {
+    const mean = plural(
+      count,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} query.`,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} queries.`,
+    );
+    const why = msg`A head that finds nothing to read often does this.`;
+    return { title: msg`first token`, sentence: `${mean} ${highest} ${why}` };
+  }
+  if (kind === "before") {
+    const mean = plural(
+      count,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} query.`,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} queries.`,
+    );
+    return { title: msg`token before`, sentence: `${mean} ${highest}` };
+  }
+  if (kind === "repeat") {
+    const mean = plural(
+      count,
+      form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeat.`,
+      form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeats.`,
+    );
+    return { title: msg`repeat`, sentence: `${mean} ${highest}` };
+  }
   const [query, key] = [cell.query, cell.key].map((position) => quoted(run.tokens[position], 12));
   const distance = cell.query - cell.key;
-  return {
-    title: `${query} → ${key}`,
-    sentence: plural(
-      distance,
-      form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} token before. This is the largest single weight between two words that are not neighbours.`,
-      form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} tokens before. This is the largest single weight between two words that are not neighbours.`,
-    ),
-  };
+  const link = plural(
+    distance,
+    form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} token before.`,
+    form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} tokens before.`,
+  );
+  const largest = msg`This is the largest single weight between two words that are not neighbours.`;
+  return { title: `${query} → ${key}`, sentence: `${link} ${largest}` };
 }
 
 /**
