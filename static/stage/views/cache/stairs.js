@@ -67,8 +67,8 @@ export function fedNames(run) {
 function lineText(lines, step) {
   const { reused, again, fresh, done } = lines[step];
   const computed = again + fresh;
-  if (again && done) return msg`Step ${step}: rows computed: ${computed}, ${again} of them again.`;
-  if (again) return msg`Step ${step}: rows to compute: ${computed}, ${again} of them again.`;
-  if (reused) return msg`Step ${step}: rows computed: ${computed}; read from the cache: ${reused}.`;
-  return msg`Step ${step}: rows computed: ${computed}.`;
+  if (again && done) return msg`Rows computed in step ${step}: ${computed}, ${again} of them again.`;
+  if (again) return msg`Rows to compute in step ${step}: ${computed}, ${again} of them again.`;
+  if (reused) return msg`Rows computed in step ${step}: ${computed}; read from the cache: ${reused}.`;
+  return msg`Rows computed in step ${step}: ${computed}.`;
 }

@@ -44,9 +44,9 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
     />
     <div class="sheet-columns is-even">
       <div class="stairs-pair">
-        <${Stairs} title=${msg`With the cache: rows computed: ${integer(expected.cached)}`} lines=${cached} ...${both} />
+        <${Stairs} title=${msg`Rows computed with the cache: ${integer(expected.cached)}`} lines=${cached} ...${both} />
         <${Stairs}
-          title=${done ? msg`Without a cache: rows computed: ${without}` : msg`Without a cache: rows to compute: ${without} (not run yet)`}
+          title=${done ? msg`Rows computed without a cache: ${without}` : msg`Rows to compute without a cache: ${without} (not run yet)`}
           lines=${linesWithout} ...${both}
         />
         <p class="stairs-key row wide whole muted small">
@@ -149,7 +149,7 @@ const OF_FORMAT = ["ms", "read"];
 function differentFormats(run, twin) {
   const { model } = run.open;
   const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? msg`several formats`);
-  return msg`Weights were read in ${mine} with the cache and in ${its} without it. The bytes and the code differ, so memory and time are not compared. Rows and arithmetic are.`;
+  return msg`After prefill, steps read the weights in ${mine} with the cache and in ${its} without it. The bytes and the code differ, so memory and time are not compared. Rows and arithmetic are compared.`;
 }
 
 const bothSides = (run, twin, count) => [run, twin].flatMap(({ steps }) => steps.slice(0, count));
@@ -204,7 +204,7 @@ function Totals({ run, alike, compared, count, log, recorded }) {
     ${explained && html`<p class="sheet-note muted small">${explained}</p>`}
     <p class="sheet-note muted small">
       ${msg`Times also depend on other programs on the machine, and the two runs were not simultaneous. Rows and arithmetic are the same on every machine. Only the run with the cache also recorded all that this page shows.`}
-      ${recorded && ` ${msg`It was recorded earlier, perhaps on another machine: compare the times with care.`}`}
+      ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine: compare the times with care.`}`}
     </p>
   </div>`;
 }
