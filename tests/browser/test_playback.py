@@ -98,7 +98,7 @@ def test_an_address_is_followed_wherever_it_comes_from(
     other.page.goto(page.url)
     other.expect_step(2)
     for name in ("Inspector", "Next token", "KV cache", "Time"):
-        expect(stage.region(name)).not_to_contain_text("Computing the best guess")
+        expect(stage.region(name)).not_to_contain_text("Asking the model")
         # Each page has asked for the exact values in the Inspector itself.
         alike = same_but_for_rounding if name == "Inspector" else operator.eq
         expect_same_text(other.region(name), stage.region(name), alike)
