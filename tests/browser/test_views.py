@@ -66,7 +66,7 @@ def test_each_layer_tells_its_guess_and_leads_to_its_zooms(stage: Stage, short_r
     inspector.get_by_role("group", name="Tokens and ids of this step").get_by_role("button").first.click()
     expect(stage.page.get_by_role("dialog").get_by_role("listitem")).to_have_count(12)
     stage.page.keyboard.press("Escape")
-    inspector.get_by_role("button", name=f"Follow it into step {STEP + 1}").click()
+    inspector.get_by_role("button", name=f"Go to step {STEP + 1}").click()
     stage.expect_step(STEP + 1)
     for _ in range(4):
         stage.page.keyboard.press(".")
@@ -233,11 +233,11 @@ def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run
     prompt, steps = len(log.open["tokens"]), len(log.steps)
     stage.button("Run it without a cache").click()
     table = part.get_by_role("table", name="With and without a cache")
-    expect(table.get_by_role("caption")).to_have_text(f"All {steps} steps", timeout=60_000)
+    expect(table.get_by_role("caption")).to_have_text(f"All steps: {steps}", timeout=60_000)
     twin = stage.server.log(twin_of(stage.server, run, "none"))
     rows = [prompt + step for step in range(steps)]
     assert [step["rows_computed"] for step in twin.steps] == rows
-    expect(part).to_contain_text(f"Really run without a cache: {sum(rows)} rows instead of {prompt + steps - 1}.")
+    expect(part).to_contain_text(f"Measured without a cache: {sum(rows)} rows instead of {prompt + steps - 1}.")
     assert cells(table, "rows through the model")[:2] == [str(prompt + steps - 1), str(sum(rows))]
     for text, side in zip(cells(table, "time, forward passes"), (log, twin), strict=False):
         value, unit = text.split()
@@ -250,10 +250,10 @@ def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run
     assert small(cells(table, "largest logit difference")[0].split()[0]) == pytest.approx(worst, rel=0.06)
     assert cells(table, "text") == [f"the same {steps} tokens"]
 
-    stage.button("Forget the cache between steps").click()
-    expect(stage.button("Forget the cache between steps again")).to_be_visible(timeout=60_000)
+    stage.button("Clear the cache between steps").click()
+    expect(stage.button("Clear the cache between steps again")).to_be_visible(timeout=60_000)
     forgotten = stage.server.log(twin_of(stage.server, run, "forgotten"))
-    texts = cells(part.get_by_role("table", name="With and without what was cached"), "cache forgotten")
+    texts = cells(part.get_by_role("table", name="Tokens with the cache and with a cleared cache"), "cache cleared")
     assert texts == [shown(step["token"]["text"]) for step in forgotten.steps]
     stage.page.reload()
     expect(stage.button("Run it without a cache again")).to_be_visible()
@@ -262,7 +262,7 @@ def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run
     stage.at(long, 1, "cache")
     stage.button("Run it without a cache").click()
     part.get_by_role("button", name="Stop", exact=True).click()
-    expect(part).to_contain_text("It was stopped before its end.")
+    expect(part).to_contain_text("The run was stopped before its end.")
     eventually(lambda: stage.server.status(twin_of(stage.server, long, "none"))["reason"] == "stopped")
 
 
@@ -274,7 +274,7 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
         stage.at(run, 4, "cache")
     part, step = stage.region("One step, operation by operation"), stage.server.log(run).steps[4]
     expect(part).to_contain_text(f"✓ The engine counted the same: {step['flops']:,} FLOP")
-    expect(part).to_contain_text("was really run both ways")
+    expect(part).to_contain_text("was computed both ways")
     by_name = {each["name"]: each for each in operations.value.json()["operations"]}
     table = part.get_by_role("table", name="Eight operations of one layer")
     for row, points in (("k and v", ("attn.k_rot", "attn.v")), ("mix", ("attn.mixed",))):
@@ -288,7 +288,7 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
     assert differs
     for text, name in zip(differs.groups(), ("k", "v"), strict=True):
         assert small(text) == pytest.approx(float(np.abs(values[name] - values[f"{name}_again"]).max()), rel=0.06)
-    group = part.get_by_role("group", name="Numbers of K and V, arrow keys choose one")
+    group = part.get_by_role("group", name="Numbers of K and V; arrow keys select one")
     group.focus()
     for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 5:
         stage.page.keyboard.press(key)
@@ -305,30 +305,30 @@ def test_what_is_asked_of_the_cache_is_answered_by_the_engine(stage: Stage, run:
     with stage.page.expect_response("**/mask?step=4*") as mask:
         stage.button("Run it without the mask").click()
     without = mask.value.json()["without"]["by_position"]
-    expect(part).to_contain_text(f"Without it {len(without)} of {len(without)} rows changed")
+    expect(part).to_contain_text(f"Without the mask, {len(without)} of {len(without)} rows changed")
     assert max(mask.value.json()["with_mask"]["by_layer"]) < 1e-5
     with stage.page.expect_response("**/positions?*") as places:
-        stage.button("Run it at both").click()
-    table = part.get_by_role("table", name="What the place changes")
+        stage.button("Run it at both positions").click()
+    table = part.get_by_role("table", name="What the position changes")
     expect(table).to_be_visible()
     assert [cells(table, name)[0] for name in ("q, before RoPE", "k, before RoPE", "v")] == ["0", "0", "0"]
-    assert cells(table, "q, as it asks") == [f"{100 * places.value.json()['changes']['attn.q_rot']:.1f} %"]
-    stage.button("Weigh it").click()
+    assert cells(table, "q, after RoPE") == [f"{100 * places.value.json()['changes']['attn.q_rot']:.1f} %"]
+    stage.button("Compare their sizes").click()
     told = requests.get(f"{stage.server.url}api/runs/{run}/everything?step=4", timeout=60).json()
     expect(part).to_contain_text(
-        f"K and V are {told['kv']:,}\u202fB of it, {100 * told['kv'] / told['everything']:.1f}"
+        f"K and V take {told['kv']:,}\u202fB of it, {100 * told['kv'] / told['everything']:.1f}"
     )
 
     answers: list[dict[str, object]] = []
     stage.page.on("response", lambda each: answers.append(each.json()) if "/smaller?" in each.url else None)
     stage.button("Measure on this run").click()
     expect(stage.button("Measure again")).to_be_enabled(timeout=60_000)
-    lost = stage.region("What smaller caches lose").get_by_role("table")
+    lost = stage.region("Differences of smaller caches").get_by_role("table")
     for answer, form in zip(answers, ("bf16", "int8", "int4", "float32, 3 KV heads merged to 1"), strict=True):
         assert cells(lost, form)[1] == f"{answer['bytes']:,} B"
         assert f"layer {answer['furthest']['layer']}, head {answer['furthest']['head']}" in cells(lost, form)[3]  # type: ignore[index]
 
-    start = stage.region("Why keep K and V").get_by_role("button", name=re.compile(r"Run this text \d+ times over"))
+    start = stage.region("Why keep K and V").get_by_role("button", name=re.compile("Run this prompt repeated"))
     start.click()
     expect(stage.region("Inspector").get_by_role("progressbar", name="Prompt rows")).to_be_visible()
     stage.page.wait_for_url(re.compile(rf"run=(?!{run})"), timeout=90_000)  # once it has a step

@@ -1,4 +1,6 @@
-/** The KV cache in bytes, twice: as the engine read it off its tensors, and by the formula. Pure. */
+/** The KV cache in bytes, twice: the size of the engine's tensors, and by the formula. Pure. */
+
+import { msg } from "../../shared/words/msg.js";
 
 /**
  * bytes = 2 · layers · KV heads · head dim · positions · bytes per element; the 2 is K and V.
@@ -39,7 +41,7 @@ export function cacheAccount(run, step) {
   };
 }
 
-/** Bytes per number of the types a cache may be kept in. int8 also needs a scale per group of numbers, left out here. */
+/** Bytes per number of the formats of a cache. int8 also needs a scale per group of numbers, left out here. */
 const BF16_BYTES = 2;
 const INT8_BYTES = 1;
 
@@ -47,13 +49,13 @@ const INT8_BYTES = 1;
  * What the same positions would take in other caches: arithmetic, by the formula.
  *
  * @param {Object} model of an `open` frame
- * @returns {{id: string, name: string, ratio: number}[]} `ratio`: to this model's own cache; kinds that are its own are left out
+ * @returns {{id: string, name: string, ratio: number}[]} `ratio`: to this model's cache; the kind of this model is left out
  */
 export function otherCaches(model) {
   const { heads, kv_heads: kvHeads, element_bytes: own } = model;
   const all = [
-    { id: "mha", name: `${heads} KV heads (MHA)`, ratio: heads / kvHeads },
-    { id: "mqa", name: "1 KV head (MQA)", ratio: 1 / kvHeads },
+    { id: "mha", name: msg`${heads} KV heads (MHA)`, ratio: heads / kvHeads },
+    { id: "mqa", name: msg`1 KV head (MQA)`, ratio: 1 / kvHeads },
     { id: "bf16", name: "bf16", ratio: BF16_BYTES / own },
     { id: "int8", name: "int8", ratio: INT8_BYTES / own },
   ];

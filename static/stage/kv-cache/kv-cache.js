@@ -1,50 +1,55 @@
-/** What the KV cache holds: a column per position, its bytes as read off the tensors, and what one more token costs. */
+/** What the KV cache holds: a column per position, its measured bytes, and the bytes of one more token. */
 
 import { html } from "htm/preact";
 import { bytes, bytesShort, integer } from "../../shared/facts/format.js";
 import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
+import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import { cacheAccount, cacheBytes } from "./facts.js";
 
-const NAME = "KV cache";
+const NAME = msg`KV cache`;
 
-/** @param {Object} props as of every part; `shelf`: the picture, which moves with the clock */
+/** @param {Object} props as of every part; `shelf`: the picture, which moves with the player */
 export function KvCache({ state, dispatch, shelf }) {
   const { run } = state;
-  const opens = { name: NAME, view: "cache", question: "Why a cache?" };
-  if (!run?.shows) return html`<${Card} ...${opens} number="" says="Its bytes appear with the first step of a run." />`;
+  const opens = { name: NAME, view: "cache", question: msg`Why a cache?` };
+  if (!run?.shows) return html`<${Card} ...${opens} number="" says=${msg`The first step of a run shows its bytes.`} />`;
   const title = html`<${Term} id="kv-cache">${NAME}<//>`;
-  return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${told(state)}>${shelf}<//>`;
+  return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state)}>${shelf}<//>`;
 }
 
-/** What is in the cache once a step is over is measured; what a step on its way will add, the formula says. */
-function told({ run, step, settled }) {
+/** Bytes after a step are measured; bytes that an unfinished step will add are computed by the formula. */
+function content({ run, step, settled }) {
   const { model } = run.open;
-  const each = `+${bytes(cacheBytes(model, 1))} a token`;
+  const perToken = bytes(cacheBytes(model, 1));
   if (isAwaited({ run, step: settled })) {
     const all = cacheBytes(model, run.promptLength);
     return {
       origin: "computed",
       number: bytesShort(cacheBytes(model, run.partialRows)),
-      says: `${each}: ${bytesShort(all)} when the prompt is read`,
+      says: msg`+${perToken} per token: ${bytesShort(all)} when the prompt is computed`,
     };
   }
   const { used, positions } = cacheAccount(run, settled);
   const number = bytesShort(used.measured);
-  if (settled < step)
+  if (settled < step) {
+    const after = bytesShort(cacheAccount(run, step).used.formula);
     return {
       origin: "measured",
       number,
-      says: `${each}: ${bytesShort(cacheAccount(run, step).used.formula)} when this step ends`,
+      says: msg`+${perToken} per token: ${after} when this step ends`,
     };
+  }
+  const count = integer(positions);
+  const term = html`<${Term} id="position">${positions === 1 ? msg`position` : msg`positions`}<//>`;
   const agrees = used.measured === used.formula;
   const verdict = agrees
-    ? html`<span class="word-output">✓</span> the formula agrees`
-    : html`<span class="word-bad">✗ formula: ${bytes(used.formula)}</span>`;
+    ? html`<span class="word-output">✓</span> ${msg`the formula agrees`}`
+    : html`<span class="word-bad">✗ ${msg`formula: ${bytes(used.formula)}`}</span>`;
   return {
     origin: "measured",
     number,
-    says: html`${integer(positions)} <${Term} id="position">${positions === 1 ? "position" : "positions"}<//>, ${each}<br />${verdict}`,
+    says: html`${nodes`${count} ${term}, +${perToken} per token`}<br />${verdict}`,
   };
 }

@@ -1,4 +1,4 @@
-/** The columns of the shelf, and their drawing. Pure; CSS pixels. */
+/** The columns of the cache's picture, and their drawing. Pure; CSS pixels. */
 
 const MOST_PITCH_PX = 15;
 const LEAST_GAPPED_PX = 4;
@@ -6,39 +6,39 @@ const DASH = [2, 2];
 
 /**
  * @param {{run: Object, step: number, settled: number, reveal: number}} state
- * @returns {{kept: number, fresh: number, room: number, share: number}} positions that were there before this step, those
- *   that it writes, places that are reserved for them in all, and how much of this step's has been written, 0…1
+ * @returns {{cached: number, fresh: number, room: number, share: number}} positions cached before this step, positions that
+ *   it writes, positions reserved in total, and the share of this step's that is written, 0…1
  */
 export function shelfOf({ run, step, settled, reveal }) {
   const size = run.open.block_size;
   if (!run.steps.length) {
-    const { reused: kept, prefillRows: fresh } = run;
-    return { kept, fresh, room: Math.ceil(run.promptLength / size) * size, share: run.partialRows / fresh };
+    const { reused: cached, prefillRows: fresh } = run;
+    return { cached, fresh, room: Math.ceil(run.promptLength / size) * size, share: run.partialRows / fresh };
   }
   const { rows, data } = run.steps[step];
   const share = settled < step ? Math.min(1, Math.floor(reveal) / run.layers) : 1;
-  // A session that was stored before files were checked for it may say that there are more than can be drawn.
+  // A session stored before files were checked may claim more positions than can be drawn.
   const known = run.promptLength + step;
   const blocks = Math.min(data.kv.blocks, Math.ceil(known / size));
-  return { kept: Math.min(data.kv.positions, known) - rows, fresh: rows, room: blocks * size, share };
+  return { cached: Math.min(data.kv.positions, known) - rows, fresh: rows, room: blocks * size, share };
 }
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {{kept: number, fresh: number, room: number, share: number}} shelf
+ * @param {{cached: number, fresh: number, room: number, share: number}} shelf
  * @param {{theme: Object}} scales
  * @param {{width: number, height: number}} size
  */
-export function drawShelf(context, { kept, fresh, room, share }, { theme }, { width, height }) {
+export function drawShelf(context, { cached, fresh, room, share }, { theme }, { width, height }) {
   context.clearRect(0, 0, width, height);
   const pitch = Math.min(MOST_PITCH_PX, width / room);
   const wide = Math.max(pitch >= LEAST_GAPPED_PX ? pitch - 2 : pitch, 0.5);
   const x = (position) => position * pitch;
   context.fillStyle = theme.cached;
-  for (let at = 0; at < kept; at++) context.fillRect(x(at), 0, wide, height);
+  for (let at = 0; at < cached; at++) context.fillRect(x(at), 0, wide, height);
   context.fillStyle = theme.computed;
   const tall = height * share;
-  for (let at = kept; at < kept + fresh; at++) context.fillRect(x(at), height - tall, wide, tall);
+  for (let at = cached; at < cached + fresh; at++) context.fillRect(x(at), height - tall, wide, tall);
   context.lineWidth = 1;
   context.setLineDash(DASH);
   const outline = (from, to, colour) => {
@@ -46,7 +46,7 @@ export function drawShelf(context, { kept, fresh, room, share }, { theme }, { wi
     if (pitch < LEAST_GAPPED_PX && to > from) context.strokeRect(x(from) + 0.5, 0.5, x(to) - x(from) - 1, height - 1);
     else for (let at = from; at < to; at++) context.strokeRect(x(at) + 0.5, 0.5, wide - 1, height - 1);
   };
-  if (share < 1) outline(kept, kept + fresh, theme.computed);
-  outline(kept + fresh, room, theme.muted);
+  if (share < 1) outline(cached, cached + fresh, theme.computed);
+  outline(cached + fresh, room, theme.muted);
   context.setLineDash([]);
 }

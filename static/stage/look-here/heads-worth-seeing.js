@@ -1,22 +1,23 @@
 /**
- * Which heads of a run are worth seeing, found by measuring every attention row of its log. Pure but for the tally handed
- * in, which grows with the run: a row is measured once.
+ * Which heads of a run are worth seeing, found by measuring every attention row of its log. Pure except for the tally, which
+ * grows with the run: a row is measured once.
  *
  * Four measurements, each the highest of all heads:
  * - first token: mean weight on key 0, over queries ≥ 1 (an "attention sink");
- * - token before: mean weight on key q − 1, over queries ≥ 2 (before query 1 stands the first token itself);
+ * - token before: mean weight on key q − 1, over queries ≥ 2 (before query 1 is the first token itself);
  * - repeat: mean weight on the token that followed the last earlier occurrence of the query's token, over the queries
  *   that have one ("induction"); that token is neither the query nor its neighbour;
  * - link: the largest single weight between two words, the key being neither the first token, nor the query, nor its neighbour.
  */
 
-import { counted, percent, quoted } from "../../shared/facts/format.js";
+import { percent, quoted } from "../../shared/facts/format.js";
 import { isWord } from "../../shared/facts/opening-head.js";
 import { weightOf } from "../../shared/log/companding.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 
-/** With fewer rows than this every head looks alike. */
+/** With fewer rows than this all heads look the same. */
 const LEAST_POSITIONS = 4;
-/** A share below this is nothing to look at. */
+/** Heads with a smaller share are not listed. */
 const LEAST_SHARE = 0.2;
 /** A key this far back is neither the query itself nor its neighbour. */
 const APART = 2;
@@ -41,8 +42,8 @@ export function emptyTally({ layers, heads }) {
 }
 
 /**
- * Adds the rows that are new since the last time. Yields after every head, so that a caller can share the processor; what
- * was added stays valid when it stops half way.
+ * Adds the rows that are new since the last call. Yields after every head, so that a caller can share the processor; the tally
+ * stays valid when the caller stops before the end.
  *
  * @param {Object} tally from `emptyTally`
  * @param {import("../../shared/log/run.js").Run} run the same run every time
@@ -122,7 +123,7 @@ export function headsWorthSeeing(tally, run) {
         query: cell?.query ?? null,
         key: cell?.key ?? null,
         share,
-        ...told(run, { kind, ...place, share, count, cell }),
+        ...wording(run, { kind, ...place, share, count, cell }),
       };
     });
 }
@@ -134,40 +135,49 @@ function best(kind, sums, count, cells = null) {
   return { kind, at, share: sums[at] / count, count, cell: cells?.[at] ?? null };
 }
 
-function told(run, { kind, layer, head, share, count, cell }) {
-  const who = `Layer ${layer}, head ${head}`;
+function wording(run, { kind, layer, head, share, count, cell }) {
   const figure = percent(share, 0);
-  const all = `the highest mean of all ${counted(run.layers * run.heads, "head")}`;
-  if (kind === "first")
-    return {
-      title: "first token",
-      sentence: `${who} puts ${figure} of its weight on the very first token, averaged over ${queries(count)}: ${all}. A head that has nothing to look for rests there.`,
-    };
-  if (kind === "before")
-    return {
-      title: "token before",
-      sentence: `${who} puts ${figure} of its weight on the token just before, averaged over ${queries(count)}: ${all}.`,
-    };
-  if (kind === "repeat")
-    return {
-      title: "repeat",
-      sentence: `When a token comes again, ${who.toLowerCase()} puts ${figure} on what followed it last time, averaged over ${counted(count, "repeat")}: ${all}.`,
-    };
-  const [looker, seen] = [quoted(run.tokens[cell.query], 12), quoted(run.tokens[cell.key], 12)];
-  return {
-    title: `${looker} → ${seen}`,
-    sentence: `${who}: ${looker} puts ${figure} on ${seen}, ${counted(cell.query - cell.key, "token")} back: the largest single weight between two tokens that are not neighbours.`,
-  };
-}
-
-function queries(count) {
-  return count === 1 ? "1 query" : `${count} queries`;
+  const highest = msg`This is the highest mean of all ${run.layers * run.heads} heads.`;
+  if (kind === "first") {
+    const mean = plural(
+      count,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} query.`,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} queries.`,
+    );
+    const why = msg`A head that finds nothing to read often does this.`;
+    return { title: msg`first token`, sentence: `${mean} ${highest} ${why}` };
+  }
+  if (kind === "before") {
+    const mean = plural(
+      count,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} query.`,
+      form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} queries.`,
+    );
+    return { title: msg`token before`, sentence: `${mean} ${highest}` };
+  }
+  if (kind === "repeat") {
+    const mean = plural(
+      count,
+      form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeat.`,
+      form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeats.`,
+    );
+    return { title: msg`repeat`, sentence: `${mean} ${highest}` };
+  }
+  const [query, key] = [cell.query, cell.key].map((position) => quoted(run.tokens[position], 12));
+  const distance = cell.query - cell.key;
+  const link = plural(
+    distance,
+    form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} token before.`,
+    form`Layer ${layer}, head ${head}: ${query} puts ${figure} on ${key}, ${distance} tokens before.`,
+  );
+  const largest = msg`This is the largest single weight between two words that are not neighbours.`;
+  return { title: `${query} → ${key}`, sentence: `${link} ${largest}` };
 }
 
 /**
  * The head that gives one chosen cell the most weight.
  *
- * @returns {{layer: number, head: number, share: number}|null} null while that row is not there
+ * @returns {{layer: number, head: number, share: number}|null} null while that row is not computed
  */
 export function strongestOn(run, query, key) {
   if (!run.row(0, 0, query) || key > query) return null;

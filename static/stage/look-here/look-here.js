@@ -1,6 +1,6 @@
 /**
- * Heads worth seeing in this run, found by measurement: one line of buttons over the map. While it plays they are of what
- * has been played. The line is always there: the map under it would be made again with its size.
+ * Heads worth seeing in this run, found by measurement: one line of buttons over the map. During playback they are those of
+ * the steps shown so far. The line is never removed, because another height of the map would draw it again.
  */
 
 import { html } from "htm/preact";
@@ -8,6 +8,7 @@ import { useMemo } from "preact/hooks";
 import { percent } from "../../shared/facts/format.js";
 import { knownStep } from "../../shared/state/settled.js";
 import { useHint } from "../../shared/words/hint.js";
+import { msg } from "../../shared/words/msg.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {
@@ -24,8 +25,8 @@ export function LookHere({ state, dispatch }) {
     });
   };
 
-  return html`<section class="look-here" aria-label="Look here">
-    <h2>Look here</h2>
+  return html`<section class="look-here" aria-label=${msg`Look here`}>
+    <h2>${msg`Look here`}</h2>
     ${
       items.length
         ? html`<ul>
@@ -53,13 +54,13 @@ function Item({ item, current, onShow }) {
 }
 
 const NAMES = {
-  first: "Rests on the first token",
-  before: "Reads the token just before",
-  repeat: "Looks at what came next last time",
-  link: "Strongest link between two tokens",
+  first: msg`Reads mostly the first token`,
+  before: msg`Reads the token just before`,
+  repeat: msg`Reads what followed the token earlier`,
+  link: msg`Largest weight between two words`,
 };
 
-/** How many rows of attention may be spoken of. */
+/** @returns {number} rows of attention that are shown already */
 function positionsKnown(state) {
   const { run } = state;
   const known = knownStep(state);
@@ -69,12 +70,12 @@ function positionsKnown(state) {
 function emptyText(run, positions, measured) {
   if (!positions) {
     return run?.close && !run.steps.length
-      ? "Nothing can be measured: the run ended before its first step."
-      : "Heads that do something special are listed here, once the prompt has gone through.";
+      ? msg`Nothing can be measured: the run ended before its first step.`
+      : msg`Heads with special attention are listed here once the prompt has gone through.`;
   }
   return measured
-    ? "Nothing stands out yet: with a few more tokens, heads that do something special are listed here."
-    : "Measuring every head …";
+    ? msg`No head has special attention yet. Such heads are listed here after a few more tokens.`
+    : msg`Measuring every head…`;
 }
 
 function isCurrent(item, { layer, head, query, key }) {

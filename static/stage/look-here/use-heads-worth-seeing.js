@@ -1,4 +1,4 @@
-/** Measures a run's heads while the page has nothing better to do. */
+/** Measures a run's heads in the page's idle time. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLater } from "../../shared/painting/later.js";
@@ -11,8 +11,8 @@ const PAUSE_MS = 400;
 
 /**
  * @param {import("../../shared/log/run.js").Run|null} run
- * @param {number} positions rows to measure. Fewer than before, as where a run is played again: all is measured anew
- * @returns {{items: Object[], measured: number}} `measured`: positions the items are about
+ * @param {number} positions rows to measure. When they are fewer than before, as when a run is played again, all are measured again
+ * @returns {{items: Object[], measured: number}} `measured`: positions that were measured
  */
 export function useHeadsWorthSeeing(run, positions) {
   const tally = useRef(null);
@@ -21,29 +21,29 @@ export function useHeadsWorthSeeing(run, positions) {
 
   useEffect(() => {
     if (!positions) return undefined;
-    const goesOn = tally.current?.run === run && tally.current.positions <= positions;
-    tally.current = goesOn ? { ...tally.current, positions } : { run, positions, values: emptyTally(run), due: 0 };
+    const continues = tally.current?.run === run && tally.current.positions <= positions;
+    tally.current = continues ? { ...tally.current, positions } : { run, positions, values: emptyTally(run), due: 0 };
     const { values, due } = tally.current;
     const rows = addRows(values, run, positions);
-    let forget = () => {};
+    let cancel = () => {};
     const turn = () => {
       const end = performance.now() + TURN_MS;
       let done = false;
       while (!done && performance.now() < end) done = rows.next().done;
       if (!done) {
-        forget = later(turn);
+        cancel = later(turn);
         return;
       }
       tally.current.due = performance.now() + PAUSE_MS;
       setFound({ run, items: headsWorthSeeing(values, run), measured: positions });
     };
     const begin = () => {
-      forget = later(turn);
+      cancel = later(turn);
     };
     const timer = setTimeout(begin, Math.max(0, due - performance.now()));
     return () => {
       clearTimeout(timer);
-      forget();
+      cancel();
     };
   }, [run, positions, later]);
 

@@ -23,7 +23,7 @@ function lastRow({ shape, data }) {
 
 /**
  * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
- * @returns {{keys: number, headDim: number, k: Object, v: Object, q: Object, output: Object}} each as `difference` tells;
+ * @returns {{keys: number, headDim: number, k: Object, v: Object, q: Object, output: Object}} each the result of `difference`;
  *   q and output: of the newest row, the only one the step computes
  */
 export function algebraFacts(values) {

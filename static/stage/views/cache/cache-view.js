@@ -1,9 +1,10 @@
-/** Panel "cache", opened large: why K and V are kept, one step operation by operation, and the memory they take. */
+/** View "cache": why K and V are cached, the operations of one step, and the memory of the cache. */
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { counted, integer, quoted } from "../../../shared/facts/format.js";
+import { integer, quoted } from "../../../shared/facts/format.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
@@ -11,9 +12,9 @@ import { WhatIf } from "./what-if.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [
-  { id: "why", title: "Why keep K and V" },
-  { id: "step", title: "One step, operation by operation" },
-  { id: "memory", title: "The memory it takes" },
+  { id: "why", title: msg`Why keep K and V` },
+  { id: "step", title: msg`One step, operation by operation` },
+  { id: "memory", title: msg`The memory it takes` },
 ];
 
 export function CacheView(props) {
@@ -36,7 +37,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
   return html`<div class="sheet scrolls grow" ref=${sheet}>
     <div class="row on-line wide between">
       <h2>${headline(run, step)}</h2>
-      <nav class="row" aria-label="Parts">
+      <nav class="row" aria-label=${msg`Parts`}>
         ${PARTS.map(({ id, title }) => html`<button class="button small" type="button" key=${id} onClick=${() => jump(id)}>${title}</button>`)}
       </nav>
     </div>
@@ -46,7 +47,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
           run=${run} step=${step} twin=${none} ready=${ready} starting=${state.opening} recorded=${recorded} dispatch=${dispatch} controller=${controller}
           client=${client}
         />
-        <h4>And if it forgets?</h4>
+        <h4>${msg`What if the cache is cleared between steps?`}</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,
     )}
     ${part(
@@ -60,9 +61,21 @@ function Sheet({ state, focus, dispatch, client, controller }) {
 
 function headline(run, step) {
   const { rows, firstQuery } = run.steps[step];
+  const computed = integer(rows);
   if (step === 0 && run.reused)
-    return `Prefill reads K and V of ${counted(run.reused, "token")} from the cache and writes those of ${integer(rows)}`;
-  if (step === 0) return `Prefill writes K and V of ${counted(rows, "token")} into the cache`;
-  const what = rows === 1 ? `only ${quoted(run.tokens[firstQuery])}` : counted(rows, "token");
-  return `Step ${step} computes ${what}; the ${counted(firstQuery, "token")} before are cached`;
+    return msg`Prefill: ${integer(run.reused)} rows come from the cache, ${computed} are computed and cached`;
+  if (step === 0)
+    return plural(
+      rows,
+      form`Prefill writes K and V of ${computed} token into the cache`,
+      form`Prefill writes K and V of ${computed} tokens into the cache`,
+    );
+  const cached = integer(firstQuery);
+  if (rows > 1) return msg`Step ${step} computes ${computed} rows and reads ${cached} from the cache`;
+  const token = quoted(run.tokens[firstQuery]);
+  return plural(
+    firstQuery,
+    form`Step ${step} computes only ${token}; ${cached} earlier token is cached`,
+    form`Step ${step} computes only ${token}; ${cached} earlier tokens are cached`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
  * Arithmetic of forward passes, computed from a model's shape as the engine counts it: multiply-adds × 2 of the matrix
- * products. Norms, softmax and activations are left out: they are a few operations per number. Pure.
+ * products. Norms, softmax and activations are left out, because they take a few operations per number. Pure.
  */
 
 import { matricesOf } from "../../../shared/log/model.js";

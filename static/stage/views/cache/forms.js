@@ -1,11 +1,13 @@
-/** Smaller forms that a cache can really be stored in, and what is said of what they lose. Pure. */
+/** Smaller forms in which the engine can store a cache, and what changes with each. Pure. */
 
-/** By name of the engine's dtypes: what it is called, and how it is done. */
+import { msg } from "../../../shared/words/msg.js";
+
+/** By the engine's name of a dtype: its name on the page, and its size. */
 export const DTYPES = {
-  float32: { name: "float32", how: "as it is" },
-  bfloat16: { name: "bf16", how: "2 bytes a number" },
-  int8: { name: "int8", how: "1 byte a number, and 2 bytes a vector for its scale" },
-  int4: { name: "int4", how: "half a byte a number, and 2 bytes a vector for its scale" },
+  float32: { name: "float32", how: msg`unchanged` },
+  bfloat16: { name: "bf16", how: msg`2 bytes per number` },
+  int8: { name: "int8", how: msg`1 byte per number, and a 2-byte scale per vector` },
+  int4: { name: "int4", how: msg`half a byte per number, and a 2-byte scale per vector` },
 };
 
 /**
@@ -21,19 +23,19 @@ export function smallerForms({ kv_heads: kvHeads, dtype }) {
 /** @returns {string} */
 export function formName({ dtype, kvHeads }, all) {
   const { name } = DTYPES[dtype];
-  return kvHeads === all ? name : `${name}, ${all} KV heads merged to ${kvHeads}`;
+  return kvHeads === all ? name : msg`${name}, ${all} KV heads merged to ${kvHeads}`;
 }
 
 /**
  * @param {{kl: number[], likeliest: Object[][]}} loss
- * @returns {{mean: number, most: number, parts: {step: number, was: Object, became: Object}|null}} `kl` over the steps, in
- *   nats; `parts`: the first step whose likeliest token is another, null where there is none
+ * @returns {{mean: number, most: number, change: {step: number, before: Object, after: Object}|null}} `mean`, `most`: of
+ *   `kl` over the steps, in nats; `change`: the first step with another most likely token
  */
 export function lossOf({ kl, likeliest }) {
-  const step = likeliest.findIndex(([was, became]) => was.id !== became.id);
+  const step = likeliest.findIndex(([before, after]) => before.id !== after.id);
   return {
     mean: kl.reduce((sum, each) => sum + each, 0) / kl.length,
     most: Math.max(...kl),
-    parts: step < 0 ? null : { step, was: likeliest[step][0], became: likeliest[step][1] },
+    change: step < 0 ? null : { step, before: likeliest[step][0], after: likeliest[step][1] },
   };
 }

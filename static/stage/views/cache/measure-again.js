@@ -1,15 +1,18 @@
-/** One step timed again, alone: with the cache and without it in turns, while no run goes on. */
+/** Times one step again, alternately with the cache and without it, while no run is active. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { disturbance } from "../../../shared/facts/conditions.js";
-import { counted, milliseconds, times } from "../../../shared/facts/format.js";
+import { milliseconds, times } from "../../../shared/facts/format.js";
 import { formatOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
 import { median } from "../../time/facts.js";
+import { NEEDS_MODEL } from "./twin-control.js";
 
-/** Measurements of each side. */
+/** Measurements with the cache, and as many without. */
 const TAKES = 5;
+/** The values of `cache` that the server takes: with the cache, and without it. */
 const SIDES = ["kept", "none"];
 
 /** @param {{run: Object, step: number, ready: boolean, client: Object}} props `step`: from 1 on */
@@ -41,27 +44,33 @@ export function MeasureAgain({ run, step, ready, client }) {
   if (run.saved || !run.close || step < 1) return null;
   const { going, takes, problem } = state;
   return html`<p class="twin-control row small">
-      <button class="button small" type="button" disabled=${!ready} onClick=${going ? stop : start}>${going ? "Stop" : `Measure step ${step} again, alone`}</button>
-      ${going && html`<progress max=${TAKES * SIDES.length} value=${takes.length} aria-label="Measurements"></progress>`}
-      ${!ready && html`<span>Possible when the model is loaded.</span>`}
+      <button class="button small" type="button" disabled=${!ready} onClick=${going ? stop : start}>${going ? msg`Stop` : msg`Measure step ${step} again, alone`}</button>
+      ${going && html`<progress max=${TAKES * SIDES.length} value=${takes.length} aria-label=${msg`Measurements`}></progress>`}
+      ${!ready && html`<span>${NEEDS_MODEL}</span>`}
       ${problem && html`<span class="word-bad" role="alert">${problem}</span>`}
     </p>
-    ${takes.length >= TAKES * SIDES.length && html`<p class="sheet-note muted small" role="status">${said(takes)}</p>`}`;
+    ${takes.length >= TAKES * SIDES.length && html`<p class="sheet-note muted small" role="status">${result(takes)}</p>`}`;
 }
 
-function said(takes) {
-  const [kept, none] = SIDES.map((cache) => takes.filter((take) => take.cache === cache));
+function result(takes) {
+  const [cached, without] = SIDES.map((cache) => takes.filter((take) => take.cache === cache));
   const disturbed = takes.map(disturbance).filter(Boolean);
-  const ratio = median(none.map(({ ms }) => ms)) / median(kept.map(({ ms }) => ms));
-  const compared = disturbed.length
-    ? `No ratio: ${counted(disturbed.length, "measurement was", "measurements were")} disturbed of ${takes.length}; ${disturbed[0]}.`
-    : html`Without the cache it takes <b>${times(ratio)}</b> the time.`;
-  return html`<${Badge} origin=${disturbed.length ? "disturbed" : "measured"} /> In turns, ${TAKES} times each, forward passes alone, both by the same code, not compiled:
-    ${" "}${side(kept)} with the cache, ${side(none)} without. ${compared}`;
+  const [cause] = disturbed;
+  const ratio = html`<b>${times(median(without.map(({ ms }) => ms)) / median(cached.map(({ ms }) => ms)))}</b>`;
+  return html`<${Badge} origin=${disturbed.length ? "disturbed" : "measured"} />${" "}
+    ${msg`Forward passes only, alternately, ${TAKES} times each, with the same code, not compiled.`}${" "}
+    ${nodes`With the cache: ${side(cached)}.`} ${nodes`Without the cache: ${side(without)}.`}${" "}
+    ${
+      disturbed.length
+        ? msg`No ratio: ${disturbed.length} of ${takes.length} measurements were disturbed. First cause: ${cause}.`
+        : nodes`Without the cache, the step takes ${ratio} the time it takes with the cache.`
+    }`;
 }
 
 function side(takes) {
   const ms = takes.map((take) => take.ms);
-  const rows = counted(takes[0].rows, "row");
-  return html`<b>${milliseconds(median(ms))}</b> (${milliseconds(Math.min(...ms))} to ${milliseconds(Math.max(...ms))}; ${rows}, weights in ${formatOf(takes[0].weights_read)})`;
+  const middle = html`<b>${milliseconds(median(ms))}</b>`;
+  const [least, most] = [Math.min(...ms), Math.max(...ms)].map(milliseconds);
+  const format = formatOf(takes[0].weights_read);
+  return nodes`${middle} (${least} to ${most}; rows: ${takes[0].rows}, weights in ${format})`;
 }

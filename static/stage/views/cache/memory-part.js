@@ -1,10 +1,11 @@
-/** The memory a cache takes: the formula with this model's numbers, bytes by step, and the blocks they lie in. */
+/** The memory of a cache: the formula with this model's numbers, bytes by step, and its blocks. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { bytes, bytesShort, counted, fixed, percent } from "../../../shared/facts/format.js";
+import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { cacheAccount, cacheBytes, cacheGrowth, otherCaches } from "../../kv-cache/facts.js";
 import { Smaller } from "./smaller.js";
 
@@ -13,28 +14,27 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
   const { model } = run.open;
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<p class="sheet-say">
-      One more token costs <b>${bytes(cacheBytes(model, 1))}</b>: in each of ${counted(model.layers, "layer")}, each of
-      ${" "}${counted(model.kv_heads, "KV head")} keeps one K and one V of ${model.head_dim} numbers, ${bytes(model.element_bytes)} each.
+      ${nodes`One more token takes ${html`<b>${bytes(cacheBytes(model, 1))}</b>`}: one K vector and one V vector in each KV head of each layer.`}
     </p>
     <${Formula} model=${model} account=${account} />
     <${Growth} run=${run} step=${step} onPick=${onPick} />
     <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
-    <h4>The blocks they lie in <${Badge} origin="measured" /></h4>
+    <h4>${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
     <${Blocks} account=${account} newest=${run.steps[step].rows} />`;
 }
 
 function Formula({ model, account }) {
   const { positions, used } = account;
   const factors = [
-    { value: 2, name: "K and V" },
-    { value: model.layers, name: "layers" },
-    { value: model.kv_heads, name: "KV heads" },
-    { value: model.head_dim, name: "numbers per head" },
-    { value: positions, name: "positions" },
-    { value: model.element_bytes, name: "bytes per number" },
+    { value: 2, name: msg`K and V` },
+    { value: model.layers, name: msg`layers` },
+    { value: model.kv_heads, name: msg`KV heads` },
+    { value: model.head_dim, name: msg`numbers per head` },
+    { value: positions, name: msg`positions` },
+    { value: model.element_bytes, name: msg`bytes per number` },
   ];
   const agrees = used.measured === used.formula;
-  return html`<div class="formula row" role="group" aria-label="Bytes by the formula">
+  return html`<div class="formula row" role="group" aria-label=${msg`Bytes by the formula`}>
     ${factors.map(
       ({ value, name }, i) =>
         html`${i > 0 && html`<i>×</i>`}<span key=${name}><b>${value}</b><small>${name}</small></span>`,
@@ -42,7 +42,7 @@ function Formula({ model, account }) {
     <i>=</i>
     <span><b>${bytes(used.formula)}</b><small><${Badge} origin="computed" /></small></span>
     <i class=${agrees ? "word-output" : "word-bad"}>${agrees ? "✓" : "✗"}</i>
-    <span><b>${bytes(used.measured)}</b><small>read off the tensors <${Badge} origin="measured" /></small></span>
+    <span><b>${bytes(used.measured)}</b><small>${msg`size of the tensors`} <${Badge} origin="measured" /></small></span>
   </div>`;
 }
 
@@ -52,19 +52,19 @@ function Growth({ run, step, onPick }) {
   const now = run.steps[step].data.kv.bytes_used;
   return html`<div class="sheet-columns is-chart">
     <div>
-      <h4>Bytes by step</h4>
+      <h4>${msg`Bytes by step`}</h4>
       <${Chart}
-        label="Bytes of the cache by step, measured, and what other caches would take" x=${{ name: "step" }}
-        y=${{ name: "bytes", format: bytesShort }} series=${series} current=${step} onPick=${onPick} height=${230}
+        label=${msg`Measured bytes of this cache by step, and bytes of other caches`} x=${{ name: msg`step` }}
+        y=${{ name: msg`bytes`, format: bytesShort }} series=${series} current=${step} onPick=${onPick} height=${230}
       />
     </div>
     <div>
-      <table class="numbers" aria-label="The same positions in other caches">
-        <caption>The same positions, kept otherwise <${Badge} origin="computed" /></caption>
-        <thead><tr><th scope="col">cache</th><th scope="col">bytes</th><th scope="col">of this one</th></tr></thead>
+      <table class="numbers" aria-label=${msg`The same positions in other caches`}>
+        <caption>${msg`The same positions in other caches`} <${Badge} origin="computed" /></caption>
+        <thead><tr><th scope="col">${msg`cache`}</th><th scope="col">${msg`bytes`}</th><th scope="col">${msg`relative size`}</th></tr></thead>
         <tbody>
           <tr class="is-current">
-            <th scope="row">this one, ${own(run.open.model)} <${Badge} origin="measured" /></th>
+            <th scope="row">${thisCache(run.open.model)} <${Badge} origin="measured" /></th>
             <td>${bytes(now)}</td><td>1×</td>
           </tr>
           ${otherCaches(run.open.model).map(
@@ -75,16 +75,19 @@ function Growth({ run, step, onPick }) {
         </tbody>
       </table>
       <p class="sheet-note muted small">
-        MHA: each query head has K and V of its own. MQA: all share one. bf16 and int8: this cache with 2 bytes or 1 byte per
-        number; int8 would need a little more for its scales.
+        ${msg`MHA: one KV head for each query head. MQA: one KV head for all query heads. bf16 and int8: this cache with 2 bytes or 1 byte per number; int8 also needs a little more for its scales.`}
       </p>
     </div>
   </div>`;
 }
 
-function own({ heads, kv_heads: kvHeads, dtype }) {
+function thisCache({ heads, kv_heads: kvHeads, dtype }) {
   const kind = kvHeads === heads ? "MHA" : kvHeads === 1 ? "MQA" : "GQA";
-  return `${counted(kvHeads, "KV head")} (${kind}), ${dtype}`;
+  return plural(
+    kvHeads,
+    form`this cache: ${kvHeads} KV head (${kind}), ${dtype}`,
+    form`this cache: ${kvHeads} KV heads (${kind}), ${dtype}`,
+  );
 }
 
 function ratioText(ratio) {
@@ -101,8 +104,8 @@ function growthSeries(run) {
       thin: true,
       points: used.map(({ x, y }) => ({ x, y: y * ratio })),
     })),
-    { name: "reserved (measured)", kind: "stairs", tone: "reserved", points: reserved },
-    { name: "used (measured)", kind: "stairs", tone: "cached", points: used },
+    { name: msg`reserved (measured)`, kind: "stairs", tone: "reserved", points: reserved },
+    { name: msg`used (measured)`, kind: "stairs", tone: "cached", points: used },
   ];
 }
 
@@ -111,12 +114,16 @@ function Blocks({ account, newest }) {
   const full = used.measured / reserved.measured;
   const shared = blocks.filter(({ sharedBy }) => sharedBy > 1).length;
   return html`<p class="sheet-say">
-      Memory is handed out in blocks of ${counted(blockSize, "position")}, so a run never reserves its longest possible length.
-      ${" "}${counted(positions, "position")} fill ${percent(full)} of ${counted(blocks.length, "block")}:
-      ${" "}${bytes(used.measured)} of ${bytes(reserved.measured)}; <b>${percent(1 - full)}</b> waits empty.
-      ${shared > 0 && ` ${counted(shared, "block")} shared with another run: the same memory, counted once.`}
+      ${msg`Memory is reserved in blocks of ${blockSize} positions, so a run never reserves space for its longest possible length.`}${" "}
+      ${plural(
+        blocks.length,
+        form`This run fills ${integer(positions)} positions of ${blocks.length} block: ${bytes(used.measured)} of ${bytes(reserved.measured)}.`,
+        form`This run fills ${integer(positions)} positions of ${blocks.length} blocks: ${bytes(used.measured)} of ${bytes(reserved.measured)}.`,
+      )}${" "}
+      ${nodes`Used: ${percent(full)}. Reserved and empty: ${html`<b>${percent(1 - full)}</b>`}.`}
+      ${shared > 0 && ` ${msg`Blocks shared with another run: ${shared}. Their memory is counted once.`}`}
     </p>
-    <ol class="block-map row" aria-label="Blocks of the cache">
+    <ol class="block-map row" aria-label=${msg`Blocks of the cache`}>
       ${blocks.map(
         (block, i) => html`<${Block}
           key=${block.id} block=${block} first=${i * blockSize} size=${blockSize} fresh=${positions - newest}
@@ -128,11 +135,12 @@ function Blocks({ account, newest }) {
 /** `fresh`: the first position that this step wrote. */
 function Block({ block, first, size, fresh }) {
   const { id, filled, sharedBy } = block;
-  const name = `block ${first / size + 1}`;
-  const words = `${name}, number ${id} of the pool: positions ${first} to ${first + filled - 1}, ${filled} of ${size} filled`;
-  const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-kept");
-  return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${words}, shared by ${sharedBy}` : words}>
-    <span class="block-name small">${name} <small>pool ${id}</small>${sharedBy > 1 && html` · <b>shared ×${sharedBy}</b>`}</span>
+  const number = first / size + 1;
+  const last = first + filled - 1;
+  const label = msg`Block ${number}, number ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
+  const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-cached");
+  return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${label} ${msg`Runs that share it: ${sharedBy}.`}` : label}>
+    <span class="block-name small">${msg`block ${number}`} <small>${msg`pool ${id}`}</small>${sharedBy > 1 && html` · <b>${msg`shared ×${sharedBy}`}</b>`}</span>
     <span class="block-cells" aria-hidden="true">
       ${Array.from({ length: size }, (_, slot) => html`<i key=${slot} class=${slotClass(slot)}></i>`)}
     </span>

@@ -1,16 +1,17 @@
 /**
- * One decode step as eight operations, each with the shape it has now and the shape it would have without a cache, and how
- * far what both ways really gave differs. Pure.
+ * One decode step as eight operations: the shape of each with the cache and without one, and the largest difference between
+ * the measured results of both. Pure.
  */
 
+import { msg } from "../../../shared/words/msg.js";
 import { layerFlops } from "./flops.js";
 
 /**
- * `old` says what becomes of the rows before the newest: "reused" (their result lies in the cache), "there" (they stay
- * where they are), "read" (all are read from the cache) or "unneeded" (nobody asks for their result again).
+ * `old` is what happens to the rows before the newest: "reused" (their result is in the cache), "there" (they stay in the
+ * cache), "read" (all are read from the cache) or "unneeded" (no later step needs their result).
  *
  * @param {Object} model of an `open` frame
- * @param {{rows: number, keys: number}} step rows computed with the cache, and keys there are after it
+ * @param {{rows: number, keys: number}} step rows computed with the cache, and keys after the step
  * @returns {{id: string, name: string, now: string, without: string, old: "reused"|"there"|"read"|"unneeded",
  *   flops: number, flopsWithout: number, points: string[]}[]} `points`: the layer's hook points of the operation
  */
@@ -29,34 +30,34 @@ export function stepOperations(model, { rows, keys }) {
     flopsWithout: product ? all[product] : 0,
   });
   return [
-    operation("norm", "norm", "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
+    operation("norm", msg`norm`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
     operation("q", "q", "unneeded", (t) => `${t} × ${heads * headDim}`, ["attn.q", "attn.q_rot"], "q"),
-    operation("kv", "k and v", "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
-    operation("append", "append to K and V", "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
+    operation("kv", msg`k and v`, "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
+    operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
     operation(
       "scores",
-      "scores q·k, softmax",
+      msg`scores q·k, softmax`,
       "read",
       (t) => `${heads} × ${t} × ${keys}`,
       ["attn.scores", "attn.weights"],
       "scores",
     ),
-    operation("mix", "mix the V rows", "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
-    operation("out", "project, add", "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
-    operation("mlp", "MLP, add", "unneeded", (t) => `${t} × ${dMlp} → ${t} × ${d}`, MLP_POINTS, "mlp"),
+    operation("mix", msg`mix the V rows`, "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
+    operation("out", msg`project, add`, "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
+    operation("mlp", msg`MLP, add`, "unneeded", (t) => `${t} × ${dMlp} → ${t} × ${d}`, MLP_POINTS, "mlp"),
   ];
 }
 
 const MLP_POINTS = ["mlp.normed", "mlp.gate", "mlp.raised", "mlp.hidden", "mlp.change", "resid_out"];
 
 /**
- * @param {{name: string, old: Difference, new: Difference}[]} told as `client.ask("operations")` gives them
- * @param {string[]} points the hook points that are meant; of an MLP without a gate some are not there
+ * @param {{name: string, old: Difference, new: Difference}[]} differences from `client.ask("operations")`
+ * @param {string[]} points hook points of an operation; an MLP without a gate lacks some
  * @returns {{old: Difference, new: Difference}|null} the largest of them; null where nothing is computed
  * @typedef {{largest: number, size: number}} Difference
  */
-export function differencesOf(told, points) {
-  const among = told.filter(({ name }) => points.includes(name));
+export function differencesOf(differences, points) {
+  const among = differences.filter(({ name }) => points.includes(name));
   if (!among.length) return null;
   const largest = (rows) => among.map((one) => one[rows]).reduce((a, b) => (b.largest > a.largest ? b : a));
   return { old: largest("old"), new: largest("new") };

@@ -1,10 +1,12 @@
-/** The same tokens with K and V really stored in fewer bits, or of fewer heads: bytes, and what they cost. */
+/** The run's tokens with K and V stored in fewer bits or of fewer heads: bytes, and how the results change. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { bytes, counted, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
+import { bytes, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { DTYPES, formName, lossOf, smallerForms } from "./forms.js";
+import { NEEDS_MODEL } from "./twin-control.js";
 
 export function Smaller({ run, ready, client, dispatch }) {
   const [losses, setLosses] = useState([]);
@@ -23,10 +25,10 @@ export function Smaller({ run, ready, client, dispatch }) {
     setProblem(null);
     setLosses([]);
     try {
-      for (const form of forms) {
-        const loss = await client.ask("smaller")({ run: run.id, dtype: form.dtype, kv_heads: form.kvHeads });
+      for (const stored of forms) {
+        const loss = await client.ask("smaller")({ run: run.id, dtype: stored.dtype, kv_heads: stored.kvHeads });
         if (left.current) return;
-        setLosses((before) => [...before, { form, loss }]);
+        setLosses((before) => [...before, { stored, loss }]);
       }
     } catch (refusal) {
       setProblem(refusal);
@@ -34,16 +36,15 @@ export function Smaller({ run, ready, client, dispatch }) {
     setBusy(false);
   };
   if (run.open.study) return null;
-  return html`<h4>Really stored smaller <${Badge} origin="measured" /></h4>
+  return html`<h4>${msg`K and V stored in fewer bytes`} <${Badge} origin="measured" /></h4>
     <p class="sheet-say">
-      The run’s own tokens go through the model again, K and V stored in fewer bits or of fewer heads, and once more as they are. Both are
-      compared, step by step.
+      ${msg`The model runs the same tokens again, with K and V stored in fewer bits or fewer heads, and once unchanged. Each step is compared.`}
     </p>
     <p class="twin-control row small">
       <button
         type="button" class=${losses.length ? "" : "is-main"} disabled=${busy || !ready || run.steps.length === 0} onClick=${measure}
-      >${busy ? `Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? "Measure again" : "Measure on this run"}</button>
-      ${!ready && html`<span>Possible when the model is loaded.</span>`}
+      >${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}</button>
+      ${!ready && html`<span>${NEEDS_MODEL}</span>`}
       ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
     </p>
     ${losses.length > 0 && html`<${Losses} run=${run} losses=${losses} dispatch=${dispatch} />`}`;
@@ -52,42 +53,45 @@ export function Smaller({ run, ready, client, dispatch }) {
 function Losses({ run, losses, dispatch }) {
   const { kv_heads: all, layers, head_dim: width, element_bytes: size } = run.open.model;
   const own = 2 * layers * all * width * size;
-  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label="What smaller caches lose">
+  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Differences of smaller caches`}>
     <table class="numbers smaller">
       <thead><tr>
-        <th scope="col">stored as</th><th scope="col">a token</th><th scope="col">in all</th><th scope="col">of this one</th>
-        <th scope="col">attention changes by up to</th><th scope="col">KL, mean and most</th><th scope="col">greedy text</th>
+        <th scope="col">${msg`stored as`}</th><th scope="col">${msg`per token`}</th><th scope="col">${msg`in total`}</th>
+        <th scope="col">${msg`relative size`}</th><th scope="col">${msg`largest change of attention`}</th>
+        <th scope="col">${msg`KL, mean and largest`}</th><th scope="col">${msg`greedy text`}</th>
       </tr></thead>
       <tbody>
         ${losses.map(
-          ({ form, loss }) => html`<tr key=${formName(form, all)}>
-            <th scope="row">${formName(form, all)} <small>${form.kvHeads === all ? DTYPES[form.dtype].how : "by their mean, not trained for it"}</small></th>
+          ({ stored, loss }) => html`<tr key=${`${stored.dtype} ${stored.kvHeads}`}>
+            <th scope="row">${formName(stored, all)} <small>${stored.kvHeads === all ? DTYPES[stored.dtype].how : msg`averaged heads; the model is not trained for this`}</small></th>
             <td>${bytes(loss.per_position)}</td>
             <td>${bytes(loss.bytes)}</td>
             <td>${percent(loss.per_position / own)}</td>
             <td><${Furthest} run=${run} look=${loss.furthest} dispatch=${dispatch} /></td>
             <td>${significant(lossOf(loss).mean)}, ${significant(lossOf(loss).most)}</td>
-            <td>${partsInWords(lossOf(loss).parts, loss.kl.length)}</td>
+            <td>${textChange(lossOf(loss).change, loss.kl.length)}</td>
           </tr>`,
         )}
       </tbody>
     </table>
   </div>
   <p class="sheet-note muted small">
-    Bytes in all are read off the tensors. KL: Σ p · ln(p ÷ q) of the next token’s chances before and after, in nats; 0 is no change. Attention is compared in the last 64 rows, all layers and heads.
-    A greedy text parts where its likeliest token is another one.
+    ${msg`Total bytes are the size of the tensors. KL: Σ p · ln(p ÷ q) of the next token’s probabilities before and after, in nats; 0 means no change. Attention is compared in the last 64 rows of all layers and heads. A greedy text changes at the first step with another most likely token.`}
   </p>`;
 }
 
 function Furthest({ run, look, dispatch }) {
-  const { layer, head, query, key, was, became } = look;
-  const select = () => dispatch({ type: "select", selection: { layer, head, query, key, view: "head" } });
-  return html`${fixed(Math.abs(was - became), 3)}
-    <small>${quoted(run.tokens[query])} on ${quoted(run.tokens[key])}: ${fixed(was, 3)} → ${fixed(became, 3)}</small>
-    ${" "}<button class="button small" type="button" onClick=${select}>layer ${layer}, head ${head}</button>`;
+  const { layer, head } = look;
+  const [query, key] = [look.query, look.key].map((position) => quoted(run.tokens[position]));
+  const [before, after] = [look.was, look.became].map((weight) => fixed(weight, 3));
+  const select = () =>
+    dispatch({ type: "select", selection: { layer, head, query: look.query, key: look.key, view: "head" } });
+  return html`${fixed(Math.abs(look.was - look.became), 3)}
+    <small>${msg`${query} on ${key}: ${before} → ${after}`}</small>
+    ${" "}<button class="button small" type="button" onClick=${select}>${msg`layer ${layer}, head ${head}`}</button>`;
 }
 
-function partsInWords(parts, steps) {
-  if (!parts) return `the same in ${counted(steps, "step")}`;
-  return `parts at step ${parts.step}: ${quoted(parts.became)} in place of ${quoted(parts.was)}`;
+function textChange(change, steps) {
+  if (!change) return plural(steps, form`the same in ${steps} step`, form`the same in ${steps} steps`);
+  return msg`differs from step ${change.step}: ${quoted(change.after)} instead of ${quoted(change.before)}`;
 }

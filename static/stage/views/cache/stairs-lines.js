@@ -1,4 +1,4 @@
-/** The rows each step puts through the model, a line per step: reused, computed, computed again. Pure but for the context. */
+/** Rows of each step, a line per step: reused, computed, computed again. Pure except for the canvas context. */
 
 const LEAST_CELL_FOR_GAP_PX = 4;
 const MOST_LINE_PX = 16;
@@ -24,7 +24,7 @@ export function stepAt(y, { line }, steps) {
 /**
  * @param {CanvasRenderingContext2D} context in CSS pixels
  * @param {{reused: number, again: number, fresh: number, done: boolean}[]} lines cells of each step, in this order;
- *   `done` false: not executed (yet), only known
+ *   `done` false: computed from the run, not executed
  * @param {{theme: Object}} scales
  * @param {Object} geometry of `stairsGeometry`
  */
@@ -50,7 +50,7 @@ export function drawStairs(context, lines, { theme }, geometry) {
   if (cell >= LEAST_CELL_FOR_GAP_PX) cut(context, lines, theme, geometry);
 }
 
-/** Diagonal stripes: the work was done before. */
+/** Diagonal stripes mark rows that an earlier step computed already. */
 function stripe(context, { x0, x1, y0, y1 }, theme, done) {
   context.save();
   context.beginPath();

@@ -1,11 +1,12 @@
-/** One line per step, one cell per row put through the model. A click goes to the step. */
+/** One line per step, one cell per row of the model's input. A click goes to the step. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { counted, tokenLabel } from "../../../shared/facts/format.js";
+import { tokenLabel } from "../../../shared/facts/format.js";
 import { Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
 import { drawStairs, stairsGeometry, stepAt } from "./stairs-lines.js";
 
 const ROOM_PX = 250;
@@ -15,8 +16,8 @@ const LEAST_NAMED_PX = 13;
  * @param {Object} props
  * @param {string} props.title
  * @param {Object[]} props.lines as `drawStairs` takes them; memoise
- * @param {string[]} props.names what each step was fed
- * @param {number} props.current step in sight
+ * @param {string[]} props.names the input of each step
+ * @param {number} props.current the step shown
  * @param {(step: number) => void} props.onPick
  */
 export function Stairs({ title, lines, names, current, onPick }) {
@@ -46,7 +47,7 @@ export function Stairs({ title, lines, names, current, onPick }) {
       </ol>`
       }
       <div
-        class="stairs-cells anchor grow" role="img" aria-label=${`${title}. Last step: ${lineText(lines[lines.length - 1])}.`}
+        class="stairs-cells anchor grow" role="img" aria-label=${`${title}. ${lineText(lines, lines.length - 1)}`}
         ref=${ref} style=${`height:${geometry.height}px`} onPointerMove=${onPointerMove}
         onPointerLeave=${() => setPointed(null)} onClick=${() => onPick(shown)}
       >
@@ -54,17 +55,20 @@ export function Stairs({ title, lines, names, current, onPick }) {
         <i class="stairs-mark untouched" style=${`top:${shown * geometry.line}px;height:${Math.max(2, geometry.line)}px`}></i>
       </div>
     </div>
-    <p class="stairs-note muted small">Step ${shown}: ${lineText(lines[shown])}.</p>
+    <p class="stairs-note muted small">${lineText(lines, shown)}</p>
   </figure>`;
 }
 
-/** What each step was fed: the prompt, then one token. */
+/** @returns {string[]} the input of each step: the prompt, then one token */
 export function fedNames(run) {
-  return run.steps.map(({ firstQuery }, step) => (step === 0 ? "prompt" : tokenLabel(run.tokens[firstQuery], 9)));
+  return run.steps.map(({ firstQuery }, step) => (step === 0 ? msg`prompt` : tokenLabel(run.tokens[firstQuery], 9)));
 }
 
-function lineText({ reused, again, fresh, done }) {
-  const computed = counted(again + fresh, "row");
-  if (again) return `${computed} ${done ? "computed" : "would be computed"}, ${again} of them again`;
-  return reused ? `${computed} computed, ${reused} read from the cache` : `${computed} computed`;
+function lineText(lines, step) {
+  const { reused, again, fresh, done } = lines[step];
+  const computed = again + fresh;
+  if (again && done) return msg`Rows computed in step ${step}: ${computed}, ${again} of them again.`;
+  if (again) return msg`Rows to compute in step ${step}: ${computed}, ${again} of them again.`;
+  if (reused) return msg`Rows computed in step ${step}: ${computed}; read from the cache: ${reused}.`;
+  return msg`Rows computed in step ${step}: ${computed}.`;
 }

@@ -1,27 +1,26 @@
-/** What the times of a run and its twin say, and what they do not, in words. Pure. */
+/** Compares the time of a run and of the same run without a cache with their arithmetic, in words. Pure. */
 
 import { times } from "../../../shared/facts/format.js";
+import { msg } from "../../../shared/words/msg.js";
 
-/** Memory read counts as alike below this ratio, time as growing like arithmetic within this factor. */
-const ALIKE = 1.2;
-const APART = 1.5;
+/** Below this ratio, memory read counts as the same. */
+const SAME_READ = 1.2;
+/** The rows' ratio is at least this many times the ratio of times where time shows little. */
+const SHOWS_LITTLE = 1.5;
 
 /**
  * @param {{cached: Object, twin: Object, times: Object}} compared as `compareTwin` gives it
- * @returns {string|null} what did not grow as arithmetic did; null where time did
+ * @returns {string|null} null unless arithmetic grew much more than time, and memory read stayed the same
  */
 export function timeWords({ cached, twin, times: took }) {
   const [work, read] = ["flops", "read"].map((id) => twin[id] / cached[id]);
   const time = took.twin / took.cached;
-  if (work > 2 * time && read < ALIKE)
-    return (
-      `${times(work)} the arithmetic took ${times(time)} the time. Either way a step reads all the weights once: ` +
-      `${times(read)} the memory in all.`
-    );
+  if (work > 2 * time && read < SAME_READ)
+    return msg`Without the cache: ${times(work)} the arithmetic, ${times(time)} the time, ${times(read)} the memory read. With and without it, a step reads all weights once.`;
   return null;
 }
 
-/** @returns {boolean} whether time differs so much less than the rows that nobody would keep a cache for it */
+/** @returns {boolean} whether time differs much less than the number of rows */
 export function showsLittle({ cached, twin, times: took }) {
-  return took.twin / took.cached < twin.rows / cached.rows / APART;
+  return took.twin / took.cached < twin.rows / cached.rows / SHOWS_LITTLE;
 }

@@ -1,4 +1,4 @@
-/** K and V of one head, as they lie in the cache beside the same computed again; one number of them read out. */
+/** K and V of one head, cached and computed again; and one selected number of both. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
@@ -8,9 +8,10 @@ import { small } from "../../../shared/facts/small-numbers.js";
 import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
 import { numberTwice, rowsOf } from "./algebra.js";
 
-/** A matrix of many rows is as high as it needs, with rows no lower than this; its box scrolls. */
+/** The lowest height of a row; a matrix of many rows is higher than its box, which scrolls. */
 const LEAST_ROW_PX = 2;
 const MOST_ROW_PX = 12;
 const ROOM_PX = 190;
@@ -19,10 +20,10 @@ const LEAST_GAPPED_PX = 3;
 const DIGITS = 6;
 
 const MATRICES = [
-  { name: "k", title: "K", source: "k", tone: "is-cached", from: "as cached" },
-  { name: "k", title: "K", source: "k_again", tone: "is-again", from: "computed again" },
-  { name: "v", title: "V", source: "v", tone: "is-cached", from: "as cached" },
-  { name: "v", title: "V", source: "v_again", tone: "is-again", from: "computed again" },
+  { name: "k", title: "K", source: "k", tone: "is-cached", from: msg`cached` },
+  { name: "k", title: "K", source: "k_again", tone: "is-again", from: msg`computed again` },
+  { name: "v", title: "V", source: "v", tone: "is-cached", from: msg`cached` },
+  { name: "v", title: "V", source: "v_again", tone: "is-again", from: msg`computed again` },
 ];
 
 /** @param {{run: Object, values: Object}} props `values`: of `client.ask("algebra")` */
@@ -39,7 +40,7 @@ export function Twice({ run, values }) {
     setChosen({ ...at, position: within(at.position + move[0], keys), index: within(at.index + move[1], headDim) });
   };
   return html`<div
-    class="twice" role="group" tabindex="0" aria-label="Numbers of K and V, arrow keys choose one" onKeyDown=${onKeyDown}
+    class="twice" role="group" tabindex="0" aria-label=${msg`Numbers of K and V; arrow keys select one`} onKeyDown=${onKeyDown}
   >
     <div class="twice-scroll scrolls">
       ${
@@ -64,15 +65,17 @@ export function Twice({ run, values }) {
 
 function Reading({ run, values, at, keys }) {
   const { cached, again, difference } = numberTwice(values, at.name, at.position, at.index);
-  const age =
+  const written =
     at.position === keys - 1
-      ? "written in this step"
+      ? msg`Written in this step.`
       : at.position < run.reused
-        ? "in the cache since an earlier run"
-        : `in the cache since step ${run.stepOfQuery(at.position)}`;
-  return html`${at.name.toUpperCase()} of ${quoted(run.tokens[at.position])} (position ${at.position}, ${age}), number ${at.index}:
-    ${" "}<b class="word-cached">${fixed(cached, DIGITS)}</b> cached, <b class="word-computed">${fixed(again, DIGITS)}</b> computed again,
-    ${" "}${difference === 0 ? "the same to the last bit" : `${small(difference)} apart`}.`;
+        ? msg`In the cache since an earlier run.`
+        : msg`In the cache since step ${run.stepOfQuery(at.position)}.`;
+  const [matrix, token] = [at.name.toUpperCase(), quoted(run.tokens[at.position])];
+  const inCache = html`<b class="word-cached">${fixed(cached, DIGITS)}</b>`;
+  const computed = html`<b class="word-computed">${fixed(again, DIGITS)}</b>`;
+  return html`${nodes`${matrix} of ${token}, position ${at.position}, number ${at.index}: ${inCache} cached, ${computed} computed again.`}${" "}
+    ${difference === 0 ? msg`They are the same to the last bit.` : msg`They differ by ${small(difference)}.`} ${written}`;
 }
 
 function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {

@@ -1,42 +1,45 @@
-/** The button that starts a twin, how far it is, and why it cannot be started. */
+/** The button that runs the same prompt with another setting of the cache, its progress, and why it is disabled. */
 
 import { html } from "htm/preact";
-import { counted } from "../../../shared/facts/format.js";
 import { NO_STUDY } from "../../../shared/facts/saved-session.js";
+import { msg } from "../../../shared/words/msg.js";
 
-const BROKEN_OFF = {
-  stopped: "It was stopped before its end.",
-  failed: "It failed.",
-  interrupted: "It was interrupted.",
+export const NEEDS_MODEL = msg`Available when the model is loaded.`;
+
+const INCOMPLETE = {
+  stopped: msg`The run was stopped before its end.`,
+  failed: msg`The run failed.`,
+  interrupted: msg`The run was interrupted.`,
 };
 
 /**
- * @param {{twin: Object, run: Object, ready: boolean, children: string}} props `twin`: of `useTwin`;
- *   `ready`: the model is there; `children`: what the button does
+ * @param {{twin: Object, run: Object, ready: boolean, label: string, again: string}} props `twin`: of `useTwin`;
+ *   `ready`: the model is loaded; `label`: what the button does; `again`: the same once it was done
  */
-export function TwinControl({ twin, run, ready, children }) {
+export function TwinControl({ twin, run, ready, label, again }) {
   const { log, starting, problem, start, stop } = twin;
   const total = run.steps.length;
   if (log && !log.close)
     return html`<p class="twin-control row small" role="status">
-      <button class="button small" type="button" onClick=${stop}>Stop</button>
-      <progress max=${total} value=${log.steps.length} aria-label="Steps of the twin"></progress>
-      running: ${log.steps.length} of ${counted(total, "step")}
+      <button class="button small" type="button" onClick=${stop}>${msg`Stop`}</button>
+      <progress max=${total} value=${log.steps.length} aria-label=${msg`Progress of the second run`}></progress>
+      ${msg`Steps done: ${log.steps.length} of ${total}`}
     </p>`;
-  if (run.saved) return html`<p class="twin-control row small"><b>${children}</b> ${NO_STUDY}</p>`;
-  const whole = log?.close && !BROKEN_OFF[log.close.reason];
-  const why = reasonNot(run, ready);
+  if (run.saved) return html`<p class="twin-control row small"><b>${label}</b> ${NO_STUDY}</p>`;
+  const incomplete = log?.close && INCOMPLETE[log.close.reason];
+  const whole = log?.close && !incomplete;
+  const why = whyDisabled(run, ready);
   return html`<p class="twin-control row small">
     <button type="button" class=${`button small ${whole ? "" : "is-main"}`} disabled=${starting || why !== null} onClick=${start}>
-      ${starting ? "Starting…" : whole ? `${children} again` : children}
+      ${starting ? msg`Starting…` : whole ? again : label}
     </button>
     ${why && html`<span>${why}</span>`}
-    ${!why && log?.close && BROKEN_OFF[log.close.reason] && html`<span>${BROKEN_OFF[log.close.reason]}</span>`}
+    ${!why && incomplete && html`<span>${incomplete}</span>`}
     ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
   </p>`;
 }
 
-function reasonNot(run, ready) {
-  if (!run.close) return "Possible when the run has ended.";
-  return ready ? null : "Possible when the model is loaded.";
+function whyDisabled(run, ready) {
+  if (!run.close) return msg`Available when the run has ended.`;
+  return ready ? null : NEEDS_MODEL;
 }

@@ -1,11 +1,13 @@
-/** Two models that are not this one, really run: one without the causal mask, and a token that stands elsewhere. */
+/** Three experiments that the engine runs: no causal mask, all values cached, a token at another position. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
-import { bytes, counted, percent, quoted, withExponent } from "../../../shared/facts/format.js";
+import { bytes, percent, quoted, withExponent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
+import { NEEDS_MODEL } from "./twin-control.js";
 
 export function WhatIf({ state, focus, ready, client }) {
   const { run, step, selection } = state;
@@ -14,84 +16,92 @@ export function WhatIf({ state, focus, ready, client }) {
   const newest = run.lastQueryOfStep(step);
   const position = Math.min(selection.query ?? focus.newest, newest);
   const other = position === 0 ? newest : 0;
-  return html`<h4>What if nothing were masked? <${Badge} origin="measured" /></h4>
-    <${Asked}
-      say="With the mask a token never looks at a later one: what was computed for it stays, and can be kept. Without it every row before would change with each new token."
-      name="Run it without the mask" ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
-      show=${(told) => html`<${Unmasked} told=${told} run=${run} newest=${newest} />`}
+  return html`<h4>${msg`What if there were no causal mask?`} <${Badge} origin="measured" /></h4>
+    <${Experiment}
+      question=${msg`With the mask, a token never reads a later one, so its values stay the same and can be cached. Without the mask, each new token would change every earlier row.`}
+      name=${msg`Run it without the mask`} ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
+      show=${(answer) => html`<${Unmasked} answer=${answer} run=${run} newest=${newest} />`}
     />
-    <h4>What if everything blue were kept? <${Badge} origin="measured" /></h4>
-    <${Asked}
-      say="All that was computed for the tokens before stays as it is. Why keep K and V of it and nothing else?"
-      name="Weigh it" ready=${ready} ask=${() => client.ask("everything")({ run: run.id, step })}
-      show=${(told) => html`<${Everything} told=${told} before=${newest} />`}
+    <h4>${msg`What if all values of earlier tokens were cached?`} <${Badge} origin="measured" /></h4>
+    <${Experiment}
+      question=${msg`All values computed for earlier tokens stay the same. Why cache only K and V?`}
+      name=${msg`Compare their sizes`} ready=${ready} ask=${() => client.ask("everything")({ run: run.id, step })}
+      show=${(answer) => html`<${Everything} answer=${answer} />`}
     />
     ${
       other !== position &&
-      html`<h4>The same token elsewhere <${Badge} origin="measured" /></h4>
-        <${Asked}
+      html`<h4>${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
+        <${Experiment}
           key=${`${layer} ${head} ${position}`}
-          say=${`${quoted(run.tokens[position])} alone in the model, at position ${position} and at position ${other}: what does its place change in head ${head} of layer ${layer}?`}
-          name="Run it at both" ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
-          show=${(told) => html`<${Elsewhere} told=${told} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
+          question=${msg`${quoted(run.tokens[position])} alone in the model, at position ${position} and at position ${other}: what changes in head ${head} of layer ${layer}?`}
+          name=${msg`Run it at both positions`} ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
+          show=${(answer) => html`<${OtherPosition} answer=${answer} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
         />`
     }`;
 }
 
-/** A question, the button that has it answered, and the answer. */
-function Asked({ say, name, ready, ask, show }) {
-  const [answer, setAnswer] = useState({ busy: false, told: null, problem: null });
+/** A question, the button that sends it to the engine, and the answer. */
+function Experiment({ question, name, ready, ask, show }) {
+  const [state, setState] = useState({ busy: false, answer: null, problem: null });
   const run = async () => {
-    setAnswer({ busy: true, told: null, problem: null });
+    setState({ busy: true, answer: null, problem: null });
     try {
-      setAnswer({ busy: false, told: await ask(), problem: null });
+      setState({ busy: false, answer: await ask(), problem: null });
     } catch (problem) {
-      setAnswer({ busy: false, told: null, problem });
+      setState({ busy: false, answer: null, problem });
     }
   };
-  const { busy, told, problem } = answer;
-  return html`<p class="sheet-say">${say}</p>
+  const { busy, answer, problem } = state;
+  return html`<p class="sheet-say">${question}</p>
     ${
-      told
-        ? show(told)
+      answer
+        ? show(answer)
         : html`<p class="twin-control row small">
-            <button type="button" class="button is-main small" disabled=${busy || !ready} onClick=${run}>${busy ? "Running…" : name}</button>
-            ${!ready && html`<span>Possible when the model is loaded.</span>`}
+            <button type="button" class="button is-main small" disabled=${busy || !ready} onClick=${run}>${busy ? msg`Running…` : name}</button>
+            ${!ready && html`<span>${NEEDS_MODEL}</span>`}
             ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
           </p>`
     }`;
 }
 
-function Unmasked({ told, run, newest }) {
-  const { with_mask: masked, without } = told;
+function Unmasked({ answer, run, newest }) {
+  const { with_mask: masked, without } = answer;
   const series = useMemo(
     () => [
-      { name: "without the mask", kind: "line", tone: "output", points: pointsOf(without.by_layer) },
-      { name: "with it", kind: "line", tone: "cached", points: pointsOf(masked.by_layer) },
+      { name: msg`without the mask`, kind: "line", tone: "output", points: pointsOf(without.by_layer) },
+      { name: msg`with the mask`, kind: "line", tone: "cached", points: pointsOf(masked.by_layer) },
     ],
-    [told],
+    [answer],
   );
   const most = Math.max(...masked.by_layer);
   const rows = without.by_position.filter((change) => change > 0).length;
   const largest = without.by_position.indexOf(Math.max(...without.by_position));
+  const [before, after] = [masked, without].map(mostLikely);
   return html`<p class="sheet-say" role="status">
-      ${quoted(run.tokens[newest])} was appended. <b>With the mask</b> the rows before it changed by ${most === 0 ? "exactly 0" : `at most ${withExponent(most)}`}.
-      ${" "}<b>Without it</b> ${rows} of ${counted(without.by_position.length, "row")} changed, ${quoted(run.tokens[largest])} most, by
-      ${" "}${percent(without.by_position[largest], 0)} of its length: a cache of them would be wrong. Layer 0 alone stays, as its K and V are made of the
-      embeddings. The likeliest next token was ${likeliest(masked)} and became ${likeliest(without)}.
+      ${msg`The newest token is ${quoted(run.tokens[newest])}.`}${" "}
+      ${
+        most === 0
+          ? msg`With the mask, it changed the earlier rows by exactly 0.`
+          : msg`With the mask, it changed the earlier rows by at most ${withExponent(most)}.`
+      }${" "}
+      ${msg`Without the mask, ${rows} of ${without.by_position.length} rows changed, so a cache of them would be wrong.`}${" "}
+      ${msg`The row of ${quoted(run.tokens[largest])} changed most, by ${percent(without.by_position[largest], 0)} of its length.`}${" "}
+      ${msg`Only layer 0 stays the same, because its K and V come from the embeddings.`}${" "}
+      ${msg`The most likely next token is ${before} with the mask and ${after} without it.`}
     </p>
     <${Chart}
-      label="Largest change of a row of K or V before the newest token, by layer" x=${{ name: "layer" }}
-      y=${{ name: "change ÷ length", format: (share) => percent(share, 0) }} series=${series} height=${180}
+      label=${msg`Largest change of an earlier row of K or V, by layer`} x=${{ name: msg`layer` }}
+      y=${{ name: msg`change ÷ length`, format: (share) => percent(share, 0) }} series=${series} height=${180}
     />`;
 }
 
-function Everything({ told, before }) {
-  const { everything, kv, everything_ms: allMs, kv_ms: kvMs } = told;
+function Everything({ answer }) {
+  const { everything, kv, everything_ms: allMs, kv_ms: kvMs } = answer;
+  const [all, cached] = [everything, kv].map((size) => html`<b>${bytes(size)}</b>`);
   return html`<p class="sheet-say" role="status">
-    For the ${counted(before, "token")} before, every operation of every layer left <b>${bytes(everything)}</b>; K and V are <b>${bytes(kv)}</b> of it,
-    ${" "}${percent(kv / everything)}. Nothing else of an old token is ever read by a new one, so the rest would buy nothing: merely reading it took
-    ${" "}${timed(allMs, told)} here, K and V ${timed(kvMs, told)}.
+    ${nodes`All values of the earlier tokens take ${all}. K and V take ${cached} of it, ${percent(kv / everything)}.`}${" "}
+    ${msg`A new token reads only K and V of earlier tokens, so the other values would never be read.`}${" "}
+    ${msg`Reading everything took ${timed(allMs, answer)} here; reading K and V took ${timed(kvMs, answer)}.`}
   </p>`;
 }
 
@@ -99,43 +109,47 @@ function pointsOf(shares) {
   return shares.map((y, x) => ({ x, y }));
 }
 
-function likeliest({ likeliest: token }) {
+function mostLikely({ likeliest: token }) {
   return `${quoted(token)} (${percent(token.prob, 0)})`;
 }
 
-/** Where nothing is turned, q asks and k is kept as it was made. */
-const BEFORE_ROPE = ["attn.q", "attn.k"];
-const NAMES = {
-  "attn.q": "q, before RoPE",
-  "attn.q_rot": "q, as it asks",
-  "attn.k": "k, before RoPE",
-  "attn.k_rot": "k, as it is kept",
+/** By hook point. A model without RoPE has one q and one k. */
+const ROTARY_NAMES = {
+  "attn.q": msg`q, before RoPE`,
+  "attn.q_rot": msg`q, after RoPE`,
+  "attn.k": msg`k, before RoPE`,
+  "attn.k_rot": msg`k, after RoPE`,
   "attn.v": "v",
 };
+const PLAIN_NAMES = { "attn.q_rot": "q", "attn.k_rot": "k", "attn.v": "v" };
 const DIAL = 84;
 
-function Elsewhere({ told, rotary, positions }) {
-  const names = Object.entries(NAMES).filter(([name]) => rotary || !BEFORE_ROPE.includes(name));
+function OtherPosition({ answer, rotary, positions }) {
+  const names = Object.entries(rotary ? ROTARY_NAMES : PLAIN_NAMES);
   return html`<p class="sheet-say" role="status">
-      ${rotary ? "q and k turn, v does not: a place decides who is looked at, not what is taken from them." : "This model adds positions to the row itself, so all three change."}
+      ${
+        rotary
+          ? msg`RoPE rotates q and k, not v: the position changes the attention weights, not the values that are mixed.`
+          : msg`This model adds positions to the row itself, so q, k and v all change.`
+      }
     </p>
-    <div class="elsewhere row">
-      <table class="numbers" aria-label="What the place changes">
-        <thead><tr><td></td><th scope="col">difference ÷ length</th></tr></thead>
+    <div class="rotated-pairs row">
+      <table class="numbers" aria-label=${msg`What the position changes`}>
+        <thead><tr><td></td><th scope="col">${msg`difference ÷ length`}</th></tr></thead>
         <tbody>
           ${names.map(
-            ([name, words]) => html`<tr key=${name}>
-              <th scope="row">${words}</th><td>${told.changes[name] === 0 ? "0" : percent(told.changes[name])}</td>
+            ([name, label]) => html`<tr key=${name}>
+              <th scope="row">${label}</th><td>${answer.changes[name] === 0 ? "0" : percent(answer.changes[name])}</td>
             </tr>`,
           )}
         </tbody>
       </table>
-      ${told.pairs.map((pair, at) => html`<${Pair} key=${at} pair=${pair} at=${at} positions=${positions} />`)}
+      ${answer.pairs.map((pair, at) => html`<${Pair} key=${at} pair=${pair} at=${at} positions=${positions} />`)}
     </div>`;
 }
 
-/** A pair of q’s numbers as an arrow: before RoPE, and turned for either place. */
-function Pair({ pair: [before, first, second], at, positions }) {
+/** A pair of q’s numbers as an arrow: before RoPE, and rotated for each of both positions. */
+function Pair({ pair: [before, first, second], at, positions: [position, other] }) {
   const length = Math.hypot(...before) || 1;
   const tip = ([x, y]) => [(x / length) * (DIAL / 2 - 6), (-y / length) * (DIAL / 2 - 6)];
   const arrow = (vector, tone) => {
@@ -146,12 +160,12 @@ function Pair({ pair: [before, first, second], at, positions }) {
     const turn = ((Math.atan2(vector[1], vector[0]) - Math.atan2(before[1], before[0])) * 180) / Math.PI;
     return Math.round((turn + 720) % 360);
   };
-  const words = `pair ${at}: turned by ${degrees(first)}° at position ${positions[0]}, by ${degrees(second)}° at position ${positions[1]}`;
-  return html`<figure class="elsewhere-pair centred muted small">
-    <svg viewBox=${`${-DIAL / 2} ${-DIAL / 2} ${DIAL} ${DIAL}`} width=${DIAL} height=${DIAL} role="img" aria-label=${words}>
+  const label = msg`Pair ${at}: rotated by ${degrees(first)}° at position ${position}, by ${degrees(second)}° at position ${other}`;
+  return html`<figure class="rotated-pair centred muted small">
+    <svg viewBox=${`${-DIAL / 2} ${-DIAL / 2} ${DIAL} ${DIAL}`} width=${DIAL} height=${DIAL} role="img" aria-label=${label}>
       <circle r=${DIAL / 2 - 6} />
       ${arrow(before, "is-before")}${arrow(first, "is-first")}${arrow(second, "is-second")}
     </svg>
-    <figcaption>pair ${at}<br />${positions[0]}: ${degrees(first)}°, ${positions[1]}: ${degrees(second)}°</figcaption>
+    <figcaption>${msg`pair ${at}`}<br />${position}: ${degrees(first)}°, ${other}: ${degrees(second)}°</figcaption>
   </figure>`;
 }

@@ -1,15 +1,16 @@
-/** Why K and V are kept: the run beside its twin that was really executed without a cache. */
+/** Why K and V are cached: the run beside the same run without a cache, which the engine really executes. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { branchStep } from "../../../shared/facts/branching.js";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
-import { counted, integer, milliseconds, short, times } from "../../../shared/facts/format.js";
+import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
 import { small } from "../../../shared/facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../../shared/facts/twins.js";
 import { oneFormat, readAlike } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { MeasureAgain } from "./measure-again.js";
 import { fedNames, Stairs } from "./stairs.js";
 import { showsLittle, timeWords } from "./time-words.js";
@@ -17,44 +18,47 @@ import { TwinControl } from "./twin-control.js";
 
 /**
  * @param {{run: Object, step: number, twin: Object, ready: boolean, starting: boolean, recorded: boolean, dispatch: Function, controller: Object, client: Object}} props
- *   `twin`: of `useTwin`; `starting`: a new run has been asked for; `recorded`: the run came with the page, so its times may be another machine's
+ *   `twin`: of `useTwin`; `starting`: a new run is starting; `recorded`: the run came with the page, so its times may be another machine's
  */
 export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch, controller, client }) {
   const { log } = twin;
   const done = log?.steps.length ?? 0;
   const count = run.steps.length;
-  const would = useMemo(() => rowsWithoutCache(run), [run, count]);
+  const expected = useMemo(() => rowsWithoutCache(run), [run, count]);
   const compared = useMemo(() => (done ? compareTwin(run, log) : null), [run, count, log, done]);
   const names = useMemo(() => fedNames(run), [run, count]);
   const cached = useMemo(() => run.steps.map((one, at) => lineOf(one, at <= (branchStep(run) ?? -1))), [run, count]);
-  const without = useMemo(
+  const linesWithout = useMemo(
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
   );
   const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
   const onPick = (to) => dispatch({ type: "seek", step: to });
+  const without = integer(expected.without);
   const both = { names, current: step, onPick };
   const timesCompare = alike && compared !== null && !compared.times.disturbed;
   const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${timesCompare ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
-  return html`<p class="sheet-say">${sayWhy(would)}${sayInherited(run)}${compared && html` ${sayMeasured(run, compared, log)}`}</p>
-    <${TwinControl} twin=${twin} run=${run} ready=${ready}>Run it without a cache<//>
+  return html`<p class="sheet-say">${NEED} ${rowsSaved(expected)} ${inheritedRows(run)} ${compared && measuredResult(run, compared, log)}</p>
+    <${TwinControl}
+      twin=${twin} run=${run} ready=${ready} label=${msg`Run it without a cache`} again=${msg`Run it without a cache again`}
+    />
     <div class="sheet-columns is-even">
       <div class="stairs-pair">
-        <${Stairs} title=${`With the cache: ${counted(would.cached, "row")}`} lines=${cached} ...${both} />
+        <${Stairs} title=${msg`Rows computed with the cache: ${integer(expected.cached)}`} lines=${cached} ...${both} />
         <${Stairs}
-          title=${`Without: ${counted(would.without, "row")}${done ? "" : ", not run yet"}`}
-          lines=${without} ...${both}
+          title=${done ? msg`Rows computed without a cache: ${without}` : msg`Rows to compute without a cache: ${without} (not run yet)`}
+          lines=${linesWithout} ...${both}
         />
         <p class="stairs-key row wide whole muted small">
-          <span><i class="swatch is-reused"></i>read from the cache</span>
-          <span><i class="swatch is-fresh"></i>computed for the first time</span>
-          <span><i class="swatch is-again"></i>computed again</span>
+          <span><i class="swatch is-reused"></i>${msg`read from the cache`}</span>
+          <span><i class="swatch is-fresh"></i>${msg`computed for the first time`}</span>
+          <span><i class="swatch is-again"></i>${msg`computed again`}</span>
         </p>
       </div>
       ${
         compared
           ? html`<${Totals} run=${run} alike=${alike} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
-          : html`<div><${Expected} would=${would} />${longer}</div>`
+          : html`<div><${Expected} expected=${expected} />${longer}</div>`
       }
     </div>
     ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
@@ -69,95 +73,111 @@ function lineOf(step, inherited) {
   return { reused, again: 0, fresh, done: true };
 }
 
-/** @returns {string} what a branch had from its parent; "" for any other run */
-function sayInherited(run) {
+/** @returns {string} which steps a branch has from its parent; "" for any other run */
+function inheritedRows(run) {
   const last = branchStep(run);
   if (last === null) return "";
-  return ` Steps 0 to ${last} are those of the run it branched from: their rows were computed there, and read here.`;
+  return msg`Steps 0 to ${last} belong to the run that this run branched from. Their rows were computed there and are read here.`;
 }
 
-/** Why these two and not the third: what each is for. */
-const NEED =
-  "Each step needs K and V of every token so far. Q is the question of one token, asked once, in its own step: it is dropped. " +
-  "K and V are what every later token asks of it: they are kept.";
+const NEED = msg`Each step needs K and V of every token so far, so K and V are cached. Q of a token is used only in that token’s own step, so it is dropped.`;
 
-function sayWhy({ cached, without, again }) {
-  if (!again) return `${NEED} With one step there is nothing to keep yet: prefill computes every row once.`;
-  const kept = `This run keeps them, so it put ${counted(cached, "row")} through the model: one per token but the last, which nothing followed.`;
-  const lost = `${integer(again)} of them computed again, with the same result as before`;
-  return `${NEED} ${kept} Without a cache it would have been ${integer(without)}: ${lost}.`;
+/** @returns {string} */
+function rowsSaved({ cached, without, again }) {
+  if (!again) return msg`After one step, nothing has been reused: prefill computes every row once.`;
+  const [all, once, repeated] = [without, cached, again].map(integer);
+  const withCache = plural(
+    cached,
+    form`With the cache, this run computes ${once} row: one per token, except the last token, which is never an input.`,
+    form`With the cache, this run computes ${once} rows: one per token, except the last token, which is never an input.`,
+  );
+  const withoutCache = plural(
+    without,
+    form`Without a cache, it would compute ${all} row, ${repeated} of them again with the same result.`,
+    form`Without a cache, it would compute ${all} rows, ${repeated} of them again with the same result.`,
+  );
+  return `${withCache} ${withoutCache}`;
 }
 
-/** Logits are about 20: float32 keeps 7 digits of each number, and a few are lost on the way through the layers. */
+/** Logits are about 20: float32 has 7 digits of each number, and a few are lost on the way through the layers. */
 const ROUNDING = 1e-3;
 
-function sayMeasured(run, { cached, twin, times: took, logits, parting, steps }, log) {
+function measuredResult(run, { cached, twin, times: took, logits, parting, steps }, log) {
   if (!log.close) return "";
-  const text = parting === null ? "It wrote the same text" : `From step ${parting} on it wrote another text`;
-  const all = steps.length === run.steps.length ? "" : ` over its first ${counted(steps.length, "step")}`;
-  const rounding = parting === null && logits.largest < ROUNDING;
-  return html`<b>Really run without a cache${all}: ${integer(twin.rows)} rows instead of ${integer(cached.rows)}.</b>
-    ${` Its forward passes took ${milliseconds(took.twin)} instead of ${marked(took.cached, took.disturbed)}. ${text}, and of the ${logits.compared} largest logits of a step none differs by more than ${small(logits.largest)}`}${
-      rounding && ": float32 rounding. The cache is exact, not an approximation"
-    }.`;
+  const [rowsWithout, rowsWith, count] = [twin.rows, cached.rows, steps.length].map(integer);
+  const rows =
+    steps.length === run.steps.length
+      ? msg`Measured without a cache: ${rowsWithout} rows instead of ${rowsWith}.`
+      : msg`Measured without a cache, first steps (${count}): ${rowsWithout} rows instead of ${rowsWith}.`;
+  const [timeWithout, timeWith] = [milliseconds(took.twin), marked(took.cached, took.disturbed)];
+  const difference = small(logits.largest);
+  return html`<b>${rows}</b> ${msg`The forward passes took ${timeWithout} instead of ${timeWith}.`}${" "}
+    ${parting === null ? msg`The text is the same.` : msg`From step ${parting}, the text differs.`}${" "}
+    ${msg`The ${logits.compared} largest logits of a step differ by at most ${difference}.`}${" "}
+    ${parting === null && logits.largest < ROUNDING && msg`This is float32 rounding: the cache is exact, not an approximation.`}`;
 }
 
-function Expected({ would }) {
-  return html`<table class="numbers" aria-label="Without a cache, computed">
-    <caption>What is known before it runs <${Badge} origin="computed" /></caption>
-    <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+function Expected({ expected: { cached, without } }) {
+  return html`<table class="numbers" aria-label=${msg`Rows with and without a cache`}>
+    <caption>${msg`Before the second run`} <${Badge} origin="computed" /></caption>
+    <${Sides} />
     <tbody>
       <tr>
-        <th scope="row">rows through the model</th>
-        <td>${integer(would.cached)}</td><td>${integer(would.without)}</td><td>${times(would.without / would.cached)}</td>
+        <th scope="row">${ROWS}</th>
+        <td>${integer(cached)}</td><td>${integer(without)}</td><td>${times(without / cached)}</td>
       </tr>
     </tbody>
   </table>`;
 }
 
+const Sides = () => html`<thead><tr>
+  <td></td><th scope="col">${msg`with cache`}</th><th scope="col">${msg`without`}</th><th scope="col">${msg`ratio`}</th>
+</tr></thead>`;
+
+const ROWS = msg`rows through the model`;
 const LINES = [
-  { id: "rows", name: "rows through the model", origin: "measured", write: integer },
-  { id: "ms", name: "time, forward passes", origin: "measured", write: milliseconds },
-  { id: "flops", name: "arithmetic", origin: "computed", write: (value) => short(value, "FLOP") },
-  { id: "read", name: "memory read", origin: "computed", write: (value) => short(value, "B") },
+  { id: "rows", name: ROWS, origin: "measured", write: integer },
+  { id: "ms", name: msg`time, forward passes`, origin: "measured", write: milliseconds },
+  { id: "flops", name: msg`arithmetic`, origin: "computed", write: (value) => short(value, "FLOP") },
+  { id: "read", name: msg`memory read`, origin: "computed", write: (value) => short(value, "B") },
 ];
 
-/** Of what depends on the format that the weights were read in. */
+/** Lines that depend on the format in which the weights were read. */
 const OF_FORMAT = ["ms", "read"];
 
-/** Why no ratio is formed: what one of the two read is not what the other read. */
-function otherFormats(run, twin) {
+/** Why memory and time have no ratio: the two runs read the weights in different formats. */
+function differentFormats(run, twin) {
   const { model } = run.open;
-  const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? "several formats");
-  return `With the cache, steps of one row read the weights in ${mine}; without it they read them in ${its}. These are other bytes for the same weights, and other code, so memory and time are not compared. Rows and arithmetic are.`;
+  const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? msg`several formats`);
+  return msg`After prefill, steps read the weights in ${mine} with the cache and in ${its} without it. The bytes and the code differ, so memory and time are not compared. Rows and arithmetic are compared.`;
 }
 
 const bothSides = (run, twin, count) => [run, twin].flatMap(({ steps }) => steps.slice(0, count));
 
-/** Which steps' times are not compared, and why; null where all are. */
-function disturbedWords({ steps, times: took }) {
+/** @returns {string|null} which steps' times are not compared, and why; null where all are */
+function disturbedTimes({ steps, times: took }) {
   const causes = steps.map(({ cached, twin }) => disturbance(cached) ?? disturbance(twin)).filter(Boolean);
   if (!causes.length) return null;
-  const left = `${counted(causes.length, "step")} of ${steps.length} were disturbed (the first: ${causes[0]})`;
+  const [cause] = causes;
   return took.disturbed
-    ? `Times are not compared: ${left}.`
-    : `Times are those of the other ${counted(took.steps, "step")}: ${left}.`;
+    ? msg`Times are not compared, because ${causes.length} of ${steps.length} steps were disturbed. First cause: ${cause}.`
+    : msg`Times include ${took.steps} of ${steps.length} steps; the others were disturbed. First cause: ${cause}.`;
 }
 
-function sayTimes(compared, over) {
+function timesExplained(compared, over) {
   const about = over && !compared.times.disturbed ? timeWords(compared) : null;
-  return [disturbedWords(compared), about].filter(Boolean).join(" ");
+  return [disturbedTimes(compared), about].filter(Boolean).join(" ");
 }
 
 function Totals({ run, alike, compared, count, log, recorded }) {
   const { times: took, logits, steps, parting } = compared;
   const [cached, twin] = ["cached", "twin"].map((side) => ({ ...compared[side], ms: took[side] }));
-  const said = alike ? sayTimes(compared, Boolean(log.close)) : otherFormats(run, log);
+  const explained = alike ? timesExplained(compared, Boolean(log.close)) : differentFormats(run, log);
   const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && took.disturbed);
   return html`<div>
-    <table class="numbers is-tight" aria-label="With and without a cache">
-      <caption>${steps.length === count ? "All" : `The first ${steps.length} of`} ${counted(count, "step")}</caption>
-      <thead><tr><td></td><th scope="col">with cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+    <table class="numbers is-tight" aria-label=${msg`With and without a cache`}>
+      <caption>${steps.length === count ? msg`All steps: ${count}` : msg`First steps: ${steps.length} of ${count}`}</caption>
+      <${Sides} />
       <tbody>
         ${LINES.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
@@ -166,32 +186,34 @@ function Totals({ run, alike, compared, count, log, recorded }) {
           </tr>`,
         )}
         <tr>
-          <th scope="row">largest logit difference <${Badge} origin="measured" /></th>
-          <td colspan="3">${small(logits.largest)} over ${logits.compared} logits a step</td>
+          <th scope="row">${msg`largest logit difference`} <${Badge} origin="measured" /></th>
+          <td colspan="3">${msg`${small(logits.largest)} over ${logits.compared} logits per step`}</td>
         </tr>
         <tr>
-          <th scope="row">text</th>
+          <th scope="row">${msg`text`}</th>
           <td colspan="3" class="is-words">
-            ${parting === null ? `the same ${counted(steps.length, "token")}` : `another token at step ${parting}; logits compared up to there`}
+            ${
+              parting === null
+                ? plural(steps.length, form`the same ${steps.length} token`, form`the same ${steps.length} tokens`)
+                : msg`different from step ${parting}; logits are compared up to that step`
+            }
           </td>
         </tr>
       </tbody>
     </table>
-    ${said && html`<p class="sheet-note muted small">${said}</p>`}
+    ${explained && html`<p class="sheet-note muted small">${explained}</p>`}
     <p class="sheet-note muted small">
-      A time is not the work: the clock goes on while other programs have the processor, and the two did not run at the same
-      moment. Rows and arithmetic are the work, and the same on every machine. The cached run also wrote down all that this
-      page shows; the twin did not.
-      ${recorded && " It was recorded earlier, perhaps on another machine: compare the milliseconds with care."}
+      ${msg`Times also depend on other programs on the machine, and the two runs were not simultaneous. Rows and arithmetic are the same on every machine. Only the run with the cache also recorded all that this page shows.`}
+      ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine: compare the times with care.`}`}
     </p>
   </div>`;
 }
 
-/** From this length on the rows without a cache cost time that anybody sees. */
+/** At this length, the rows computed again take visible time. */
 const LONG_TOKENS = 400;
 const SHORT_TOKENS = 150;
 
-/** On a short prompt a pass over all rows takes hardly longer than one over the newest: a length at which it does. */
+/** On a short prompt a pass over all rows takes hardly longer than one over the newest row: offers a longer prompt. */
 function Longer({ run, ready, starting, compared, alike, dispatch, controller }) {
   const { promptLength } = run;
   if (promptLength >= SHORT_TOKENS || run.saved || !ready || (compared && !showsLittle(compared))) return null;
@@ -200,13 +222,15 @@ function Longer({ run, ready, starting, compared, alike, dispatch, controller })
     dispatch({ type: "prompt", prompt: Array(copies).fill(run.open.prompt).join("\n") });
     controller.submit();
   };
-  const short = `With ${counted(promptLength, "token")} of prompt`;
-  const little = compared ? "the rows differ far more than the time" : "a quiet machine shows little of it in time";
-  const why = "every pass reads all the weights once, however few rows go through it";
+  const little = compared
+    ? msg`This prompt is short, so the rows differ far more than the time: every pass reads all weights once, whatever its number of rows.`
+    : msg`This prompt is short, so even a quiet machine shows little difference in time: every pass reads all weights once, whatever its number of rows.`;
   return html`<p class="sheet-say why-longer">
-    ${alike && `${short} ${little}: ${why}. `}Time shows it on a longer prompt.${" "}
-    <button class="button small" type="button" disabled=${starting} onClick=${start}>${starting ? "Starting…" : `Run this text ${copies} times over`}</button>
-    ${" "}That starts a new run, whose prompt is ${copies} copies of this one below each other, about ${LONG_TOKENS} tokens. This run stays: the browser’s Back button leads to it.
+    ${alike && `${little} `}${msg`A longer prompt shows the difference in time.`}${" "}
+    <button class="button small" type="button" disabled=${starting} onClick=${start}>
+      ${starting ? msg`Starting…` : msg`Run this prompt repeated to about ${LONG_TOKENS} tokens`}
+    </button>
+    ${" "}${msg`This starts a new run. The browser’s Back button returns to this one.`}
   </p>`;
 }
 
@@ -214,26 +238,26 @@ function BySteps({ step, compared, origin, onPick }) {
   const series = useMemo(() => {
     const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
     return [
-      { name: "without", kind: "line", tone: "computed", points: points("twin") },
-      { name: "with the cache", kind: "line", tone: "cached", points: points("cached") },
+      { name: msg`without`, kind: "line", tone: "computed", points: points("twin") },
+      { name: msg`with the cache`, kind: "line", tone: "cached", points: points("cached") },
     ];
   }, [compared]);
   return html`<div class="sheet-columns is-even">
     <div>
-      <h4>Time of each step's forward pass <${Badge} origin=${origin} /></h4>
+      <h4>${msg`Time of each step’s forward pass`} <${Badge} origin=${origin} /></h4>
       <${Chart}
-        label="Milliseconds of each step with and without the cache" x=${{ name: "step" }} current=${step} onPick=${onPick}
-        y=${{ name: "milliseconds", format: (ms) => integer(ms), exact: milliseconds }} series=${series} height=${170}
+        label=${msg`Milliseconds of each step with and without the cache`} x=${{ name: msg`step` }} current=${step} onPick=${onPick}
+        y=${{ name: msg`milliseconds`, format: (ms) => integer(ms), exact: milliseconds }} series=${series} height=${170}
       />
     </div>
     <div>
-      <h4>Every step's numbers: with the cache → without</h4>
-      <div class="sheet-wide across twin-steps" tabindex="0" role="region" aria-label="Every step's numbers">
-        <table class="numbers" aria-label="Each step, cached and not">
+      <h4>${msg`Each step: with the cache → without`}</h4>
+      <div class="sheet-wide across twin-steps" tabindex="0" role="region" aria-label=${msg`Numbers of each step`}>
+        <table class="numbers" aria-label=${msg`Each step with and without the cache`}>
           <thead>
             <tr>
-              <th scope="col">step</th><th scope="col">rows</th><th scope="col">time</th><th scope="col">FLOP</th>
-              <th scope="col">logits differ by</th>
+              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th><th scope="col">${msg`time`}</th><th scope="col">${msg`FLOP`}</th>
+              <th scope="col">${msg`logits differ by`}</th>
             </tr>
           </thead>
           <tbody>

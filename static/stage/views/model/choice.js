@@ -1,8 +1,9 @@
-/** The last step: the largest shares of the vocabulary, and the token that was chosen. */
+/** The last part: the most likely tokens, and the chosen one. */
 
 import { html } from "htm/preact";
 import { integer, percent } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { msg } from "../../../shared/words/msg.js";
 import { settingsInWords } from "../../next-token/sampling.js";
 import { bestGuesses } from "./facts.js";
 
@@ -18,19 +19,18 @@ export function Choice({ run, step }) {
         <${Token} token=${token} limit=${11} />
         <span class="track is-whole"><i style=${`width:${(100 * prob).toFixed(1)}%`}></i></span>
         <b>${percent(prob)}</b>
-        ${chosen && html`<span class="visually-hidden">chosen</span>`}
+        ${chosen && html`<span class="visually-hidden">${msg`chosen`}</span>`}
       </li>`,
     )}
-    <li class="likely-rest muted">${integer(others)} others together ${percent(rest)}</li>
+    <li class="likely-rest muted">${msg`${integer(others)} others together: ${percent(rest)}`}</li>
   </ol>`;
 }
 
-/** @returns {string} how the token was taken from the shares */
+/** @returns {string} how the token was chosen from the probabilities */
 export function howChosen(run, step) {
   const { token } = run.steps[step].data;
   const { sampling } = run.open;
-  if (token.forced) return "The branch put this token here.";
-  if (sampling.strategy === "greedy") return "Greedy: the largest share is taken.";
-  const drawn = `Drawn at random, ${settingsInWords(sampling)}, seed ${sampling.seed}`;
-  return `${drawn}: after that it had ${percent(token.prob)}.`;
+  if (token.forced) return msg`This token was set by the branch.`;
+  if (sampling.strategy === "greedy") return msg`Greedy: the most likely token is chosen.`;
+  return msg`Drawn at random with ${settingsInWords(sampling)}, seed ${sampling.seed}. After these settings, its probability was ${percent(token.prob)}.`;
 }

@@ -7,16 +7,16 @@ import { weightElementBytes } from "../../../shared/facts/dtypes.js";
 import { matricesOf } from "../../../shared/log/model.js";
 
 /**
- * Parameters of each part. The matrices follow from the shapes; norm gains and biases of the blocks are what is then left of
- * the total that the loaded tensors have.
+ * Parameters of each part. The sizes of matrices follow from the shapes; norm gains and biases of the blocks are the rest of the
+ * total of the loaded tensors.
  *
  * @param {Object} model of the `open` frame
  * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
  *   blocks: number, norm: number, head: number, tied: boolean, total: number,
  *   bytes: {embedding: number, blocks: number, norm: number, head: number}}}
  *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
- *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: what they
- *   take, the embedding with the positions; matrices and the embedding may be kept smaller than the rest.
+ *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: size in
+ *   memory, the embedding with the positions; matrices and the embedding may have a smaller format than the rest.
  */
 export function partsOf(model) {
   const { layers, d, vocab, parameters, tied } = model;
@@ -42,13 +42,13 @@ export function partsOf(model) {
  *
  * @param {Object} run
  * @param {number} step
- * @returns {{rows: number, cached: number, first: number, passes: number}} `rows`: token rows fed, from position `first`;
- *   `cached`: rows before them, which are only read; `passes`: forward passes they were fed in
+ * @returns {{rows: number, cached: number, first: number, passes: number}} `rows`: rows computed, from position `first`;
+ *   `cached`: rows before them, only read; `passes`: forward passes that computed them
  */
 export function flowOf(run, step) {
-  const { firstQuery, rows: kept, data } = run.steps[step];
-  const rows = data.rows_computed ?? kept;
-  const first = firstQuery + kept - rows;
+  const { firstQuery, rows: recorded, data } = run.steps[step];
+  const rows = data.rows_computed ?? recorded;
+  const first = firstQuery + recorded - rows;
   const cached = run.open.study?.cache === "forgotten" ? 0 : first;
   return { rows, cached, first, passes: data.ms.chunks?.length ?? 1 };
 }

@@ -1,16 +1,17 @@
-/** The tokens of a step with their ids: amber those that are fed, blue those whose keys and values are only read. */
+/** The tokens of a step with their ids: amber those computed in it, blue those whose K and V are only read. */
 
 import { html } from "htm/preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { counted, tokenText } from "../../../shared/facts/format.js";
+import { integer, tokenText } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useScroll } from "../../../shared/ui/use-scroll.js";
 import { walkButtons } from "../../../shared/ui/walk-buttons.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
-/** More rows than this are shown when they are asked for. */
+/** More rows than this are shown after a press on a button. */
 const SHOWN = 40;
 
-/** @param {{run: Object, step: number, flow: Object, onOpen: (token: Object) => void}} props `flow` as `flowOf` gives it */
+/** @param {{run: Object, step: number, flow: Object, onOpen: (token: Object) => void}} props `flow`: of `flowOf` */
 export function FedTokens({ run, step, flow, onOpen }) {
   const list = useRef(null);
   const [all, setAll] = useState(false);
@@ -23,25 +24,30 @@ export function FedTokens({ run, step, flow, onOpen }) {
         return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"}>
           <td>${position}</td>
           <td><button
-            type="button" tabindex="-1" class="part-word" aria-label=${`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
+            type="button" tabindex="-1" class="part-word" aria-label=${msg`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
           ><${Token} token=${token} limit=${11} /></button></td>
           <td>${token.id}</td>
         </tr>`;
       }),
     [run, start, end, flow.first, onOpen],
   );
-  useScroll(toTheEnd, list, [run, step]);
-  return html`<div class="fed scrolls grow" ref=${list} role="group" aria-label="Tokens and ids of this step" tabindex="0" onKeyDown=${walkButtons}>
-    ${start > 0 && html`<button type="button" class="part-word" onClick=${() => setAll(true)}>Show ${counted(start, "token")} before</button>`}
+  useScroll(scrollToEnd, list, [run, step]);
+  return html`<div class="fed scrolls grow" ref=${list} role="group" aria-label=${msg`Tokens and ids of this step`} tabindex="0" onKeyDown=${walkButtons}>
+    ${
+      start > 0 &&
+      html`<button type="button" class="part-word" onClick=${() => setAll(true)}>
+        ${plural(start, form`Show ${integer(start)} earlier token`, form`Show ${integer(start)} earlier tokens`)}
+      </button>`
+    }
     <table>
       <thead>
-        <tr><th scope="col">position</th><th scope="col">token</th><th scope="col">id</th></tr>
+        <tr><th scope="col">${msg`position`}</th><th scope="col">${msg`token`}</th><th scope="col">${msg`id`}</th></tr>
       </thead>
       <tbody>${rows}</tbody>
     </table>
   </div>`;
 }
 
-function toTheEnd(list) {
+function scrollToEnd(list) {
   list.scrollTop = list.scrollHeight;
 }

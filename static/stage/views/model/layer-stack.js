@@ -1,6 +1,6 @@
 /**
- * The blocks, one row each from bottom to top like the map: how long the token rows leave it, and what the logit lens
- * reads from the newest row there.
+ * The blocks, one line each from bottom to top like the map: the lengths of the token rows after it, and what the logit lens
+ * reads from the newest row.
  */
 
 import { html } from "htm/preact";
@@ -11,6 +11,7 @@ import { Token } from "../../../shared/ui/token.js";
 import { usePainting } from "../../../shared/ui/use-painting.js";
 import { useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
 import { Term } from "../../../shared/words/term.js";
 import { mapView, residualRange } from "../../map/scene.js";
 import { residualShades } from "../../map/shades.js";
@@ -19,18 +20,18 @@ import { paintStackLine, stackSize } from "./residual-stack.js";
 
 const STRIP_PX = { roomy: 92, narrow: 48 };
 const HEAD_PX = 21;
-/** How high a row is where the page scrolls; and how low and high one may get to fill the room there is. */
+/** The height of a row where the page scrolls; elsewhere rows fill the space between these limits. */
 const ROW_PX = { usual: 20, least: 12, most: 24 };
 
 /**
  * @param {{state: Object, lens: Object|null, guesses: boolean, layout: "roomy"|"snug"|"column", dispatch: Function}} props `lens`
- *   as the server gives it; `guesses`: there are any, or will be; in a column the rows have their usual height, otherwise they fill what there is
+ *   from the server; `guesses`: it is loaded or may be; in a column the rows have their usual height, otherwise they fill the space
  */
 export function LayerStack({ layout, ...props }) {
   const [ref, size] = useSize();
   const room = size && layout !== "column" ? (size.height - HEAD_PX) / props.state.run.layers : ROW_PX.usual;
   const rowPx = Math.max(ROW_PX.least, Math.min(ROW_PX.most, Math.floor(room * 4) / 4));
-  return html`<div class="stack-box grow" ref=${ref} tabindex="0" role="group" aria-label="Layers">
+  return html`<div class="stack-box grow" ref=${ref} tabindex="0" role="group" aria-label=${msg`Layers`}>
     <${Stack} ...${props} rowPx=${rowPx} stripPx=${layout === "roomy" ? STRIP_PX.roomy : STRIP_PX.narrow} />
   </div>`;
 }
@@ -43,17 +44,17 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   const layers = Array.from({ length: run.layers }, (_, index) => run.layers - 1 - index);
   const name = quoted(token, 12);
   return html`<table class="layer-table" style=${`--row:${rowPx}px`}>
-    <caption class="visually-hidden">Layers from last to first: length of the newest row, best guess, chosen token</caption>
+    <caption class="visually-hidden">${msg`Layers from last to first: length of the newest row, best guess, chosen token`}</caption>
     <thead>
       <tr>
-        <th scope="col">layer</th>
-        <th scope="col"><${Term} id="residual-stream">rows<//></th>
-        <th scope="col" class="is-number"><${Term} id="length">length<//></th>
+        <th scope="col">${msg`layer`}</th>
+        <th scope="col"><${Term} id="residual-stream">${msg`rows`}<//></th>
+        <th scope="col" class="is-number"><${Term} id="length">${msg`length`}<//></th>
         ${
           guesses &&
-          html`<th scope="col" colspan="2"><${Term} id="logit-lens">best guess so far<//></th>
+          html`<th scope="col" colspan="2"><${Term} id="logit-lens">${msg`best guess so far`}<//></th>
         <th scope="col" colspan="2">${name}</th>
-        <th scope="col" class="is-number">rank</th>`
+        <th scope="col" class="is-number">${msg`rank`}</th>`
         }
       </tr>
     </thead>
@@ -64,7 +65,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
         const kinds = [layer === selection.layer && "is-selected", ahead && "is-ahead"].filter(Boolean).join(" ");
         return html`<tr key=${layer} class=${kinds} onClick=${() => dispatch({ type: "select", selection: { layer } })}>
           <th scope="row">
-            <button type="button" aria-label=${`Layer ${layer}`} aria-pressed=${layer === selection.layer}>L${layer}</button>
+            <button type="button" aria-label=${msg`Layer ${layer}`} aria-pressed=${layer === selection.layer}>L${layer}</button>
           </th>
           ${
             layer === run.layers - 1 &&
@@ -75,7 +76,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
           <td class="is-number">${ahead || length === null ? "" : significant(length)}</td>
           ${
             ahead
-              ? html`<td class="stack-ahead" colspan="5">${layer === shown && "not computed yet, from here up"}</td>`
+              ? html`<td class="stack-ahead" colspan="5">${layer === shown && msg`not computed yet, from here up`}</td>`
               : guesses && Guess(lens?.layers[layer], token)
           }
         </tr>`;
@@ -84,7 +85,7 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   </table>`;
 }
 
-/** The cells of one layer's logit lens; empty until it is there. */
+/** The cells of one layer's logit lens; empty until it is loaded. */
 function Guess(reading, token) {
   if (!reading) return html`<td colspan="5"></td>`;
   const [best] = reading.top;
@@ -123,8 +124,8 @@ function Strip({ state, width, rowPx, shown }) {
     },
     [image, picture, painted, width, height],
   );
-  const rows = `Lengths of ${run.lastQueryOfStep(step) + 1} token rows after each layer; the newest row's are in the table`;
-  return html`<div role="img" aria-label=${rows} style=${`height:${height}px;width:${width}px`}>
+  const label = msg`Lengths of all rows after each layer; the table has those of the newest row`;
+  return html`<div role="img" aria-label=${label} style=${`height:${height}px;width:${width}px`}>
     <${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />
   </div>`;
 }

@@ -1,6 +1,7 @@
-/** What a logit lens says: when the token that was chosen became the best guess. Pure. */
+/** The logit lens in a sentence: after which layers the chosen token is the best guess. Pure. */
 
-import { counted, integer, percent, quoted } from "../../../shared/facts/format.js";
+import { integer, percent, quoted } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
  * @param {{layer: number, chosen: {prob: number, rank: number}}[]} layers from the bottom up
@@ -16,7 +17,7 @@ export function leadOf(layers) {
 }
 
 /**
- * @param {{token: Object, layers: Object[]}} lens as the server gives it
+ * @param {{token: Object, layers: Object[]}} lens from the server
  * @returns {string} one sentence
  */
 export function lensSentence({ token, layers }) {
@@ -24,33 +25,41 @@ export function lensSentence({ token, layers }) {
   const { first, lasting } = leadOf(layers);
   const top = layers.length - 1;
   const { rank, prob } = layers[top].chosen;
-  if (first === top && top === 0) return `${name} is the best guess after the only layer.`;
-  if (lasting === 0) return `${name} is the best guess after every one of the ${counted(layers.length, "layer")}.`;
-  if (first === top) return `${name} becomes the best guess only after the last layer, ${top}.`;
+  if (first === top && top === 0) return msg`${name} is the best guess after the only layer.`;
+  if (lasting === 0)
+    return plural(
+      layers.length,
+      form`${name} is the best guess after ${layers.length} layer.`,
+      form`${name} is the best guess after each of the ${layers.length} layers.`,
+    );
+  if (first === top) return msg`${name} becomes the best guess only after the last layer, ${top}.`;
   if (lasting !== null && lasting === first)
-    return `${name} first becomes the best guess after layer ${lasting}, and stays it.`;
-  if (lasting !== null) {
-    return `${name} is first the best guess after layer ${first}, loses the lead, and keeps it from layer ${lasting} on.`;
-  }
-  const end = `in the end it is number ${integer(rank + 1)}, with ${percent(prob)}`;
-  if (first === null) return `${name} is not the best guess after any layer: ${end}.`;
-  return `${name} is the best guess after layer ${first}, but not after the last one: ${end}.`;
+    return msg`${name} first becomes the best guess after layer ${lasting}, and remains it after all later layers.`;
+  if (lasting !== null)
+    return msg`${name} is the best guess after layer ${first}, but not after all later layers. From layer ${lasting} on, it always is.`;
+  const [last, share] = [integer(rank + 1), percent(prob)];
+  return first === null
+    ? msg`${name} is not the best guess after any layer. After the last layer, it has rank ${last}, with ${share}.`
+    : msg`${name} is the best guess after layer ${first}, but not after the last layer. There it has rank ${last}, with ${share}.`;
 }
 
 /**
  * @param {Object} lens
- * @param {number} layer that the newest row has just left
- * @returns {string} one sentence
+ * @param {number} layer the last layer that is shown
+ * @returns {string} what the logit lens reads after that layer
  */
 export function readingSentence({ token, layers }, layer) {
   const { top, chosen } = layers[layer];
-  const says = `After layer ${layer} the newest row would say ${quoted(top[0])} (${percent(top[0].prob, 0)})`;
-  const read = layer < layers.length - 1 ? " Only the last layer was trained to be read so." : "";
-  return `${chosen.rank === 0 ? says : `${says}; ${quoted(token)} is its number ${integer(chosen.rank + 1)}`}.${read}`;
+  const [guess, share] = [quoted(top[0]), percent(top[0].prob, 0)];
+  const reading =
+    chosen.rank === 0
+      ? msg`After layer ${layer}, the best guess is ${guess} (${share}).`
+      : msg`After layer ${layer}, the best guess is ${guess} (${share}); ${quoted(token)} has rank ${integer(chosen.rank + 1)}.`;
+  return layer < layers.length - 1 ? `${reading} ${msg`Training used only the last layer in this way.`}` : reading;
 }
 
 /**
- * Where a probability stands on a bar that also shows small ones: square root, as for attention.
+ * Length of a bar for a probability: its square root, as for attention, so that small ones are visible.
  *
  * @param {number} prob 0…1
  * @returns {number} 0…1

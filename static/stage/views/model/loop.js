@@ -1,17 +1,18 @@
-/** Where the chosen token goes: round, as the only input of the next step; or nowhere, when the run is over. */
+/** What happens to the chosen token: it is the only input of the next step, unless the run has ended. */
 
 import { html } from "htm/preact";
 import { ending } from "../../../shared/facts/endings.js";
 import { quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { msg } from "../../../shared/words/msg.js";
 
-/** The way round, in CSS pixels: the gutter on the left, how deep the loop hangs, and where it comes in again. */
+/** The loop's line in CSS pixels: the margin on the left, its depth below, its corners, and where it enters again. */
 const GUTTER_PX = 10;
 const DEPTH_PX = 24;
 const BEND_PX = 14;
 const INPUT_PX = 22;
 
-/** @returns {boolean} whether the token that a step chose was fed, or will be */
+/** @returns {boolean} whether the token that a step chose is the input of the next step */
 export function goesRound(run, step) {
   return step < run.steps.length - 1 || !run.close;
 }
@@ -21,18 +22,18 @@ export function Loop({ run, step, controller }) {
   const next = step + 1;
   if (!goesRound(run, step)) {
     return html`<p class="loop-words row">
-      <b class="chip is-output"><${Token} token=${token} /></b> The loop ends here: ${ending(run.close)}.
+      <b class="chip is-output"><${Token} token=${token} /></b> ${msg`The loop ends here: ${ending(run.close)}.`}
     </p>`;
   }
-  const made = next < run.steps.length;
+  const computed = next < run.steps.length;
   return html`<p class="loop-words row">
     <b class="chip is-output"><${Token} token=${token} /></b>
-    <span>One pass gives one token. ${quoted(token, 16)} goes round: it is all that step ${next} is fed.</span>
-    ${made && html`<button type="button" class="button nowrap still" onClick=${controller.next}>Follow it into step ${next} ▸</button>`}
+    <span>${msg`One pass gives one token. ${quoted(token, 16)} is the only input of step ${next}.`}</span>
+    ${computed && html`<button type="button" class="button nowrap still" onClick=${controller.next}>${msg`Go to step ${next} ▸`}</button>`}
   </p>`;
 }
 
-/** The line that the token goes along, around the picture from its last part, `from` the right, to its first. */
+/** The line around the picture from its last part, `from` the right, to its first. */
 export function LoopLine({ width, height, from }) {
   const x = width - from;
   const bottom = height - DEPTH_PX / 2;

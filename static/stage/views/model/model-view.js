@@ -1,15 +1,16 @@
-/** Zoom "model": the six steps from text to the next token as one picture, with this step's shapes, and the loop. */
+/** Zoom "model": the six parts from text to the next token as one picture, with this step's shapes, and the loop. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
-import { counted, integer, quoted } from "../../../shared/facts/format.js";
-import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { integer, quoted } from "../../../shared/facts/format.js";
+import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { readIn, weightsOf } from "../../../shared/facts/weights.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { useSize } from "../../../shared/ui/use-size.js";
+import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { Term } from "../../../shared/words/term.js";
 import { Choice, howChosen } from "./choice.js";
 import { flowOf, partsOf } from "./facts.js";
@@ -21,7 +22,7 @@ import { Part, shapeText, Weights, Wire } from "./part.js";
 
 const DIALOG = async () => (await import("../../vocabulary/embedding-dialog.js")).EmbeddingDialog;
 
-/** From these widths on the parts stand side by side: the columns before the blocks, of a wire, and after the blocks. */
+/** From these widths on the parts are side by side: widths of the columns before the blocks, of a wire, and after the blocks. */
 const LAYOUTS = [
   { from: 1000, name: "roomy", inputs: 196, wire: 80, outputs: 230 },
   { from: 840, name: "snug", inputs: 172, wire: 74, outputs: 200 },
@@ -41,7 +42,7 @@ export function ModelView({ state, dispatch, client, controller }) {
   const go = (view) => () => dispatch({ type: "select", selection: { view } });
   return html`
     <h2>${headline(run, step, flow)}</h2>
-    <${WeightsSay} model=${run.open.model} data=${run.steps[step].data} total=${parts.total} />
+    <${WeightSizes} model=${run.open.model} data=${run.steps[step].data} total=${parts.total} />
     <div class="model-picture anchor grow" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
       <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
@@ -52,7 +53,7 @@ export function ModelView({ state, dispatch, client, controller }) {
       <div class="loop">
         ${
           state.layerStop
-            ? html`<p class="loop-words row">Next layer (the . key) walks on; after the last layer the next token is chosen.</p>`
+            ? html`<p class="loop-words row">${msg`Next layer (the . key) shows one more layer. After the last layer, the next token is chosen.`}</p>`
             : html`<${Loop} run=${run} step=${step} controller=${controller} />`
         }
       </div>
@@ -62,17 +63,18 @@ export function ModelView({ state, dispatch, client, controller }) {
 }
 
 /** The three sizes of the weights, each with its format. */
-function WeightsSay({ model, data, total }) {
+function WeightSizes({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
-    All parts: ${integer(total)} parameters. Weights <b>as stored</b>: ${stored ?? "not in this log"} · <b>as held in memory</b>: ${held} · <b>as read by this step</b>: ${readIn(data, model)}
+    ${msg`All parts: ${integer(total)} parameters.`} ${stored ? msg`Weights in the file: ${stored}` : msg`Weights in the file: not in this log`} · ${msg`in memory: ${held}`}
+    ${" "}· ${msg`read by this step: ${readIn(data, model)}`}
   </p>`;
 }
 
-/** Where the guesses will not come, no columns are kept for them. */
-const NEVER = ["none", "damaged"];
+/** States of the lens without guesses: the table has no columns for them. */
+const NO_GUESSES = ["none", "damaged"];
 
-/** A live run's engine is left to its next steps; it is asked once the viewer stops to look. */
+/** While a live run plays, its engine computes steps only; the lens is requested after a pause. */
 function useLens({ run, step, readiness, playing, following }, client) {
   const busy = following || (playing && !run.close);
   return useModelValues({ run, readiness }, client.ask("lens"), busy ? null : { run: run.id, step }, "lens");
@@ -81,9 +83,13 @@ function useLens({ run, step, readiness, playing, following }, client) {
 function headline(run, step, { rows, cached }) {
   const name = quoted(run.tokens[run.lastQueryOfStep(step)], 16);
   const time = timed(run.steps[step].data.ms.total, run.steps[step].data);
-  if (rows > 1) return `Step ${step}: ${counted(rows, "token")} go through the model together, in ${time}`;
-  if (cached === 0) return `Step ${step}: one token, ${name}, goes through the model, in ${time}`;
-  return `Step ${step}: only ${name} goes through the model, in ${time}; ${counted(cached, "token")} before it rest in the cache`;
+  if (rows > 1) return msg`Step ${step}: ${integer(rows)} tokens go through the model together, in ${time}`;
+  if (cached === 0) return msg`Step ${step}: one token, ${name}, goes through the model, in ${time}`;
+  return plural(
+    cached,
+    form`Step ${step}: only ${name} goes through the model, in ${time}; ${integer(cached)} earlier token is cached`,
+    form`Step ${step}: only ${name} goes through the model, in ${time}; ${integer(cached)} earlier tokens are cached`,
+  );
 }
 
 function Inputs({ run, step, flow, parts, onOpen }) {
@@ -91,21 +97,22 @@ function Inputs({ run, step, flow, parts, onOpen }) {
   const { rows, first } = flow;
   const chosen = step > 0 && rows === 1;
   return html`
-    <${Part} number=${1} name="Tokenize" place="tokenize">
+    <${Part} number=${1} name=${msg`Tokenize`} place="tokenize">
       <p>
         ${
           chosen
-            ? html`No text to cut: the token chosen in step ${step - 1} comes in as its id.${
-                first > 0 && html` The <span class="word-cached">${integer(first)} before it</span> are not fed again.`
+            ? html`${msg`The input is the id of the token chosen in step ${step - 1}.`} ${
+                first > 0 &&
+                html`<span class="word-cached">${plural(first, form`${integer(first)} earlier token is not computed again.`, form`${integer(first)} earlier tokens are not computed again.`)}</span>`
               }`
-            : html`The text is cut into <${Term} id="token">tokens<//>, pieces that each have an id in a list of ${integer(vocab)}.`
+            : nodes`The text is cut into ${html`<${Term} id="token">${msg`tokens`}<//>`}, each with an id from 0 to ${integer(vocab - 1)}.`
         }
       </p>
       <${FedTokens} run=${run} step=${step} flow=${flow} onOpen=${onOpen} />
     <//>
-    <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? "id" : "ids"} />
-    <${Part} number=${2} name="Embed" place="embed">
-      <p>Each id picks one row of a learned table: its <${Term} id="embedding">embedding<//>. Press a token to see it.</p>
+    <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
+    <${Part} number=${2} name=${msg`Embed`} place="embed">
+      <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`}</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes.embedding} />
     <//>
     <${Wire} place="embedded" shape=${[rows, d]} rows=${rows} />
@@ -115,19 +122,20 @@ function Inputs({ run, step, flow, parts, onOpen }) {
 function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   const { run, selection } = state;
   const { d, layers } = run.open.model;
+  const attention = html`<button type="button" class="part-word" onClick=${go("head")}>${msg`Attention`}</button>`;
+  const mlp = html`<${Term} id="mlp">${msg`MLP`}<//>`;
+  const shape = html`<span class="shape">${shapeText([flow.rows, d])}</span>`;
   return html`<${Part}
-    number=${3} name=${counted(layers, "block")} place="blocks"
-    open=${{ name: `Open layer ${selection.layer}`, short: `Open L${selection.layer}`, go: go("block") }}
+    number=${3} name=${plural(layers, form`${layers} block`, form`${layers} blocks`)} place="blocks"
+    open=${{ name: msg`Open layer ${selection.layer}`, short: msg`Open L${selection.layer}`, go: go("block") }}
     weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes.blocks} />`}
   >
     <p>
-      <button type="button" class="part-word" onClick=${go("head")}>Attention</button> reads other tokens, the
-      ${" "}<${Term} id="mlp">MLP<//> each row alone. Both only add a change, so the shape stays${" "}
-      <span class="shape">${shapeText([flow.rows, d])}</span>.
+      ${nodes`${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
     </p>
     <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
-      state=${state} lens=${lens.values} guesses=${!NEVER.includes(lens.status)} layout=${layout} dispatch=${dispatch}
+      state=${state} lens=${lens.values} guesses=${!NO_GUESSES.includes(lens.status)} layout=${layout} dispatch=${dispatch}
     />
   <//>`;
 }
@@ -135,41 +143,48 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
 function LensWords({ lens, layerStop }) {
   if (lens.values) {
     const sentence = layerStop ? readingSentence(lens.values, layerStop - 1) : lensSentence(lens.values);
-    return html`<b>${sentence}</b> How: the row is sent early to 4, 5 and 6.
-      ${" "}<${Badge} origin="computed" />`;
+    return html`<b>${sentence}</b> ${msg`After each layer, parts 4, 5 and 6 are applied to the newest row.`} <${Badge} origin="computed" />`;
   }
-  if (lens.status === "idle") return "Pause to ask the model what it would have said after each layer.";
-  if (lens.status === "none") return `Best guesses after each layer are ${NOT_STORED}. ${TO_GET_THEM}`;
-  if (lens.status === "unavailable")
-    return "The model is loading; then it can be asked what it would have said after each layer.";
-  if (lens.status === "damaged") return `What the model would have said after each layer is ${DAMAGED}.`;
-  if (lens.status === "failed") return `The model could not be asked for its guesses: ${lens.problem.message}`;
-  return "Asking the model what it would have said after each layer…";
+  if (lens.status === "idle") return msg`Pause to compute the best guess after each layer.`;
+  if (lens.status === "none")
+    return `${msg`Best guesses after each layer are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`;
+  if (lens.status === "unavailable") return msg`Best guesses after each layer are available when the model is loaded.`;
+  if (lens.status === "damaged") return msg`Best guesses after each layer are stored with this session but damaged.`;
+  if (lens.status === "failed")
+    return msg`The best guesses after each layer could not be computed: ${lens.problem.message}`;
+  return msg`Computing the best guess after each layer…`;
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {
   const { d, vocab } = run.open.model;
-  const stay = flow.rows - 1;
-  const left = stay > 0 ? `only the last row: ${counted(stay, "other")} end here` : null;
+  const dropped = flow.rows - 1;
+  const note =
+    dropped > 0
+      ? plural(
+          dropped,
+          form`only the last row; ${dropped} other row ends here`,
+          form`only the last row; ${dropped} other rows end here`,
+        )
+      : null;
   return html`
-    <${Wire} place="last" shape=${[1, d]} rows=${1} note=${left} />
-    <${Part} number=${4} name="Final norm" place="norm">
-      <p>Brings the row to a <${Term} id="norm">common size<//>.</p>
+    <${Wire} place="last" shape=${[1, d]} rows=${1} note=${note} />
+    <${Part} number=${4} name=${msg`Final norm`} place="norm">
+      <p>${nodes`Scales the row to a ${html`<${Term} id="norm">${msg`common size`}<//>`}.`}</p>
       <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes.norm} />
     <//>
     <${Wire} place="normed" shape=${[1, d]} rows=${1} />
-    <${Part} number=${5} name="LM head" place="scores">
-      <p>One score, a <${Term} id="logit">logit<//>, for every token of the vocabulary.</p>
+    <${Part} number=${5} name=${msg`LM head`} place="scores">
+      <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`}</p>
       ${
         parts.tied
-          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> the embedding table again</p>`
+          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> ${msg`the embedding table again`}</p>`
           : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes.head} />`
       }
     <//>
     <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />
-    <${Part} number=${6} name="Softmax & choose" place="choose" open=${{ name: "Open the next token", short: "Open", go: go("tokens") }}>
-      <p><${Term} id="softmax">Shares<//> that add up to 100\u202f%. ${reached && howChosen(run, step)}</p>
-      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later muted small">The layers come first.</p>`}
+    <${Part} number=${6} name=${msg`Softmax & choose`} place="choose" open=${{ name: msg`Open the next token`, short: msg`Open`, go: go("tokens") }}>
+      <p>${nodes`${html`<${Term} id="softmax">${msg`Probabilities`}<//>`} of all tokens add up to 100\u202f%.`} ${reached && howChosen(run, step)}</p>
+      ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later muted small">${msg`The layers come first.`}</p>`}
     <//>
   `;
 }

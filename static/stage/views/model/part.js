@@ -1,15 +1,16 @@
-/** The frame of one of the six steps, and the wires between them. */
+/** The frame of one of the six parts, and the wires between them. */
 
 import { html } from "htm/preact";
 import { bytesShort, integer } from "../../../shared/facts/format.js";
+import { msg } from "../../../shared/words/msg.js";
 
-/** A wire is this broad for one row, and so much broader for every doubling of the rows, in CSS pixels. */
+/** Width of a wire for one row, and what each doubling of the rows adds, in CSS pixels. */
 const WIRE_PX = 5;
 const DOUBLING_PX = 4;
 
 /**
  * @param {{number: number, name: string, place: string, open?: {name: string, short: string, go: Function}, weights?: Object,
- *   children: Object}} props `place`: its area in the picture; `open`: the zoom behind it; `weights`: for the first line
+ *   children: Object}} props `place`: its area in the picture; `open`: its zoom; `weights`: for the first line
  */
 export function Part({ number, name, place, open = null, weights = null, children }) {
   return html`<section class=${`part box anchor part-${place}`} aria-label=${`${number} ${name}`}>
@@ -24,14 +25,14 @@ export function Part({ number, name, place, open = null, weights = null, childre
 
 /** The weights a part has, and the bytes they take. */
 export function Weights({ shape, parameters, size }) {
-  return html`<p class="chip is-weights" title="computed from the shapes of the weights">
-    ${shape && html`<b>${shape}</b>`} ${integer(parameters)} parameters, ${bytesShort(size)}
+  return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>
+    ${shape && html`<b>${shape}</b>`} ${msg`${integer(parameters)} parameters, ${bytesShort(size)}`}
   </p>`;
 }
 
 /**
- * @param {{place: string, shape: number[], rows: number, unit?: string, note?: string}} props `shape`: of what flows, in
- *   `unit`; `rows`: how broad the wire is drawn
+ * @param {{place: string, shape: number[], rows: number, unit?: string, note?: string}} props `shape`: of the values, in
+ *   `unit`; `rows`: for the width of the wire
  */
 export function Wire({ place, shape, rows, unit = "", note = null }) {
   const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);

@@ -8,12 +8,12 @@ export function stackSize({ layers }, { width, rowPx, ratio }) {
 }
 
 /**
- * Paint one layer's line over whatever was there.
+ * Paint one layer's line over the previous picture.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the stack's size
  * @param {Object} view from mapView
- * @param {{residual: Function, theme: Object, shown: number}} scales `residual` from residualShades; `shown`: layers of this
- *   step that are there, above them only the places of earlier steps' rows are
+ * @param {{residual: Function, theme: Object, shown: number}} scales `residual` from residualShades; `shown`: layers that this
+ *   step has computed; layers above them have only the rows of earlier steps
  * @param {{rowPx: number, ratio: number}} size `rowPx` in CSS pixels
  * @returns {{y0: number, y1: number}} the device pixels that are painted
  */

@@ -10,9 +10,9 @@ const run = madeRun({
   row: (_layer, _head, query) => new Array(query + 1).fill(1),
 });
 
-test("the prompt is written by prefill, later positions are kept and one is written", () => {
-  assert.deepEqual(shelfOf({ run, step: 0, settled: 0, reveal: 4 }), { kept: 0, fresh: 3, room: 4, share: 1 });
-  assert.deepEqual(shelfOf({ run, step: 2, settled: 2, reveal: 4 }), { kept: 4, fresh: 1, room: 8, share: 1 });
+test("the prompt is written by prefill, later positions are cached and one is written", () => {
+  assert.deepEqual(shelfOf({ run, step: 0, settled: 0, reveal: 4 }), { cached: 0, fresh: 3, room: 4, share: 1 });
+  assert.deepEqual(shelfOf({ run, step: 2, settled: 2, reveal: 4 }), { cached: 4, fresh: 1, room: 8, share: 1 });
 });
 
 test("no more columns are drawn than there are positions, whatever the step says", () => {
@@ -20,7 +20,7 @@ test("no more columns are drawn than there are positions, whatever the step says
   const kv = { ...data.kv, positions: 2 ** 53, blocks: 2 ** 53 };
   const claiming = { ...run, steps: [...run.steps.slice(0, 2), { ...rest, data: { ...data, kv } }] };
   assert.deepEqual(shelfOf({ run: claiming, step: 2, settled: 2, reveal: 4 }), {
-    kept: 4,
+    cached: 4,
     fresh: 1,
     room: 8,
     share: 1,
@@ -32,10 +32,10 @@ test("a step on its way has written as many layers as it has finished, and nothi
   assert.equal(shelfOf({ run, step: 1, settled: 0, reveal: 2.5 }).share, 0.5);
 });
 
-test("while the prompt is awaited its rows so far are told", () => {
+test("while the prompt is awaited its rows so far are shown", () => {
   const awaited = { ...run, steps: [], partialRows: 1 };
   assert.deepEqual(shelfOf({ run: awaited, step: 0, settled: 0, reveal: 0 }), {
-    kept: 0,
+    cached: 0,
     fresh: 3,
     room: 4,
     share: 1 / 3,

@@ -14,10 +14,10 @@ test("fewer bits come first, then each number of heads that they can be merged t
   assert.equal(smallerForms({ kv_heads: 8, dtype: "float32" }).length, 6);
 });
 
-test("a loss is told by its mean, its most, and where the text parts", () => {
+test("a loss has the mean and the largest KL, and the first step with another token", () => {
   const likeliest = [1, 2, 3].map((id) => [{ id }, { id: id === 2 ? 9 : id }]);
   assert.deepEqual(lossOf({ kl: [0, 0.2, 0.1], likeliest }), {
-    ...{ mean: 0.10000000000000002, most: 0.2, parts: { step: 1, was: { id: 2 }, became: { id: 9 } } },
+    ...{ mean: 0.10000000000000002, most: 0.2, change: { step: 1, before: { id: 2 }, after: { id: 9 } } },
   });
-  assert.equal(lossOf({ kl: [0], likeliest: [[{ id: 1 }, { id: 1 }]] }).parts, null);
+  assert.equal(lossOf({ kl: [0], likeliest: [[{ id: 1 }, { id: 1 }]] }).change, null);
 });

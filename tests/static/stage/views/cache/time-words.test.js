@@ -8,8 +8,8 @@ const compared = (rows, flops, ms) => ({
   times: { cached: 600, twin: 600 * ms },
 });
 
-test("time that grew less than the work is told beside the weights, and no cause is made up for more", () => {
-  assert.match(timeWords(compared(11, 10, 1.4)), /10× the arithmetic took 1.4× the time.*reads all the weights/);
+test("time that grew less than the arithmetic is explained by the weights, and no cause is invented for more", () => {
+  assert.match(timeWords(compared(11, 10, 1.4)), /10× the arithmetic, 1.4× the time.*reads all weights/);
   assert.equal(timeWords(compared(11, 10, 19)), null);
   assert.equal(timeWords(compared(11, 10, 9)), null);
 });

@@ -22,19 +22,22 @@ test("the layer that a token first leads after, and the one from which it always
   assert.deepEqual(leadOf(lensOf(9, 8).layers), { first: null, lasting: null });
 });
 
-test("each course is told as it was", () => {
-  const told = [
-    [[9, 4, 0, 0], "“be” first becomes the best guess after layer 2, and stays it."],
-    [[9, 0, 3, 0], "“be” is first the best guess after layer 1, loses the lead, and keeps it from layer 3 on."],
+test("each course of ranks has its sentence", () => {
+  const sentences = [
+    [[9, 4, 0, 0], "“be” first becomes the best guess after layer 2, and remains it after all later layers."],
+    [
+      [9, 0, 3, 0],
+      "“be” is the best guess after layer 1, but not after all later layers. From layer 3 on, it always is.",
+    ],
     [[9, 4, 0], "“be” becomes the best guess only after the last layer, 2."],
-    [[0, 0], "“be” is the best guess after every one of the 2 layers."],
-    [[9, 4], "“be” is not the best guess after any layer: in the end it is number 5, with 10.0\u202f%."],
+    [[0, 0], "“be” is the best guess after each of the 2 layers."],
+    [[9, 4], "“be” is not the best guess after any layer. After the last layer, it has rank 5, with 10.0\u202f%."],
     [
       [0, 4],
-      "“be” is the best guess after layer 0, but not after the last one: in the end it is number 5, with 10.0\u202f%.",
+      "“be” is the best guess after layer 0, but not after the last layer. There it has rank 5, with 10.0\u202f%.",
     ],
   ];
-  for (const [ranks, sentence] of told) assert.equal(lensSentence(lensOf(...ranks)), sentence);
+  for (const [ranks, sentence] of sentences) assert.equal(lensSentence(lensOf(...ranks)), sentence);
 });
 
 test("a model of one layer has only a last layer", () => {
@@ -44,7 +47,7 @@ test("a model of one layer has only a last layer", () => {
 test("one layer's reading names its guess and the rank of the token chosen in the end", () => {
   assert.equal(
     readingSentence(lensOf(4, 0), 0),
-    "After layer 0 the newest row would say “of” (40\u202f%); “be” is its number 5. Only the last layer was trained to be read so.",
+    "After layer 0, the best guess is “of” (40\u202f%); “be” has rank 5. Training used only the last layer in this way.",
   );
-  assert.equal(readingSentence(lensOf(4, 0), 1), "After layer 1 the newest row would say “be” (40\u202f%).");
+  assert.equal(readingSentence(lensOf(4, 0), 1), "After layer 1, the best guess is “be” (40\u202f%).");
 });
