@@ -1,10 +1,12 @@
 /**
- * Logits → temperature → top-k → top-p, over what a `step` frame carries: the 256 largest logits exactly, the rest as a
- * histogram. Pure arithmetic; the order and the rules are those of the model's own sampling.
+ * Logits → temperature → top-k → top-p, over what a `step` frame has: the 256 largest logits exactly, the rest as a
+ * histogram. Pure; the order and the rules are those of the engine's sampler.
  *
- * The approximation: inside one histogram bin logits are taken as evenly spread, so the share of the rest, and what
- * depends on it when a filter reaches past the first 256, is approximate. Among the first 256 every ratio is exact.
+ * Approximation: the logits of one histogram bin count as evenly spread. So the mass of the rest is approximate, and so
+ * is a filter whose edge lies past the first 256. Among the first 256 every ratio is exact.
  */
+
+import { msg } from "../../shared/words/msg.js";
 
 /**
  * @param {{topLogits: Float32Array, tailCounts: Int32Array, tail: {low: number, high: number, count: number}}} logits
@@ -13,8 +15,8 @@
  *   scaled: Float64Array, final: Float64Array, cut: (null|"top-k"|"top-p")[],
  *   keptTopK: number, keptTopP: number, massTopK: number, massTopP: number,
  *   rest: number, finalRest: number, entropy: number, approximate: boolean}}
- *   `scaled`: probability after temperature; `final`: after the filters, renormalised; `rest`: what the tokens past the
- *   listed ones hold of each; `entropy`: bits of the final distribution; `approximate`: a filter's edge lies in the histogram.
+ *   `scaled`: probability after temperature; `final`: after the filters, renormalised; `rest`, `finalRest`: the same of all
+ *   tokens past the listed ones; `entropy`: bits of the final distribution; `approximate`: a filter's edge lies in the histogram.
  * @throws {RangeError} when the temperature is not above zero
  */
 export function distribution(logits, settings) {
@@ -84,7 +86,7 @@ function massOfFirst(scaled, bins, count) {
   return mass;
 }
 
-/** How many of the largest are needed for their mass to reach `target`: at least one, at most `most`. */
+/** @returns {number} how many of the largest reach the mass `target` together: at least one, at most `most` */
 function firstReaching(scaled, bins, target, most) {
   let mass = 0;
   for (let rank = 0; rank < Math.min(scaled.length, most); rank++) {
@@ -126,8 +128,10 @@ export function sameSettings(a, b) {
   return a.strategy === "greedy" || (a.temperature === b.temperature && a.top_k === b.top_k && a.top_p === b.top_p);
 }
 
-/** @returns {string} settings in words: "greedy", or "temperature 0.7, top-k 40, top-p 0.95" */
+/** @returns {string} settings as text: "greedy", or "temperature 0.7, top-k 40, top-p 0.95" */
 export function settingsInWords({ strategy, temperature, top_k: topK, top_p: topP }) {
-  if (strategy === "greedy") return "greedy";
-  return `temperature ${temperature}, top-k ${topK || "off"}, top-p ${topP < 1 ? topP : "off"}`;
+  if (strategy === "greedy") return msg`greedy`;
+  const k = topK || msg`off`;
+  const p = topP < 1 ? topP : msg`off`;
+  return msg`temperature ${temperature}, top-k ${k}, top-p ${p}`;
 }

@@ -1,7 +1,7 @@
-/** What one query·key pair means, in plain sentences built from the run's numbers. Pure. */
+/** Sentences about one query·key pair, with the run's numbers. Pure. */
 
-import { whereKeyStands } from "../../../shared/facts/attention.js";
-import { counted, percent, quoted } from "../../../shared/facts/format.js";
+import { integer, percent, quoted } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
  * @param {Object} run
@@ -10,25 +10,31 @@ import { counted, percent, quoted } from "../../../shared/facts/format.js";
  * @returns {string}
  */
 export function pairSentence(run, { layer, head, query, key }, weight) {
-  const source = query === key ? "itself" : `${quoted(run.tokens[key])}, ${whereKeyStands(query, key)}`;
-  const share = weight === 1 ? "everything" : percent(weight, weight < 0.1 ? 1 : 0);
-  return `Head ${head} of layer ${layer}: ${quoted(run.tokens[query])} takes ${share} from ${source}`;
+  const share = percent(weight, weight < 0.1 ? 1 : 0);
+  const token = quoted(run.tokens[query]);
+  if (query === key) return msg`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to itself`;
+  const read = quoted(run.tokens[key]);
+  const distance = query - key;
+  return plural(
+    distance,
+    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} token back`,
+    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} tokens back`,
+  );
 }
 
-/** @returns {string} what q, k and v are, in everyday words */
+/** @returns {string} what q, k and v of this pair mean */
 export function pairWords(run, { query, key }) {
-  const [looker, seen] = [
-    quoted(run.tokens[query], 12),
-    query === key ? "the same token" : quoted(run.tokens[key], 12),
-  ];
-  return `q is what ${looker} is looking for, k what ${seen} says it has, v what it hands over when it is looked at.`;
+  const token = quoted(run.tokens[query], 12);
+  const read = quoted(run.tokens[key], 12);
+  return msg`q describes what ${token} looks for, k what ${read} contains. v is what ${read} adds to the output.`;
 }
 
-/** @returns {string} why that is the number, and where to read on */
+/** @returns {string} how the weight comes about */
 export function pairReason({ query }) {
-  if (query === 0) return "It is the first token and has no other key to read, so its own gets the whole weight.";
-  return (
-    "Two steps decide that: how well the query fits this key, and how that fit compares with " +
-    `the ${counted(query, "other key")} it may read.`
+  if (query === 0) return msg`The first token can read only its own key, so that key gets the whole weight.`;
+  return plural(
+    query,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${integer(query)} other key.`,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${integer(query)} other keys.`,
   );
 }

@@ -1,4 +1,4 @@
-/** The next token, large: the path from logits to the pick, why a token was or was not taken, beam search, and training beside it. */
+/** The large view of the next token: from logits to the choice, why a token was or was not chosen, beam search, training. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -6,6 +6,7 @@ import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { OpenView } from "../../../shared/ui/open-view.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { WhatIf } from "../../next-token/what-if.js";
 import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
@@ -14,7 +15,7 @@ import { Training } from "./training.js";
 import { useAsked } from "./use-asked.js";
 import { Why } from "./why.js";
 
-/** Rows of candidates, the chosen one and the one asked about among them. */
+/** Rows of candidates, including the chosen one and the one looked up. */
 const ROWS = 10;
 
 export function TokensView({ state, dispatch, controller, client }) {
@@ -29,7 +30,7 @@ export function TokensView({ state, dispatch, controller, client }) {
   return html`
     <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
-      <${OpenView} view="model" dispatch=${dispatch}>What would each layer have said?<//>
+      <${OpenView} view="model" dispatch=${dispatch}>${msg`What would each layer predict?`}<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}
@@ -45,12 +46,16 @@ export function TokensView({ state, dispatch, controller, client }) {
   `;
 }
 
-function headline({ chosen, vocab }, { token, filters }) {
+function headline({ vocab }, { token, filters }) {
   const name = quoted(token);
-  if (token.forced) return `${name} comes next because this branch was given it`;
+  if (token.forced) return msg`${name} comes next: this branch starts with it`;
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
-    return `${name} comes next: of ${integer(vocab)} tokens it has the largest logit`;
+    return msg`${name} comes next: it has the largest of ${integer(vocab)} logits`;
   }
-  const rank = chosen.rank >= 0 ? `, number ${chosen.rank + 1} by logit` : "";
-  return `${name} comes next${rank}: drawn with ${percent(token.prob)} from ${integer(filters.kept_top_p)} that were left`;
+  const kept = filters.kept_top_p;
+  return plural(
+    kept,
+    form`${name} comes next: drawn with ${percent(token.prob)} from the ${integer(kept)} token that passed the filters`,
+    form`${name} comes next: drawn with ${percent(token.prob)} from the ${integer(kept)} tokens that passed the filters`,
+  );
 }

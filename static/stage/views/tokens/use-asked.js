@@ -1,6 +1,6 @@
 /**
- * Which token is asked about: one pressed in the table, or what a typed word begins with. The log answers at once for the
- * tokens that it names; for every other the model is asked, which knows the whole vocabulary.
+ * Which token is looked up: one pressed in the table, or one that matches the typed word. For tokens in the log the
+ * answer is immediate; all others are requested from the model.
  */
 
 import { useMemo, useState } from "preact/hooks";
