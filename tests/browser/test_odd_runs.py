@@ -32,7 +32,7 @@ ODD_PROMPT = f"{MARKUP}{RIGHT_TO_LEFT}{LONG_WORD}{OVERRIDE}{LINES} the {FAMILY} 
 
 # What a value that is not there looks like when it is written out.
 NOTHING = re.compile(r"\b(NaN|undefined|null|Infinity)\b|\[object")
-NOT_GIVEN = re.compile("did not give|could not be|cannot be reached|is not there|Asking the model")
+NOT_GIVEN = re.compile("did not give|could not be|cannot be reached|Asking the model|Computing the exact values")
 WRITTEN = """() => [
   document.body.innerText,
   ...[...document.querySelectorAll("*")].flatMap((element) =>

@@ -18,9 +18,9 @@ export function NextToken({ state, dispatch, controller, layersToGo }) {
   const { run, step, settled } = state;
   const opens = { name: NAME, view: "tokens", question: msg`Why this token?` };
   if (!run?.shows)
-    return html`<${Card} ...${opens} number="" says=${msg`The candidates appear with the first step of a run.`}><${Places} /><//>`;
+    return html`<${Card} ...${opens} number="" says=${msg`The candidates appear with the first step of a run.`}><${Placeholders} /><//>`;
   if (isAwaited({ run, step: settled }) || settled < step)
-    return html`<${Card} ...${opens} dispatch=${dispatch} number=${layersToGo} says=${WAITING}><${Places} /><//>`;
+    return html`<${Card} ...${opens} dispatch=${dispatch} number=${layersToGo} says=${WAITING}><${Placeholders} /><//>`;
   const { rows, number, sentence } = listed(state, controller);
   const after = quoted(run.tokens[run.lastQueryOfStep(step)]);
   const title = html`${msg`Next token after ${after}`} <small>${msg`step ${step}`}</small>`;
@@ -37,8 +37,8 @@ export function LayersToGo({ state: { run, reveal } }) {
   return plural(left, form`${left} layer to go`, form`${left} layers to go`);
 }
 
-function Places() {
-  return html`<ol class="candidates stack tight" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-place"></li>`)}</ol>`;
+function Placeholders() {
+  return html`<ol class="candidates stack tight" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-placeholder"></li>`)}</ol>`;
 }
 
 /** The candidates of the step shown, the probability of the chosen one, and how it was chosen. */
@@ -68,11 +68,11 @@ function sentenceOf(token, rank, { run, whatIf }) {
   const name = html`<span class="token">${quoted(token)}</span>`;
   const vocab = integer(run.open.model.vocab);
   if (whatIf) return nodes`The probability of ${name} with the what-if settings. The run does not change.`;
-  if (token.forced) return nodes`This branch starts with ${name}.`;
+  if (token.forced) return nodes`${name} was set by this branch.`;
   if (rank === 0) return nodes`${name} is the likeliest of ${vocab} tokens.`;
   const listed = integer(run.steps[0].topIds.length);
   if (rank < 0) return nodes`${name} was drawn. It is not among the ${listed} likeliest of ${vocab} tokens.`;
-  return nodes`${name} was drawn. It is number ${rank + 1} of ${vocab} tokens.`;
+  return nodes`${name} was drawn. It is number ${rank + 1} by logit of ${vocab} tokens.`;
 }
 
 function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }) {
@@ -81,7 +81,7 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
     <span class="track anchor"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
-      starting ? html`<em>${msg`starting a branch…`}</em>` : cut && html`<em>${msg`cut by ${cut}, before:`}</em>`
+      starting ? html`<em>${msg`starting a branch…`}</em>` : cut && html`<em>${msg`cut by ${cut}, was:`}</em>`
     }</span>
     <b>${percent(share)}</b>`;
   const about = cut
@@ -97,6 +97,6 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
             title=${`${about} ${msg`Press to branch with this token.`}`}
           >${content}</button>`
     }
-    ${chosen && html`<span class="visually-hidden">${chosen.forced ? msg`this branch starts with it` : msg`chosen in this run`}</span>`}
+    ${chosen && html`<span class="visually-hidden">${chosen.forced ? msg`set by this branch` : msg`chosen in this run`}</span>`}
   </li>`;
 }

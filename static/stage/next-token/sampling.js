@@ -13,7 +13,7 @@ import { msg } from "../../shared/words/msg.js";
  * @param {{strategy: string, temperature: number, top_k: number, top_p: number}} settings
  * @returns {{
  *   scaled: Float64Array, final: Float64Array, cut: (null|"top-k"|"top-p")[],
- *   keptTopK: number, keptTopP: number, massTopK: number, massTopP: number,
+ *   countTopK: number, countTopP: number, massTopK: number, massTopP: number,
  *   rest: number, finalRest: number, entropy: number, approximate: boolean}}
  *   `scaled`: probability after temperature; `final`: after the filters, renormalised; `rest`, `finalRest`: the same of all
  *   tokens past the listed ones; `entropy`: bits of the final distribution; `approximate`: a filter's edge lies in the histogram.
@@ -26,27 +26,27 @@ export function distribution(logits, settings) {
   const { scaled, bins, rest } = softmax(logits, temperature);
   const total = scaled.length + logits.tail.count;
 
-  const keptTopK = greedy || !settings.top_k ? total : Math.min(settings.top_k, total);
-  const massTopK = massOfFirst(scaled, bins, keptTopK);
-  const keptTopP =
-    greedy || settings.top_p >= 1 ? keptTopK : firstReaching(scaled, bins, settings.top_p * massTopK, keptTopK);
-  const massTopP = massOfFirst(scaled, bins, keptTopP);
+  const countTopK = greedy || !settings.top_k ? total : Math.min(settings.top_k, total);
+  const massTopK = massOfFirst(scaled, bins, countTopK);
+  const countTopP =
+    greedy || settings.top_p >= 1 ? countTopK : firstReaching(scaled, bins, settings.top_p * massTopK, countTopK);
+  const massTopP = massOfFirst(scaled, bins, countTopP);
 
-  const final = scaled.map((probability, rank) => (rank < keptTopP ? probability / massTopP : 0));
-  const cut = Array.from(scaled, (_, rank) => (rank < keptTopP ? null : rank < keptTopK ? "top-p" : "top-k"));
+  const final = scaled.map((probability, rank) => (rank < countTopP ? probability / massTopP : 0));
+  const cut = Array.from(scaled, (_, rank) => (rank < countTopP ? null : rank < countTopK ? "top-p" : "top-k"));
   const finalRest = Math.max(0, 1 - sum(final));
   return {
     scaled,
     final,
     cut,
-    keptTopK,
-    keptTopP,
+    countTopK,
+    countTopP,
     massTopK,
     massTopP,
     rest,
     finalRest,
-    entropy: entropyBits(final, bins, keptTopP, massTopP),
-    approximate: keptTopP > scaled.length && keptTopP < total,
+    entropy: entropyBits(final, bins, countTopP, massTopP),
+    approximate: countTopP > scaled.length && countTopP < total,
   };
 }
 
@@ -103,10 +103,10 @@ function firstReaching(scaled, bins, target, most) {
   return most;
 }
 
-function entropyBits(final, bins, kept, mass) {
+function entropyBits(final, bins, count, mass) {
   let bits = 0;
   for (const probability of final) bits -= probability > 0 ? probability * Math.log2(probability) : 0;
-  let left = kept - final.length;
+  let left = count - final.length;
   for (const bin of bins) {
     if (left <= 0) break;
     const each = bin.mass / bin.count / mass;

@@ -23,14 +23,14 @@ export function AsTyped({ state, client }) {
   const here = { run: NO_RUN, readiness };
   const wanted = length > 0 && length <= mostOf(limits, "run", "prompt") ? { prompt, chat } : null;
   const { status, values, problem } = useModelValues(here, client.tokens, wanted, "tokens");
-  const asks = status !== "idle" && status !== "unavailable";
+  const isRequested = status !== "idle" && status !== "unavailable";
   // Until the newest answer arrives the last one stays, in the colour of an old one.
   const last = useRef(null);
-  if (values || !asks) last.current = values && { ...values, chat };
+  if (values || !isRequested) last.current = values && { ...values, chat };
   const shown = last.current;
   const most = mostOf(limits, "run", "prompt");
   return html`<section class="as-typed stack" aria-label=${msg`The prompt as tokens`}>
-    <p role="status">${asks ? (problem?.message ?? (shown ? countText(shown) : msg`Splitting the prompt into tokens…`)) : waitingText(length, most)}</p>
+    <p role="status">${isRequested ? (problem?.message ?? (shown ? countText(shown) : msg`Splitting the prompt into tokens…`)) : waitingText(length, most)}</p>
     ${
       shown?.count > 0 &&
       html`<div

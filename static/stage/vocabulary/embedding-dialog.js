@@ -49,7 +49,7 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
     </div>
     ${
       last.current && (values || status === "loading")
-        ? html`<${Embedding} found=${last.current} onOpen=${(next) => setPath([...path, next])} />`
+        ? html`<${Embedding} embedding=${last.current} onOpen=${(next) => setPath([...path, next])} />`
         : html`<p role="status">${WAITING[status] ?? problem.message}</p>`
     }
   </dialog>`;

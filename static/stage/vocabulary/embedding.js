@@ -11,9 +11,9 @@ import { RowPicture } from "./row-picture.js";
 const FIRST_NUMBERS = 6;
 const BAR_PX = 90;
 
-/** @param {{found: Object, onOpen: (token: Object) => void}} props `found`: what `GET /api/embedding` gives */
-export function Embedding({ found, onOpen }) {
-  const { row, length, nearest, vocab, tied } = found;
+/** @param {{embedding: Object, onOpen: (token: Object) => void}} props `embedding`: what `GET /api/embedding` gives */
+export function Embedding({ embedding, onOpen }) {
+  const { row, length, nearest, vocab, tied } = embedding;
   const more = Math.max(0, row.length - FIRST_NUMBERS);
   const numbers = row.slice(0, FIRST_NUMBERS).map(significant).join(", ");
   return html`<div class="stack">
@@ -33,7 +33,7 @@ export function Embedding({ found, onOpen }) {
         <h3>${msg`Nearest of all ${integer(vocab)} rows`} <${Badge} origin="computed" /></h3>
         <${Nearest} nearest=${nearest} onOpen=${onOpen} />
       </section>
-      ${nearest.length > 0 && html`<${Projection} found=${found} />`}
+      ${nearest.length > 0 && html`<${Projection} embedding=${embedding} />`}
     </div>
   </div>`;
 }
@@ -53,7 +53,7 @@ function Nearest({ nearest, onOpen }) {
     <p>${msg`By cosine similarity: 1 is the same direction, 0 a right angle.`}</p>`;
 }
 
-function Projection({ found: { token, row, nearest, plane } }) {
+function Projection({ embedding: { token, row, nearest, plane } }) {
   const { points, kept } = plane;
   return html`<figure>
     <${Plane} tokens=${[token, ...nearest]} points=${points} />

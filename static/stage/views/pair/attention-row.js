@@ -52,15 +52,15 @@ export function mixAt(head, { row, query }, dimension) {
  *
  * @param {ArrayLike<number>} weights
  * @param {number} chosen
- * @param {number} room
+ * @param {number} most
  * @returns {{listed: number[], rest: number[]}}
  */
-export function listedKeys(weights, chosen, room) {
+export function listedKeys(weights, chosen, most) {
   const all = Array.from(weights, (_, key) => key);
-  if (all.length <= room) return { listed: all, rest: [] };
+  if (all.length <= most) return { listed: all, rest: [] };
   const order = all.sort((a, b) => weights[b] - weights[a] || a - b);
-  const listed = order.slice(0, room);
-  if (!listed.includes(chosen)) listed[room - 1] = chosen;
+  const listed = order.slice(0, most);
+  if (!listed.includes(chosen)) listed[most - 1] = chosen;
   const shown = new Set(listed);
   return { listed, rest: order.filter((key) => !shown.has(key)) };
 }

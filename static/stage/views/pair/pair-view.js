@@ -9,8 +9,8 @@ import { msg } from "../../../shared/words/msg.js";
 import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
+import { pairSentence, vectorSentence, weightSentence } from "./sentences.js";
 import { Terms } from "./terms.js";
-import { pairReason, pairSentence, pairWords } from "./words.js";
 
 const TILES = async () => (await import("./tile-by-tile.js")).TileByTile;
 
@@ -21,9 +21,9 @@ const NOTES = {
 
 /** Why no exact values are available. */
 const MISSING = {
-  none: `${msg`The exact values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
+  none: `${msg`Exact values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
   damaged: msg`The exact values stored with this session are damaged.`,
-  failed: msg`The exact values are not available, because the model is not running.`,
+  failed: msg`The model did not give the exact values.`,
 };
 
 export function PairView({ state, focus, exact, dispatch }) {
@@ -36,7 +36,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="muted">${pairReason(focus)} ${pairWords(run, focus)}</p>
+    <p class="muted">${weightSentence(focus)} ${vectorSentence(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`

@@ -7,8 +7,8 @@ import { Token } from "../../../shared/ui/token.js";
 import { form, plural } from "../../../shared/words/msg.js";
 import { listedKeys } from "./attention-row.js";
 
-const ROOM = 12;
-const MORE = 50;
+const FIRST = 12;
+const STEP = 50;
 
 /**
  * @param {{run: Object, focus: Object, weights: ArrayLike<number>, dispatch: Function, cells: (key: number) => *, rest: (keys: number[]) => *}}
@@ -16,8 +16,8 @@ const MORE = 50;
  */
 export function RowKeys({ run, focus, weights, dispatch, cells, rest: cellsOfRest }) {
   const { query, key: chosen } = focus;
-  const [room, setRoom] = useState(ROOM);
-  const { listed, rest } = useMemo(() => listedKeys(weights, chosen, room), [weights, chosen, room]);
+  const [most, setMost] = useState(FIRST);
+  const { listed, rest } = useMemo(() => listedKeys(weights, chosen, most), [weights, chosen, most]);
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   return html`${listed.map(
     (key) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
@@ -33,7 +33,7 @@ export function RowKeys({ run, focus, weights, dispatch, cells, rest: cellsOfRes
     rest.length > 0 &&
     html`<tr class="is-rest">
       <th scope="row">
-        <button type="button" onClick=${() => setRoom(room + MORE)}>${plural(rest.length, form`${integer(rest.length)} more key ▾`, form`${integer(rest.length)} more keys ▾`)}</button>
+        <button type="button" onClick=${() => setMost(most + STEP)}>${plural(rest.length, form`${integer(rest.length)} more key ▾`, form`${integer(rest.length)} more keys ▾`)}</button>
       </th>
       ${cellsOfRest(rest)}
     </tr>`

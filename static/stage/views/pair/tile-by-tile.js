@@ -63,7 +63,7 @@ export function TileByTile({ run, focus, values, row, stored, still }) {
             form`After ${integer(more)} more tiles: weighted sum ÷ sum is the head's output.`,
           )}</p>`
     }
-    <${Why} run=${run} size=${size} keys=${query + 1 - tiled.first} />
+    <${WhyTiles} run=${run} size=${size} keys=${query + 1 - tiled.first} />
   `;
 }
 
@@ -195,7 +195,7 @@ function End({ tiled, sum, weights, output, stored }) {
   </div>`;
 }
 
-function Why({ run, size, keys }) {
+function WhyTiles({ run, size, keys }) {
   const { model } = run.open;
   const { row, tile, state, layer } = bytesByFormula(model, { keys, size });
   return html`<p class="pair-how muted small">

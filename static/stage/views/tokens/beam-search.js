@@ -68,7 +68,7 @@ export function BeamSearch({ state, client }) {
       }
     </div>
     <p class="muted" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
-    ${drawn && html`<${Found} log=${log} run=${run} step=${step} />`}
+    ${drawn && html`<${Results} log=${log} run=${run} step=${step} />`}
   </section>`;
 }
 
@@ -126,12 +126,12 @@ function progress({ depths, study, close }) {
     <${Badge} origin=${originOfTimes(depths)} />`;
 }
 
-function Found({ log, run, step }) {
+function Results({ log, run, step }) {
   const best = log.path(log.best);
   const onBest = new Set(best.map(({ id }) => id));
   const own = ownContinuation(run, step, best.length);
   return html`<${BeamTree} search=${log} best=${onBest} context=${run.tokens[run.lastQueryOfStep(step)]} />
-    <table class="beams-found fill">
+    <table class="beams-results fill">
       <caption>${verdict(best, own)} <${Badge} origin="computed" /></caption>
       <thead>
         <tr><th scope="col">${msg`continuation`}</th><th scope="col">${msg`sum of ln p`}</th><th scope="col">${msg`probability`}</th></tr>

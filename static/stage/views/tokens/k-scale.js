@@ -13,7 +13,7 @@ export function kStops(vocab) {
 }
 
 /** @returns {number} the index of the stop nearest to `k` by ratio; for 0 (off) the last one */
-export function placeOfK(stops, k) {
+export function indexOfK(stops, k) {
   if (k === 0) return stops.length - 1;
   const distance = (stop) => Math.abs(Math.log(stop / k));
   return stops.reduce((best, stop, i) => (distance(stop) < distance(stops[best]) ? i : best), 0);

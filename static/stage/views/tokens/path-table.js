@@ -10,13 +10,13 @@ import { drawnBy } from "./token-path.js";
 import { WhatIfSlider } from "./what-if-slider.js";
 
 const UNFILTERED = msg`greedy does not filter`;
-const BRANCH_TOKEN = msg`This branch starts with its own token.`;
+const BRANCH_TOKEN = msg`This branch set the token instead.`;
 
 /**
- * @param {{path: Object, rows: {rank: number, token: Object}[], run: Object, step: number, asked: Object|null,
- *   branching: Object|null, onAsk: Function, onBranch: Function, dispatch: Function}} props `path` of `tokenPath`
+ * @param {{path: Object, rows: {rank: number, token: Object}[], run: Object, step: number, lookup: Object|null,
+ *   branching: Object|null, onLookUp: Function, onBranch: Function, dispatch: Function}} props `path` of `tokenPath`
  */
-export function PathTable({ path, rows, run, step, asked, branching, onAsk, onBranch, dispatch }) {
+export function PathTable({ path, rows, run, step, lookup, branching, onLookUp, onBranch, dispatch }) {
   const sums = runningSums(path.topP.shares);
   return html`<div class="path-box still anchor across" role="group" aria-label=${msg`From logits to the next token`} tabindex="0">
     <table class="path fill">
@@ -25,8 +25,8 @@ export function PathTable({ path, rows, run, step, asked, branching, onAsk, onBr
         ${rows.map(
           ({ rank, token }) => html`<${Row}
           key=${token.id} path=${path} rank=${rank} token=${token} sums=${sums}
-          asked=${asked?.id === token.id} branching=${branching} refusal=${branchRefusal(run, step, token)}
-          onAsk=${onAsk} onBranch=${onBranch}
+          lookup=${lookup?.id === token.id} branching=${branching} refusal=${branchRefusal(run, step, token)}
+          onLookUp=${onLookUp} onBranch=${onBranch}
         />`,
         )}
         <${Others} path=${path} rows=${rows} />
@@ -62,13 +62,13 @@ function Head({ path, settings, dispatch }) {
   </thead>`;
 }
 
-function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBranch }) {
+function Row({ path, rank, token, sums, lookup, branching, refusal, onLookUp, onBranch }) {
   const { chosen, cut, temperature, topK, topP } = path;
   const isChosen = rank === chosen.rank;
   const starting = branching?.id === token.id;
-  return html`<tr class=${`${isChosen ? "is-chosen" : ""} ${asked ? "is-asked" : ""}`}>
+  return html`<tr class=${`${isChosen ? "is-chosen" : ""} ${lookup ? "is-looked-up" : ""}`}>
     <th scope="row" class="path-token">
-      <button type="button" aria-pressed=${asked} onClick=${() => onAsk(token)} title=${msg`Why was ${quoted(token)} chosen or not?`}>
+      <button type="button" aria-pressed=${lookup} onClick=${() => onLookUp(token)} title=${msg`Why was ${quoted(token)} chosen or not?`}>
         <small>${rank + 1}</small> <${Token} token=${token} limit=${13} />
       </button>
     </th>
@@ -95,7 +95,7 @@ function Row({ path, rank, token, sums, asked, branching, refusal, onAsk, onBran
     }</td>
     <td class="path-branch">${
       isChosen
-        ? html`<small>${chosen.token.forced ? msg`branch token` : msg`chosen`}</small>`
+        ? html`<small>${chosen.token.forced ? msg`set by branch` : msg`chosen`}</small>`
         : refusal
           ? html`<small title=${refusal}>–</small>`
           : html`<button
@@ -141,7 +141,7 @@ function Others({ path, rows }) {
   const others = vocab - rows.length;
   if (others <= 0) return null;
   const together = (stage) => Math.max(0, 1 - rows.reduce((sum, { rank }) => sum + stage.shares[rank], 0));
-  const left = (stage) => stage.kept - rows.filter(({ rank }) => rank < stage.kept).length;
+  const left = (stage) => stage.count - rows.filter(({ rank }) => rank < stage.count).length;
   const cell = (stage, before) => {
     if (left(stage) > 0) return html`<${Together} count=${left(stage)} share=${together(stage)} />`;
     return left(before) > 0
@@ -210,12 +210,12 @@ function choiceText({ greedy, chosen, draw, own, topP, logits }, { top_tokens: n
   if (!draw) {
     if (own && !forced)
       return msg`Seed ${seed}: the random number selected a token past the ${logits.listed.length} listed ones.`;
-    const kept = plural(
-      topP.kept,
-      form`${integer(topP.kept)} token could be drawn.`,
-      form`${integer(topP.kept)} tokens could be drawn.`,
+    const drawable = plural(
+      topP.count,
+      form`${integer(topP.count)} token could be drawn.`,
+      form`${integer(topP.count)} tokens could be drawn.`,
     );
-    return forced ? `${kept} ${BRANCH_TOKEN}` : kept;
+    return forced ? `${drawable} ${BRANCH_TOKEN}` : drawable;
   }
   const range = msg`Seed ${seed}: the random number was between ${fixed(draw.from, 3)} and ${fixed(draw.to, 3)}.`;
   if (own) return range;

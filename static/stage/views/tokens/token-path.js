@@ -21,16 +21,16 @@ export function tokenPath(shown, settings, used) {
   const { data, topIds, topLogits, tailCounts } = shown;
   const logits = { topLogits, tailCounts, tail: data.tail };
   const off = { ...settings, top_k: 0, top_p: 1 };
-  const warmed = distribution(logits, off);
-  const kept = distribution(logits, { ...settings, top_p: 1 });
+  const scaled = distribution(logits, off);
+  const filtered = distribution(logits, { ...settings, top_p: 1 });
   const final = distribution(logits, settings);
   const vocab = topLogits.length + data.tail.count;
   const own = sameSettings(settings, used);
   const greedy = settings.strategy === "greedy";
   const exact = own && !greedy ? data.filters : null;
-  const keptTopK = exact?.kept_top_k ?? kept.keptTopK;
-  const keptTopP = exact?.kept_top_p ?? final.keptTopP;
-  const massTopK = exact?.mass_top_k ?? kept.massTopK;
+  const countTopK = exact?.kept_top_k ?? filtered.countTopK;
+  const countTopP = exact?.kept_top_p ?? final.countTopP;
+  const massTopK = exact?.mass_top_k ?? filtered.massTopK;
   const massTopP = exact?.mass_top_p ?? final.massTopP;
   const rank = topIds.indexOf(data.token.id);
   return {
@@ -45,26 +45,26 @@ export function tokenPath(shown, settings, used) {
       tail: data.tail,
       tailCounts,
     },
-    temperature: { shares: warmed.final, rest: warmed.finalRest, entropy: warmed.entropy, kept: vocab },
+    temperature: { shares: scaled.final, rest: scaled.finalRest, entropy: scaled.entropy, count: vocab },
     topK: {
-      shares: kept.final,
-      rest: kept.finalRest,
-      entropy: kept.entropy,
-      kept: keptTopK,
-      cutCount: vocab - keptTopK,
+      shares: filtered.final,
+      rest: filtered.finalRest,
+      entropy: filtered.entropy,
+      count: countTopK,
+      cutCount: vocab - countTopK,
       cutMass: Math.max(0, 1 - massTopK),
-      approximate: kept.approximate,
+      approximate: filtered.approximate,
     },
     topP: {
       shares: final.final,
       rest: final.finalRest,
       entropy: final.entropy,
-      kept: keptTopP,
-      cutCount: keptTopK - keptTopP,
+      count: countTopP,
+      cutCount: countTopK - countTopP,
       cutMass: Math.max(0, 1 - massTopP / massTopK),
       approximate: final.approximate && !exact,
     },
-    cut: Array.from(topLogits, (_, at) => (at < keptTopP ? null : at < keptTopK ? "top-p" : "top-k")),
+    cut: Array.from(topLogits, (_, at) => (at < countTopP ? null : at < countTopK ? "top-p" : "top-k")),
     chosen: { rank, token: data.token },
     draw: drawOf(shown, used),
   };
@@ -141,18 +141,18 @@ export function pathRows(named, count, extra) {
  * Why a token was chosen, could have been, or could not be.
  *
  * @param {Object} path of `tokenPath`
- * @param {{token: Object, rank: number, logit?: number}} asked `rank` −1: it is not listed, and its rank is not
+ * @param {{token: Object, rank: number, logit?: number}} lookup `rank` −1: it is not listed, and its rank is not
  *   known; `logit`: the raw logit of a token past the listed ones
  * @returns {{verdict: string, possible: boolean, because: string}}
  */
-export function whyToken(path, asked) {
+export function whyToken(path, lookup) {
   const { chosen, own } = path;
-  const name = quoted(asked.token);
-  const known = ratingOf(path, asked);
+  const name = quoted(lookup.token);
+  const known = ratingOf(path, lookup);
   const facts = known ? ratedFacts(path, known, name) : unratedFacts(path, name);
-  const wasChosen = own && chosen.token.id === asked.token.id;
+  const wasChosen = own && chosen.token.id === lookup.token.id;
   if (wasChosen && chosen.token.forced) {
-    return { verdict: msg`This branch starts with ${name}.`, possible: true, because: facts };
+    return { verdict: msg`${name} was set by this branch.`, possible: true, because: facts };
   }
   const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, wasChosen);
   const verdict = wasChosen ? msg`${name} was chosen.` : verdictOn(name, possible, own);
@@ -167,22 +167,22 @@ function verdictOn(name, possible, own) {
     : msg`With these settings, ${name} could not be chosen.`;
 }
 
-/** @returns {{rank: number, logit: number, warm: number, share: number}|null} `warm`: after temperature, `share`: after the filters */
-function ratingOf({ logits, temperature, topP, settings, greedy }, asked) {
-  const { rank, logit: given } = asked;
+/** @returns {{rank: number, logit: number, probability: number, share: number}|null} `probability`: after temperature, `share`: after the filters */
+function ratingOf({ logits, temperature, topP, settings, greedy }, lookup) {
+  const { rank, logit: given } = lookup;
   const logit = logits.listed[rank] ?? given;
   if (rank < 0 || logit === undefined) return null;
   const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));
-  const share = rank < topP.kept ? topP.shares[0] * ratio : 0;
-  return { rank, logit, warm: temperature.shares[0] * ratio, share };
+  const share = rank < topP.count ? topP.shares[0] * ratio : 0;
+  return { rank, logit, probability: temperature.shares[0] * ratio, share };
 }
 
-function ratedFacts({ vocab, settings, greedy }, { rank, logit, warm }, name) {
+function ratedFacts({ vocab, settings, greedy }, { rank, logit, probability: share }, name) {
   const order =
     rank === 0
       ? msg`${name} has the largest of ${integer(vocab)} logits: ${fixed(logit, 2)}.`
       : msg`${name} has logit ${fixed(logit, 2)}, number ${integer(rank + 1)} of ${integer(vocab)}.`;
-  const probability = percent(warm, warm < 0.001 ? 4 : 1);
+  const probability = percent(share, share < 0.001 ? 4 : 1);
   const { temperature } = settings;
   const chance =
     greedy || temperature === 1
@@ -207,7 +207,7 @@ function greedyReason({ logits }, known) {
 function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
   const { top_k: k, top_p: p } = settings;
   const rank = known?.rank ?? logits.listed.length;
-  if (rank >= topK.kept) {
+  if (rank >= topK.count) {
     const because = plural(
       k,
       form`top-k keeps only the ${integer(k)} largest logit and cuts this token.`,
@@ -215,13 +215,13 @@ function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
     );
     return { possible: false, because };
   }
-  if (rank >= topP.kept) {
+  if (rank >= topP.count) {
     const rule = msg`top-p ${p} keeps the fewest tokens that together reach ${percent(p, 0)}.`;
     const held = percent(1 - topP.cutMass);
     const because = plural(
-      topP.kept,
-      form`The ${integer(topP.kept)} largest already reaches ${held}, so this token is cut.`,
-      form`The ${integer(topP.kept)} largest already reach ${held}, so this token is cut.`,
+      topP.count,
+      form`The ${integer(topP.count)} largest already reaches ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest already reach ${held}, so this token is cut.`,
     );
     return { possible: false, because: `${rule} ${because}` };
   }

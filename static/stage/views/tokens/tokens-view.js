@@ -12,7 +12,7 @@ import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
 import { pathRows, tokenPath } from "./token-path.js";
 import { Training } from "./training.js";
-import { useAsked } from "./use-asked.js";
+import { useLookup } from "./use-lookup.js";
 import { Why } from "./why.js";
 
 /** Rows of candidates, including the chosen one and the one looked up. */
@@ -20,13 +20,13 @@ const ROWS = 10;
 
 export function TokensView({ state, dispatch, controller, client }) {
   const { run, step, branching, sampling } = state;
-  const { text, asked, found, onText, onAsk, onPress } = useAsked(state, client);
+  const { text, lookup, search, onText, onLookUp, onPress } = useLookup(state, client);
   const shown = run.steps[step];
   const used = run.open.sampling;
   const settings = state.whatIf ?? used;
   const path = useMemo(() => tokenPath(shown, settings, used), [shown, settings, used]);
-  const askedRow = asked && asked.rank < shown.topIds.length ? asked : null;
-  const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, askedRow]);
+  const lookupRow = lookup && lookup.rank < shown.topIds.length ? lookup : null;
+  const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, lookupRow]);
   return html`
     <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
@@ -34,12 +34,12 @@ export function TokensView({ state, dispatch, controller, client }) {
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}
-      path=${path} rows=${rows} run=${run} step=${step} asked=${asked?.token ?? null} branching=${branching}
-      onAsk=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
+      path=${path} rows=${rows} run=${run} step=${step} lookup=${lookup?.token ?? null} branching=${branching}
+      onLookUp=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
     />
     <${Why}
-      path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} found=${found} asked=${asked} branching=${branching}
-      onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
+      path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} search=${search} lookup=${lookup} branching=${branching}
+      onText=${onText} onLookUp=${onLookUp} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} />
     <${Training} key=${run.id} state=${state} client=${client} />
@@ -48,7 +48,7 @@ export function TokensView({ state, dispatch, controller, client }) {
 
 function headline({ vocab }, { token, filters }) {
   const name = quoted(token);
-  if (token.forced) return msg`${name} comes next: this branch starts with it`;
+  if (token.forced) return msg`${name} comes next: it was set by this branch`;
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
     return msg`${name} comes next: it has the largest of ${integer(vocab)} logits`;
   }

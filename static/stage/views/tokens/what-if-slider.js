@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { integer } from "../../../shared/facts/format.js";
 import { msg } from "../../../shared/words/msg.js";
-import { kAt, kStops, placeOfK } from "./k-scale.js";
+import { indexOfK, kAt, kStops } from "./k-scale.js";
 
 const UNUSED = msg`not used by greedy`;
 const SETTINGS = {
@@ -52,7 +52,7 @@ function TopK({ settings, greedy, set, vocab }) {
   };
   return html`<div class="what-if">
     <input
-      type="range" min="0" max=${stops.length - 1} step="1" value=${placeOfK(stops, k)} onInput=${onSlide}
+      type="range" min="0" max=${stops.length - 1} step="1" value=${indexOfK(stops, k)} onInput=${onSlide}
       aria-label=${msg`Slide ${label}`} aria-valuetext=${valueText(k || msg`${integer(vocab)}, off`, greedy)}
     />
     <input

@@ -10,14 +10,14 @@ import { msg } from "../../../shared/words/msg.js";
 import { whyToken } from "./token-path.js";
 
 /**
- * @param {{path: Object, run: Object, step: number, text: string, most: number, found: Object, asked: Object|null, branching: Object|null,
- *   onText: Function, onAsk: Function, onBranch: Function}} props `most`: characters of `text`; `asked`: {token, rank, logit}; `found`: {status, problem,
- *   choices} for the typed word, `choices` each like `asked`
+ * @param {{path: Object, run: Object, step: number, text: string, most: number, search: Object, lookup: Object|null, branching: Object|null,
+ *   onText: Function, onLookUp: Function, onBranch: Function}} props `most`: characters of `text`; `lookup`: {token, rank, logit}; `search`: {status, problem,
+ *   choices} for the typed word, `choices` each like `lookup`
  */
-export function Why({ path, run, step, text, most, found, asked, branching, onText, onAsk, onBranch }) {
+export function Why({ path, run, step, text, most, search, lookup, branching, onText, onLookUp, onBranch }) {
   const field = useId();
   return html`<section class="why box still" aria-label=${msg`Why not this token`}>
-    <p class="why-ask line on-line">
+    <p class="why-field line on-line">
       <label for=${field}>${msg`Why not this token?`}</label>
       <input
         id=${field} type="search" placeholder=${msg`any word`} autocomplete="off" maxlength=${most} value=${text}
@@ -26,14 +26,14 @@ export function Why({ path, run, step, text, most, found, asked, branching, onTe
     </p>
     <div class="why-answer">
       <p role="status">
-        ${asked ? html`<${Answer} path=${path} asked=${asked} />` : (waitingText(text, found) ?? msg`Type any word, or press a candidate's name above.`)}
+        ${lookup ? html`<${Answer} path=${path} lookup=${lookup} />` : (waitingText(text, search) ?? msg`Type any word, or press a candidate's name above.`)}
       </p>
       ${
-        asked &&
+        lookup &&
         html`<p class="why-more row on-line muted">
-          ${found.choices.length > 1 && html`<${Choices} choices=${found.choices} asked=${asked} onAsk=${onAsk} />`}
-          <${BranchButton} run=${run} step=${step} token=${asked.token} branching=${branching} onBranch=${onBranch} />
-          ${text.trim() && asked.whole === false && html`<span>${msg`“${text.trim()}” has several tokens; this is the first.`}</span>`}
+          ${search.choices.length > 1 && html`<${Choices} choices=${search.choices} lookup=${lookup} onLookUp=${onLookUp} />`}
+          <${BranchButton} run=${run} step=${step} token=${lookup.token} branching=${branching} onBranch=${onBranch} />
+          ${text.trim() && lookup.whole === false && html`<span>${msg`“${text.trim()}” has several tokens; this is the first.`}</span>`}
         </p>`
       }
     </div>
@@ -49,16 +49,16 @@ function waitingText(text, { status, problem }) {
   return msg`Looking up “${text.trim()}”…`;
 }
 
-function Answer({ path, asked }) {
-  const { verdict, possible, because } = whyToken(path, asked);
+function Answer({ path, lookup }) {
+  const { verdict, possible, because } = whyToken(path, lookup);
   return html`<b class=${possible ? "word-output" : "word-bad"}>${verdict}</b> ${because} <${Badge} origin="computed" />`;
 }
 
-function Choices({ choices, asked, onAsk }) {
+function Choices({ choices, lookup, onLookUp }) {
   return html`<span class="row tight" role="group" aria-label=${msg`Tokens with this text`}>
     ${choices.map(
       (choice) => html`<button class="button is-choice small"
-      key=${choice.token.id} type="button" aria-pressed=${choice.token.id === asked.token.id} onClick=${() => onAsk(choice)}
+      key=${choice.token.id} type="button" aria-pressed=${choice.token.id === lookup.token.id} onClick=${() => onLookUp(choice)}
     ><${Token} token=${choice.token} /></button>`,
     )}
   </span>`;

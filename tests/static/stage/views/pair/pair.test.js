@@ -4,7 +4,7 @@ import { bareLabel, bounded, withExponent } from "../../../../../static/shared/f
 import { backFrom } from "../../../../../static/shared/state/views.js";
 import { attentionRow, listedKeys, mixAt, total } from "../../../../../static/stage/views/pair/attention-row.js";
 import { bySize, dotProduct, runningTotals } from "../../../../../static/stage/views/pair/dot-product.js";
-import { pairReason, pairSentence, pairWords } from "../../../../../static/stage/views/pair/words.js";
+import { pairSentence, vectorSentence, weightSentence } from "../../../../../static/stage/views/pair/sentences.js";
 import { madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 
@@ -74,8 +74,8 @@ test("a pair's sentence has the weight, the key and the distance", () => {
   );
   assert.match(pairSentence(run, { ...place, key: 3 }, 0.042), /4.2\u202f% of its attention to itself$/);
   assert.match(pairSentence(run, { ...place, query: 0, key: 0 }, 1), /100\u202f% of its attention to itself$/);
-  assert.match(pairReason({ query: 1 }), /1 other key\.$/);
-  assert.match(pairReason({ query: 0 }), /first token/);
+  assert.match(weightSentence({ query: 1 }), /1 other key\.$/);
+  assert.match(weightSentence({ query: 0 }), /first token/);
 });
 
 test("numbers too small for their digits are written as a bound, never as zero", () => {
@@ -98,6 +98,6 @@ test("Escape lets go of what is locked in a head, and goes out otherwise", () =>
 
 test("q, k and v are explained with the two tokens of the pair", () => {
   const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
-  const text = pairWords(run, { query: 2, key: 1 });
+  const text = vectorSentence(run, { query: 2, key: 1 });
   assert.ok(["q describes what “it”", "k what “animal”", "v is what “animal”"].every((part) => text.includes(part)));
 });

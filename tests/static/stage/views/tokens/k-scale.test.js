@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kAt, kStops, placeOfK } from "../../../../../static/stage/views/tokens/k-scale.js";
+import { indexOfK, kAt, kStops } from "../../../../../static/stage/views/tokens/k-scale.js";
 
 test("a slider for top-k goes from 1 to the vocabulary by equal ratios, and misses no small number", () => {
   const stops = kStops(49152);
@@ -13,9 +13,9 @@ test("a slider for top-k goes from 1 to the vocabulary by equal ratios, and miss
 
 test("off is what keeps everything, and a number between two stops stands at the nearer", () => {
   const stops = kStops(49152);
-  assert.equal(placeOfK(stops, 0), stops.length - 1);
-  assert.equal(stops[placeOfK(stops, 7)], 7);
-  const near = stops[placeOfK(stops, 1000)];
+  assert.equal(indexOfK(stops, 0), stops.length - 1);
+  assert.equal(stops[indexOfK(stops, 7)], 7);
+  const near = stops[indexOfK(stops, 1000)];
   assert.ok(Math.abs(near - 1000) < 50);
   assert.equal(kAt(49152, 49152), 0);
   assert.equal(kAt(60000, 49152), 0);

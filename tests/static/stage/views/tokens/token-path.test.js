@@ -31,10 +31,10 @@ const shown = (chosen = 10, { forced = false, filters = {}, ...rest } = {}) => (
 test("each stage says what it cut and what that held", () => {
   const path = tokenPath(shown(), { ...SAMPLE, top_k: 3, top_p: 0.75 }, GREEDY);
   near(path.temperature.shares[3], 0.1);
-  assert.deepEqual([path.topK.kept, path.topK.cutCount], [3, 1]);
+  assert.deepEqual([path.topK.count, path.topK.cutCount], [3, 1]);
   near(path.topK.cutMass, 0.1);
   near(path.topK.shares[0], 4 / 9);
-  assert.deepEqual([path.topP.kept, path.topP.cutCount], [2, 1]);
+  assert.deepEqual([path.topP.count, path.topP.cutCount], [2, 1]);
   near(path.topP.cutMass, 2 / 9);
   assert.deepEqual(path.cut, [null, null, "top-p", "top-k"]);
   assert.ok(path.temperature.entropy > path.topK.entropy && path.topK.entropy > path.topP.entropy);
@@ -90,7 +90,7 @@ test("the answer has the odds of a token that could have been drawn, and says wh
     /More than half of all draws select it\.$/,
   );
   assert.equal(why(SAMPLE, 2, { chosen: 12 }).verdict, "“2” was chosen.");
-  assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "This branch starts with “2”.");
+  assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "“2” was set by this branch.");
 });
 
 test("past the listed logits the answer has only a bound", () => {

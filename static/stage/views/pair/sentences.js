@@ -23,14 +23,14 @@ export function pairSentence(run, { layer, head, query, key }, weight) {
 }
 
 /** @returns {string} what q, k and v of this pair mean */
-export function pairWords(run, { query, key }) {
+export function vectorSentence(run, { query, key }) {
   const token = quoted(run.tokens[query], 12);
   const read = quoted(run.tokens[key], 12);
   return msg`q describes what ${token} looks for, k what ${read} contains. v is what ${read} adds to the output.`;
 }
 
 /** @returns {string} how the weight comes about */
-export function pairReason({ query }) {
+export function weightSentence({ query }) {
   if (query === 0) return msg`The first token can read only its own key, so that key gets the whole weight.`;
   return plural(
     query,
