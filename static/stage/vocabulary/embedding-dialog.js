@@ -26,6 +26,7 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
   const [path, setPath] = useState([token]);
   const shown = path.at(-1);
   const before = path.at(-2);
+  const back = before && html`<${Token} token=${before} />`;
   const { run, readiness } = state;
   // An id is valid only in the table of its own model.
   const other = run.open && readiness.model && run.open.model.sha256 !== readiness.model.sha256;
@@ -44,7 +45,7 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
   return html`<dialog class="share popover embedding" aria-labelledby="embedding-title" ref=${dialog} onClose=${onClose} onKeyDown=${onKeyDown}>
     <div class="share-head line between">
       <h2 id="embedding-title" tabindex="-1" ref=${title}><${Token} token=${shown} limit=${LABEL_CHARS} /> <small>${msg`token ${integer(shown.id)}`}</small></h2>
-      ${before && html`<button class="button" type="button" onClick=${() => setPath(path.slice(0, -1))}>${nodes`Back to ${html`<${Token} token=${before} />`}`}</button>`}
+      ${before && html`<button class="button" type="button" onClick=${() => setPath(path.slice(0, -1))}>${nodes`Back to ${back}`}</button>`}
       <button class="button" type="button" onClick=${() => dialog.current.close()}>${msg`Close`}</button>
     </div>
     ${

@@ -23,11 +23,12 @@ function Drawing({ tokens, points, width }) {
   const labels = useMemo(() => tokens.map((token) => tokenLabel(token, LABEL_CHARS)), [tokens]);
   const box = { width, height: HEIGHT, letter: LETTER_PX };
   const places = useMemo(() => laidOut(points, labels, box), [points, labels, width]);
+  const [token] = labels;
   const near = labels.length - 1;
   const label = plural(
     near,
-    form`Projection of ${labels[0]} and the ${near} row nearest to it`,
-    form`Projection of ${labels[0]} and the ${near} rows nearest to it`,
+    form`Projection of ${token} and the ${near} row nearest to it`,
+    form`Projection of ${token} and the ${near} rows nearest to it`,
   );
   return html`<svg width=${width} height=${HEIGHT} role="img" aria-label=${label}>
     ${places.map(

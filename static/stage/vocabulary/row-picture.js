@@ -28,6 +28,7 @@ export function RowPicture({ row }) {
     (context) => drawCells(context, row, theme.signed.css, { width, height, lines }),
     [row, theme, width, height, lines],
   );
+  const value = at === null ? "" : significant(row[at]);
   const [low, high] = [Math.min(...row), Math.max(...row)].map(significant);
   const range = plural(
     row.length,
@@ -44,7 +45,7 @@ export function RowPicture({ row }) {
       ref=${ref} style=${`height:${height}px`} role="img" aria-label=${`${range} ${msg`One cell per number.`}`}
       onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
     >${width > 0 && html`<${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />`}</div>
-    <figcaption>${range} ${msg`Rose is below zero, olive above.`}${at !== null && html` <b class="number">${msg`Number ${at}: ${significant(row[at])}`}</b>`}</figcaption>
+    <figcaption>${range} ${msg`Rose is below zero, olive above.`}${at !== null && html` <b class="number">${msg`Number ${at}: ${value}`}</b>`}</figcaption>
   </figure>`;
 }
 

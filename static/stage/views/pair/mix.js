@@ -24,6 +24,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
   const softmax = useMemo(() => attentionRow(values, { row, query }), [values, row, query]);
   const mix = useMemo(() => mixAt(values, { row, query }, dimension), [values, row, query, dimension]);
   const order = useMemo(() => Array.from(pair.v, (_, place) => place), [pair.headDim]);
+  const difference = stored && fixed(differenceFromLog(run, focus, softmax.weights), 4);
   const lines = [
     { name: html`<${Vector} name="v" of=${names.key} />`, values: pair.v },
     { name: html`<span class="word-output">${msg`output`}</span>`, values: pair.output },
@@ -56,7 +57,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
           ? [
               msg`q, k and v are stored with this session. The page computes scores, weights and output from them.`,
               " ",
-              msg`These weights differ from the 8-bit weights in the log by at most ${fixed(differenceFromLog(run, focus, softmax.weights), 4)}.`,
+              msg`These weights differ from the 8-bit weights in the log by at most ${difference}.`,
             ]
           : msg`The page repeats the arithmetic: it differs by at most ${withExponent(softmax.difference)} in a weight and ${withExponent(mix.difference)} in the output (float32 rounding).`
       }

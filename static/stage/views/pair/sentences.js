@@ -32,9 +32,10 @@ export function vectorSentence(run, { query, key }) {
 /** @returns {string} how the weight comes about */
 export function weightSentence({ query }) {
   if (query === 0) return msg`The first token can read only its own key, so that key gets the whole weight.`;
+  const others = integer(query);
   return plural(
     query,
-    form`Two steps give this weight: how well q and k match, and how that compares with ${integer(query)} other key.`,
-    form`Two steps give this weight: how well q and k match, and how that compares with ${integer(query)} other keys.`,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other key.`,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other keys.`,
   );
 }

@@ -95,7 +95,7 @@ function intro(run, step, { beams, length }) {
     form`After ${after}, the search keeps the ${beams} likeliest continuations at every token.`,
   );
   const end = plural(length, form`It is ${length} token deep.`, form`It is ${length} tokens deep.`);
-  return `${width} ${end} ${msg`Each continuation is computed; they share their common KV cache blocks.`}`;
+  return `${width} ${end} ${msg`Every continuation is computed. Continuations with the same beginning share KV cache blocks.`}`;
 }
 
 function progress({ depths, study, close }) {
@@ -159,7 +159,8 @@ function Tokens({ tokens }) {
 }
 
 function chance(total) {
-  return msg`1 in ${significant(Math.exp(-total))}`;
+  const inverse = significant(Math.exp(-total));
+  return msg`1 in ${inverse}`;
 }
 
 /** The best beam compared with the run's own tokens. */

@@ -49,7 +49,7 @@ function lineTo({ column, row, parentRow }) {
 }
 
 function kindOf({ node, onBest }) {
-  return `${node.kept ? "is-in-beam" : "is-cut"}${onBest ? " is-best" : ""}`;
+  return `${node.kept ? "" : "is-cut"}${onBest ? " is-best" : ""}`;
 }
 
 function Cell({ cell }) {

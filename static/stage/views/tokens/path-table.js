@@ -66,7 +66,7 @@ function Row({ path, rank, token, sums, lookup, branching, refusal, onLookUp, on
   const { chosen, cut, temperature, topK, topP } = path;
   const isChosen = rank === chosen.rank;
   const starting = branching?.id === token.id;
-  return html`<tr class=${`${isChosen ? "is-chosen" : ""} ${lookup ? "is-looked-up" : ""}`}>
+  return html`<tr class=${isChosen ? "is-chosen" : ""}>
     <th scope="row" class="path-token">
       <button type="button" aria-pressed=${lookup} onClick=${() => onLookUp(token)} title=${msg`Why was ${quoted(token)} chosen or not?`}>
         <small>${rank + 1}</small> <${Token} token=${token} limit=${13} />

@@ -193,13 +193,14 @@ function ratedFacts({ vocab, settings, greedy }, { rank, logit, probability: sha
 
 function unratedFacts({ logits, temperature, vocab }, name) {
   const { listed } = logits;
-  const least = percent(temperature.shares[listed.length - 1], 3);
-  return msg`${name} is not among the ${listed.length} largest of ${integer(vocab)} logits. Its logit is at most ${fixed(listed.at(-1), 2)}, its probability at most ${least}.`;
+  const logit = fixed(listed.at(-1), 2);
+  const probability = percent(temperature.shares[listed.length - 1], 3);
+  return msg`${name} is not among the ${listed.length} largest of ${integer(vocab)} logits. Its logit is at most ${logit}, its probability at most ${probability}.`;
 }
 
 function greedyReason({ logits }, known) {
-  if (known?.rank === 0) return { possible: true, because: msg`Greedy always chooses the largest logit.` };
-  if (!known) return { possible: false, because: msg`Greedy always chooses the largest logit.` };
+  const possible = known?.rank === 0;
+  if (possible || !known) return { possible, because: msg`Greedy always chooses the largest logit.` };
   const gap = fixed(logits.listed[0] - known.logit, 2);
   return { possible: false, because: msg`Greedy always chooses the largest logit, here ${gap} higher.` };
 }
@@ -220,17 +221,17 @@ function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
     const held = percent(1 - topP.cutMass);
     const because = plural(
       topP.count,
-      form`The ${integer(topP.count)} largest already reaches ${held}, so this token is cut.`,
-      form`The ${integer(topP.count)} largest already reach ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest token already reaches ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest tokens already reach ${held}, so this token is cut.`,
     );
     return { possible: false, because: `${rule} ${because}` };
   }
   if (!known) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
-  const passed = msg`It passes every filter and then has a probability of ${percent(known.share, known.share < 0.001 ? 4 : 1)}.`;
+  const probability = percent(known.share, known.share < 0.001 ? 4 : 1);
+  const passed = msg`It passes every filter and then has a probability of ${probability}.`;
   if (wasChosen) return { possible: true, because: `${passed} ${msg`The seed's random number selected it.`}` };
+  const draws = integer(Math.round(1 / known.share));
   const odds =
-    known.share > 0.5
-      ? msg`More than half of all draws select it.`
-      : msg`About one draw in ${integer(Math.round(1 / known.share))} selects it.`;
+    known.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
   return { possible: true, because: `${passed} ${odds}` };
 }

@@ -52,10 +52,11 @@ function headline({ vocab }, { token, filters }) {
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
     return msg`${name} comes next: it has the largest of ${integer(vocab)} logits`;
   }
-  const kept = filters.kept_top_p;
+  const count = integer(filters.kept_top_p);
+  const probability = percent(token.prob);
   return plural(
-    kept,
-    form`${name} comes next: drawn with ${percent(token.prob)} from the ${integer(kept)} token that passed the filters`,
-    form`${name} comes next: drawn with ${percent(token.prob)} from the ${integer(kept)} tokens that passed the filters`,
+    filters.kept_top_p,
+    form`${name} comes next: drawn from the ${count} token that passed the filters, with a probability of ${probability}`,
+    form`${name} comes next: drawn from the ${count} tokens that passed the filters, with a probability of ${probability}`,
   );
 }

@@ -16,6 +16,7 @@ import { whyToken } from "./token-path.js";
  */
 export function Why({ path, run, step, text, most, search, lookup, branching, onText, onLookUp, onBranch }) {
   const field = useId();
+  const word = text.trim();
   return html`<section class="why box still" aria-label=${msg`Why not this token`}>
     <p class="why-field line on-line">
       <label for=${field}>${msg`Why not this token?`}</label>
@@ -26,27 +27,27 @@ export function Why({ path, run, step, text, most, search, lookup, branching, on
     </p>
     <div class="why-answer">
       <p role="status">
-        ${lookup ? html`<${Answer} path=${path} lookup=${lookup} />` : (waitingText(text, search) ?? msg`Type any word, or press a candidate's name above.`)}
+        ${lookup ? html`<${Answer} path=${path} lookup=${lookup} />` : (waitingText(word, search) ?? msg`Type any word, or press a candidate's name above.`)}
       </p>
       ${
         lookup &&
         html`<p class="why-more row on-line muted">
           ${search.choices.length > 1 && html`<${Choices} choices=${search.choices} lookup=${lookup} onLookUp=${onLookUp} />`}
           <${BranchButton} run=${run} step=${step} token=${lookup.token} branching=${branching} onBranch=${onBranch} />
-          ${text.trim() && lookup.whole === false && html`<span>${msg`“${text.trim()}” has several tokens; this is the first.`}</span>`}
+          ${word && lookup.whole === false && html`<span>${msg`“${word}” has several tokens; this is the first.`}</span>`}
         </p>`
       }
     </div>
   </section>`;
 }
 
-function waitingText(text, { status, problem }) {
-  if (!text.trim()) return null;
+function waitingText(word, { status, problem }) {
+  if (!word) return null;
   if (status === "unavailable") return msg`The model is loading. You can look up any word when it is ready.`;
   if (status === "none")
     return msg`The logits of other tokens are not stored with this session, and its model does not run here. You can look up the listed tokens.`;
   if (status === "failed") return problem.detail || problem.title;
-  return msg`Looking up “${text.trim()}”…`;
+  return msg`Looking up “${word}”…`;
 }
 
 function Answer({ path, lookup }) {

@@ -74,7 +74,7 @@ test("why a token could not be chosen names the filter and its threshold", () =>
   const byP = why({ ...SAMPLE, top_p: 0.5 }, 3, { used: GREEDY });
   assert.match(
     byP.because,
-    /top-p 0\.5 keeps the fewest tokens that together reach 50\s%\. The 2 largest already reach 70\.0\s%/,
+    /top-p 0\.5 keeps the fewest tokens that together reach 50\s%\. The 2 largest tokens already reach 70\.0\s%/,
   );
   const greedy = why(GREEDY, 1);
   assert.match(greedy.because, /Greedy always chooses the largest logit, here 0\.29 higher/);
