@@ -42,7 +42,7 @@ test("top-p keeps the fewest whose sum reaches p, the one that crosses it includ
   assert.deepEqual(of(TENTHS, { top_p: 0.5 }).cut, [null, null, "top-p", "top-p"]);
 });
 
-test("top-p is measured on what top-k left", () => {
+test("top-p counts only what top-k left", () => {
   const { countTopP, cut, final } = of(TENTHS, { top_k: 3, top_p: 0.75 });
   assert.equal(countTopP, 2, "4/9 + 3/9 reaches 0.75, 0.4 + 0.3 would not");
   assert.equal(of(TENTHS, { top_p: 0.75 }).countTopP, 3);
@@ -120,7 +120,7 @@ test("the mass of a bin is that of logits spread evenly over it, however wide it
   }
 });
 
-test("filters whose edge lies in the histogram are found to about a bin, and said to be approximate", () => {
+test("filters whose edge lies in the histogram are within about a bin, and marked as approximate", () => {
   const { logits, frame } = vocabulary();
   const wide = { ...OFF, temperature: 2, top_p: 0.97 };
   const { kept } = exactly(logits, wide);
@@ -136,14 +136,14 @@ test("filters whose edge lies in the histogram are found to about a bin, and sai
   for (const all of [{}, { top_k: 10 ** 6 }]) assert.equal(distribution(frame, { ...OFF, ...all }).approximate, false);
 });
 
-test("settings are the same when they choose alike", () => {
+test("settings are the same when they choose in the same way", () => {
   assert.ok(sameSettings({ ...OFF, strategy: "greedy", top_k: 5 }, { ...OFF, strategy: "greedy" }));
   assert.ok(!sameSettings(OFF, { ...OFF, top_k: 5 }));
   assert.ok(!sameSettings(OFF, { ...OFF, strategy: "greedy" }));
   assert.ok(sameSettings({ ...OFF, seed: 1 }, { ...OFF, seed: 2 }));
 });
 
-test("settings read as words", () => {
+test("settings as text", () => {
   assert.equal(settingsInWords({ ...OFF, strategy: "greedy" }), "greedy");
   assert.equal(settingsInWords({ ...OFF, temperature: 0.7, top_k: 40 }), "temperature 0.7, top-k 40, top-p off");
 });

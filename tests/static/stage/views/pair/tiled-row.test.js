@@ -32,7 +32,7 @@ function headOf(rows, width, window = rows) {
   };
 }
 
-test("tiles of any size end at the softmax and the mix of the whole row", () => {
+test("tiles of any size give the weights and the output of the whole row", () => {
   const head = headOf(23, 8);
   for (const size of [1, 2, 4, 8, 16, 64]) {
     for (const query of [0, 1, 7, 22]) {
@@ -80,7 +80,7 @@ test("masked keys are in no tile: those after the query, and those before a slid
   assert.ok(weightDifference < 2e-7 && outputDifference < 4e-6);
 });
 
-test("what the model gave otherwise is told by how much", () => {
+test("the differences from the engine's values are the largest ones", () => {
   const head = headOf(6, 4);
   head.weights.data[5 * 6 + 2] += 0.25;
   head.output.data[5 * 4] += 0.5;
@@ -88,7 +88,7 @@ test("what the model gave otherwise is told by how much", () => {
   assert.ok(Math.abs(weightDifference - 0.25) < 1e-5 && Math.abs(outputDifference - 0.5) < 1e-5);
 });
 
-test("bytes that are not written, by formula", () => {
+test("bytes of a row, a tile, the state and a layer, by formula", () => {
   const bytes = bytesByFormula({ heads: 9, context: 8192, head_dim: 64 }, { keys: 14, size: 4 });
   assert.deepEqual(bytes, { row: 56, tile: 16, state: 264, layer: 2_415_919_104 });
   assert.equal(bytesByFormula({ heads: 9, context: 8192, head_dim: 64 }, { keys: 3, size: 4 }).tile, 12);

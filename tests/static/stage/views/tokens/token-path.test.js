@@ -28,7 +28,7 @@ const shown = (chosen = 10, { forced = false, filters = {}, ...rest } = {}) => (
   ...rest,
 });
 
-test("each stage says what it cut and what that held", () => {
+test("each stage has the count and the mass of what it cut", () => {
   const path = tokenPath(shown(), { ...SAMPLE, top_k: 3, top_p: 0.75 }, GREEDY);
   near(path.temperature.shares[3], 0.1);
   assert.deepEqual([path.topK.count, path.topK.cutCount], [3, 1]);
