@@ -56,7 +56,7 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     yield "a layer on two devices"
     look(stage, run, "pair")
     page.get_by_text("The same row, tile by tile", exact=True).click()
-    expect(stage.region("Inspector").get_by_text("What is kept").first).to_be_visible()
+    expect(stage.region("Inspector").get_by_text("Running values").first).to_be_visible()
     yield "a row tile by tile"
     look(stage, run, "tokens")
     stage.button("Ask the model").click()

@@ -90,16 +90,16 @@ def test_the_prompt_is_cut_into_tokens_as_it_is_typed(stage: Stage, short_run: s
         return [each.split("\n")[0] for each in tokens.all_inner_texts()]
 
     stage.prompt.fill("Antidisestablishmentarianism  cats\nשלום")
-    expect(said).to_have_text("13 tokens, each with its id. Press one for what was learned of it.")
+    expect(said).to_have_text("13 tokens with their ids. Press one to see its embedding.")
     pieces = ["Ant", "idis", "establish", "ment", "arianism", "·", "·cats", "⏎", "ש", "ל", "ו", "\\xD7", "\\x9D"]
     assert texts() == pieces
     stage.page.get_by_label("chat").check()
-    expect(said).to_contain_text("with the chat template")
+    expect(said).to_contain_text("The chat template is included.")
     stage.page.get_by_label("chat").uncheck()
     stage.prompt.fill("a b " * 2048)
     expect(tokens).to_have_count(512)
     stage.prompt.fill("a" * 8193)
-    expect(said).to_have_text("8,193 characters; at most 8,192 are taken.")
+    expect(said).to_have_text("The prompt has 8,193 characters; at most 8,192 are allowed.")
     complaints.allow("tokens")
     half = "(e) => { e.value = 'half \\ud83d'; e.dispatchEvent(new Event('input', { bubbles: true })); }"
     stage.prompt.evaluate(half)

@@ -65,12 +65,12 @@ def both(stage: Stage, new_page: Callable[..., Page], tiny: Server, short_run: s
 def test_pairs_heads_and_guesses_are_those_of_the_live_page(both: Both, sessions: dict[str, str]) -> None:
     for level, query in (("qkv", 8), ("block", 13)):
         live, saved = both.open(sessions[level], 3, "pair", query)
-        for name in ("Dot product", "Softmax and mix"):
+        for name in ("Dot product", "Softmax and weighted sum"):
             for stage in (live, saved):
                 expect(stage.region(name)).to_contain_text(re.compile(r"\d\.\d"))
-        expect(saved.region("Softmax and mix")).to_contain_text("the model's own, stored with this session")
+        expect(saved.region("Softmax and weighted sum")).to_contain_text("q, k and v are stored with this session")
         expect_same_text(*(stage.region("Dot product") for stage in (live, saved)), same_but_for_rounding)
-        tables = [stage.region("Softmax and mix").get_by_role("table") for stage in (live, saved)]
+        tables = [stage.region("Softmax and weighted sum").get_by_role("table") for stage in (live, saved)]
         expect_same_text(*tables, same_but_for_rounding)
         stages = both.open(sessions[level], 2, "model", 12)
         for stage in stages:
@@ -101,7 +101,7 @@ def test_a_block_shows_the_numbers_of_the_live_page(both: Both, sessions: dict[s
 
 def test_what_is_not_stored_is_said_and_not_asked_for(both: Both, sessions: dict[str, str]) -> None:
     live, saved = both.open(sessions["attention"], 3, "pair", 8)
-    log = saved.region("What the log has")
+    log = saved.region("Attention weights in the log")
     expect(log.get_by_role("row")).to_have_count(1 + 9)
     told = [row.get_by_role("cell").inner_text() for row in log.get_by_role("row").all()[1:]]
     exact = live.server.head(live.run_id, 0, 13, 8)["weights"][8, :9]

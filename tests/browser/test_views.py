@@ -93,8 +93,8 @@ def test_stages_of_a_sampled_step_equal_the_stored_logits(stage: Stage, sampled_
     assert of(3)[TOP_K] == "cut"
     sums = np.concatenate([[0], np.cumsum(shares)])
     rank = [token["id"] for token in step["top_tokens"]].index(step["token"]["id"])
-    foot = table.get_by_role("row", name=re.compile("^what it did"))
-    expect(foot).to_contain_text(f"seed 4: its number fell between {sums[rank]:.3f} and {sums[rank + 1]:.3f}")
+    foot = table.get_by_role("row", name=re.compile("^effect"))
+    expect(foot).to_contain_text(f"Seed 4: the random number was between {sums[rank]:.3f} and {sums[rank + 1]:.3f}")
     panel = stage.at(sampled_run, 1, "head") and stage.region("Next token").get_by_role("listitem")
     expect(panel.filter(has_text="cut by top-k").first).to_be_visible()
 
@@ -107,7 +107,7 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     asked = requests_of(stage.page)
     table.get_by_label("What-if temperature").fill("1.5")
     field.fill("2")
-    expect(table.get_by_role("row", name=re.compile("^what it did"))).to_contain_text("top-k 2 cut")
+    expect(table.get_by_role("row", name=re.compile("^effect"))).to_contain_text("top-k 2 cut")
     two = np.exp(stage.server.log(short_run).logits(STEP)[:2].astype(np.float64) / 1.5)
     row = table.get_by_role("row").nth(1).get_by_role("cell")
     share = number(row.nth(TOP_K).inner_text().split("\u202f")[0]) / 100
@@ -135,7 +135,7 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     panel = stage.region("Next token")
     expect(panel.get_by_role("listitem").nth(1)).to_contain_text("cut by top-p")
     stage.button("Why this token?").click()
-    stage.button("Reset to the run's own").click()
+    stage.button("Reset to this run's settings").click()
     expect(table.get_by_label("What-if temperature")).to_have_value("1")
 
 
@@ -148,10 +148,10 @@ def test_why_not_a_word_and_training_are_answered_by_the_model(
     logits = log.logits(STEP).astype(np.float64)
     why.get_by_label("Why not this token?").fill(second)
     status = why.get_by_role("status")
-    expect(status).to_contain_text(f"Greedy always takes the largest logit, here {logits[0] - logits[1]:.2f} higher")
+    expect(status).to_contain_text(f"Greedy always chooses the largest logit, here {logits[0] - logits[1]:.2f} higher")
     stage.page.get_by_label("What-if top-k").fill("1")
-    expect(status).to_contain_text("top-k 1 keeps only the 1 largest")
-    stage.button("Reset to the run's own").click()
+    expect(status).to_contain_text("top-k keeps only the 1 largest")
+    stage.button("Reset to this run's settings").click()
     with stage.page.expect_response(re.compile(r"/candidates\?.*banana")) as response:
         why.get_by_label("Why not this token?").fill("banana")
     far = response.value.json()["candidates"][0]

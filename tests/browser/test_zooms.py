@@ -120,7 +120,7 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         said = told(terms)
         for shown, value in zip(product_of(said), (i, q[i], k[i], products[i]), strict=True):
             assert abs(shown - value) <= 0.0051, said
-        assert abs(number(said.split("sum so far ")[1]) - products[: i + 1].sum()) <= 0.0051
+        assert abs(number(said.split("running sum ")[1]) - products[: i + 1].sum()) <= 0.0051
         terms.press("ArrowRight")
     line = " ".join(region.get_by_text("→ score").inner_text().split())
     scaled = re.search(r"= (\S+), ÷ √64 = ÷ 8 → score (\S+)", line)
@@ -133,9 +133,9 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         expect(terms).to_have_attribute("aria-valuetext", re.compile(f"^i = {i}: "))
         terms.press("ArrowRight")
 
-    rows = region.get_by_role("region", name="Softmax and mix").get_by_role("row")
+    rows = region.get_by_role("region", name="Softmax and weighted sum").get_by_role("row")
     powers = np.exp(scores - scores.max())
-    dimension = region.get_by_role("slider", name="Number of the output")
+    dimension = region.get_by_role("slider", name="Dimension of the output")
     for key in ("Home", "End"):
         dimension.press(key)
         i = int(told(dimension).split(":")[0].removeprefix("i = "))
@@ -154,7 +154,9 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         assert shows(output, exact["output"][QUERY, i], 4)
     rows.nth(1).get_by_role("button").click()
     stage.page.wait_for_url(re.compile("query=8&key=0&view=pair"))
-    expect(region.get_by_role("heading", level=2)).to_contain_text(f"takes {weights[0] * 100:.1f}\u202f% from “The”")
+    expect(region.get_by_role("heading", level=2)).to_contain_text(
+        f"gives {weights[0] * 100:.1f}\u202f% of its attention to “The”"
+    )
 
 
 def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage, short_run: str) -> None:
@@ -163,7 +165,7 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
     summary.focus()
     stage.page.keyboard.press("Enter")
     fold = region.get_by_role("group").filter(has=summary)
-    expect(fold.get_by_text("What is kept").first).to_be_visible()
+    expect(fold.get_by_text("Running values").first).to_be_visible()
     head = stage.server.head(short_run, 3, LAYER, HEAD)
     keys = len(stage.server.opened(short_run)["tokens"]) + 3
     size, tiles = 4, -(-keys // 4)
@@ -175,12 +177,12 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
         expect(fold.get_by_role("status")).to_have_text(f"tile {tile + 1} of {tiles}")
     largest = float(head["weights"][0].max())
     output = float(head["output"][0][np.abs(head["output"][0]).argmax()])
-    for name, exact in (("weight of key", largest), ("output, number", output)):
+    for name, exact in (("weight of key", largest), ("output[", output)):
         tiled, whole, differ = cells(fold.get_by_role("row").filter(has_text=name))
         assert [number(tiled), number(whole)] == pytest.approx([exact, exact], abs=ROUNDING)
         assert re.fullmatch(r"0|\d × 10⁻[⁶⁷⁸⁹]", differ), differ
     fold.get_by_role("button", name="Play").click()
-    expect(fold.get_by_text("All read")).to_be_visible()
+    expect(fold.get_by_text("All tiles read")).to_be_visible()
 
 
 def point_low_and_left(cells: Locator) -> None:

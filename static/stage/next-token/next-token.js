@@ -1,45 +1,47 @@
-/** What may come next: the likeliest tokens under the run's settings, or under what-if ones, from the stored logits at once. */
+/** The likeliest next tokens under the run's settings or what-if settings, computed from the stored logits. */
 
 import { html } from "htm/preact";
 import { branchRefusal } from "../../shared/facts/branching.js";
-import { counted, integer, percent, quoted } from "../../shared/facts/format.js";
+import { integer, percent, quoted, tokenText } from "../../shared/facts/format.js";
 import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
 import { Token } from "../../shared/ui/token.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { distribution } from "./sampling.js";
 
 const SHOWN = 4;
-const NAME = "Next token";
+const NAME = msg`Next token`;
+const WAITING = msg`The candidates appear after the last layer.`;
 
-/** @param {Object} props as of every part; `layersToGo`: how many layers the sweep has before it, which moves with the clock */
+/** @param {Object} props as of every part; `layersToGo`: a component with the number of layers still to compute */
 export function NextToken({ state, dispatch, controller, layersToGo }) {
   const { run, step, settled } = state;
-  const opens = { name: NAME, view: "tokens", question: "Why this token?" };
+  const opens = { name: NAME, view: "tokens", question: msg`Why this token?` };
   if (!run?.shows)
-    return html`<${Card} ...${opens} number="" says="The model's candidates appear with the first step of a run."><${Places} /><//>`;
+    return html`<${Card} ...${opens} number="" says=${msg`The candidates appear with the first step of a run.`}><${Placeholders} /><//>`;
   if (isAwaited({ run, step: settled }) || settled < step)
-    return html`<${Card} ...${opens} dispatch=${dispatch} number=${layersToGo} says=${SOON}><${Places} /><//>`;
-  const { rows, number, says } = listed(state, controller);
-  const after = run.tokens[run.lastQueryOfStep(step)];
-  const title = html`${NAME} after ${quoted(after)} <small>step ${step}</small>`;
-  return html`<${Card} ...${opens} dispatch=${dispatch} title=${title} origin="computed" number=${number} says=${says}>
+    return html`<${Card} ...${opens} dispatch=${dispatch} number=${layersToGo} says=${WAITING}><${Placeholders} /><//>`;
+  const { rows, number, sentence } = listed(state, controller);
+  const after = quoted(run.tokens[run.lastQueryOfStep(step)]);
+  const title = html`${msg`Next token after ${after}`} <small>${msg`step ${step}`}</small>`;
+  return html`<${Card} ...${opens} dispatch=${dispatch} title=${title} origin="computed" number=${number} says=${sentence}>
     <ol class="candidates stack tight">${rows}</ol>
   <//>`;
 }
 
-const SOON = "The candidates appear here when the amber column has reached the top.";
-
-/** While the sweep is on its way. */
+/** In place of the number while layers are being computed. */
 export function LayersToGo({ state: { run, reveal } }) {
-  if (!run?.steps.length) return counted(run?.layers ?? 0, "layer");
-  return `${counted(Math.max(0, run.layers - Math.floor(reveal)), "layer")} to go`;
+  const layers = run?.layers ?? 0;
+  if (!run?.steps.length) return plural(layers, form`${layers} layer`, form`${layers} layers`);
+  const left = Math.max(0, layers - Math.floor(reveal));
+  return plural(left, form`${left} layer to go`, form`${left} layers to go`);
 }
 
-function Places() {
-  return html`<ol class="candidates stack tight" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-place"></li>`)}</ol>`;
+function Placeholders() {
+  return html`<ol class="candidates stack tight" aria-hidden="true">${Array.from({ length: SHOWN }, (_, rank) => html`<li key=${rank} class="is-placeholder"></li>`)}</ol>`;
 }
 
-/** The candidates of the step in sight, the chosen one's share, and how it came to be chosen. */
+/** The candidates of the step shown, the probability of the chosen one, and how it was chosen. */
 function listed({ run, step, whatIf, branching }, controller) {
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
   const settings = whatIf ?? run.open.sampling;
@@ -58,20 +60,19 @@ function listed({ run, step, whatIf, branching }, controller) {
     />`,
     ),
     number: share === null ? "" : percent(share, 0),
-    says: says(data.token, chosen, { run, whatIf, settings }),
+    sentence: sentenceOf(data.token, chosen, { run, whatIf }),
   };
 }
 
-function says(token, rank, { run, whatIf, settings }) {
+function sentenceOf(token, rank, { run, whatIf }) {
   const name = html`<span class="token">${quoted(token)}</span>`;
-  const of = `of ${integer(run.open.model.vocab)} tokens`;
-  if (whatIf)
-    return html`${name}, what if it were ${settings.strategy === "greedy" ? "greedy" : "drawn so"}. Nothing is run again.`;
-  if (token.forced) return html`${name} was given by this branch.`;
-  if (rank === 0) return html`${name} is the likeliest ${of}.`;
-  if (rank < 0)
-    return html`${name} was drawn; it is not among the ${integer(run.steps[0].topIds.length)} likeliest ${of}.`;
-  return html`${name} was drawn, number ${rank + 1} ${of}.`;
+  const vocab = integer(run.open.model.vocab);
+  if (whatIf) return nodes`The probability of ${name} with the what-if settings. The run does not change.`;
+  if (token.forced) return nodes`${name} was set by this branch.`;
+  if (rank === 0) return nodes`${name} is the likeliest of ${vocab} tokens.`;
+  const listed = integer(run.steps[0].topIds.length);
+  if (rank < 0) return nodes`${name} was drawn. It is not among the ${listed} likeliest of ${vocab} tokens.`;
+  return nodes`${name} was drawn. It is number ${rank + 1} by logit of ${vocab} tokens.`;
 }
 
 function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }) {
@@ -80,21 +81,22 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
   const starting = branching?.id === token.id;
   const content = html`<${Token} token=${token} limit=${12} />
     <span class="track anchor"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
-      starting ? html`<em>starting a branch…</em>` : cut && html`<em>cut by ${cut}, was</em>`
+      starting ? html`<em>${msg`starting a branch…`}</em>` : cut && html`<em>${msg`cut by ${cut}, was:`}</em>`
     }</span>
     <b>${percent(share)}</b>`;
-  const about = `token ${rank + 1} by logit${cut ? `; ${percent(share)} before it was cut by ${cut}` : ""}`;
+  const about = cut
+    ? msg`Number ${rank + 1} by logit; ${percent(share)} before ${cut} cut it.`
+    : msg`Number ${rank + 1} by logit.`;
   return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}>
     ${
       refusal
-        ? html`<span class="candidate fill" title=${`${about}. ${refusal}`}>${content}</span>`
+        ? html`<span class="candidate fill" title=${`${about} ${refusal}`}>${content}</span>`
         : html`<button
             type="button" class="candidate fill" aria-disabled=${Boolean(branching)} onClick=${onBranch}
-            title=${`${about}. Branch: go on with this token instead`}
-          >
-            <span class="visually-hidden">Branch with</span>${content}
-          </button>`
+            aria-label=${msg`Branch with ${tokenText(token)} (${percent(share)})`}
+            title=${`${about} ${msg`Press to branch with this token.`}`}
+          >${content}</button>`
     }
-    ${chosen && html`<span class="visually-hidden">${chosen.forced ? "given by this branch" : "chosen in this run"}</span>`}
+    ${chosen && html`<span class="visually-hidden">${chosen.forced ? msg`set by this branch` : msg`chosen in this run`}</span>`}
   </li>`;
 }

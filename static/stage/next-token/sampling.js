@@ -1,20 +1,22 @@
 /**
- * Logits → temperature → top-k → top-p, over what a `step` frame carries: the 256 largest logits exactly, the rest as a
- * histogram. Pure arithmetic; the order and the rules are those of the model's own sampling.
+ * Logits → temperature → top-k → top-p, over what a `step` frame has: the 256 largest logits exactly, the rest as a
+ * histogram. Pure; the order and the rules are those of the engine's sampler.
  *
- * The approximation: inside one histogram bin logits are taken as evenly spread, so the share of the rest, and what
- * depends on it when a filter reaches past the first 256, is approximate. Among the first 256 every ratio is exact.
+ * Approximation: the logits of one histogram bin count as evenly spread. So the mass of the rest is approximate, and so
+ * is a filter whose edge lies past the first 256. Among the first 256 every ratio is exact.
  */
+
+import { msg } from "../../shared/words/msg.js";
 
 /**
  * @param {{topLogits: Float32Array, tailCounts: Int32Array, tail: {low: number, high: number, count: number}}} logits
  * @param {{strategy: string, temperature: number, top_k: number, top_p: number}} settings
  * @returns {{
  *   scaled: Float64Array, final: Float64Array, cut: (null|"top-k"|"top-p")[],
- *   keptTopK: number, keptTopP: number, massTopK: number, massTopP: number,
+ *   countTopK: number, countTopP: number, massTopK: number, massTopP: number,
  *   rest: number, finalRest: number, entropy: number, approximate: boolean}}
- *   `scaled`: probability after temperature; `final`: after the filters, renormalised; `rest`: what the tokens past the
- *   listed ones hold of each; `entropy`: bits of the final distribution; `approximate`: a filter's edge lies in the histogram.
+ *   `scaled`: probability after temperature; `final`: after the filters, renormalised; `rest`, `finalRest`: the same of all
+ *   tokens past the listed ones; `entropy`: bits of the final distribution; `approximate`: a filter's edge lies in the histogram.
  * @throws {RangeError} when the temperature is not above zero
  */
 export function distribution(logits, settings) {
@@ -24,27 +26,27 @@ export function distribution(logits, settings) {
   const { scaled, bins, rest } = softmax(logits, temperature);
   const total = scaled.length + logits.tail.count;
 
-  const keptTopK = greedy || !settings.top_k ? total : Math.min(settings.top_k, total);
-  const massTopK = massOfFirst(scaled, bins, keptTopK);
-  const keptTopP =
-    greedy || settings.top_p >= 1 ? keptTopK : firstReaching(scaled, bins, settings.top_p * massTopK, keptTopK);
-  const massTopP = massOfFirst(scaled, bins, keptTopP);
+  const countTopK = greedy || !settings.top_k ? total : Math.min(settings.top_k, total);
+  const massTopK = massOfFirst(scaled, bins, countTopK);
+  const countTopP =
+    greedy || settings.top_p >= 1 ? countTopK : firstReaching(scaled, bins, settings.top_p * massTopK, countTopK);
+  const massTopP = massOfFirst(scaled, bins, countTopP);
 
-  const final = scaled.map((probability, rank) => (rank < keptTopP ? probability / massTopP : 0));
-  const cut = Array.from(scaled, (_, rank) => (rank < keptTopP ? null : rank < keptTopK ? "top-p" : "top-k"));
+  const final = scaled.map((probability, rank) => (rank < countTopP ? probability / massTopP : 0));
+  const cut = Array.from(scaled, (_, rank) => (rank < countTopP ? null : rank < countTopK ? "top-p" : "top-k"));
   const finalRest = Math.max(0, 1 - sum(final));
   return {
     scaled,
     final,
     cut,
-    keptTopK,
-    keptTopP,
+    countTopK,
+    countTopP,
     massTopK,
     massTopP,
     rest,
     finalRest,
-    entropy: entropyBits(final, bins, keptTopP, massTopP),
-    approximate: keptTopP > scaled.length && keptTopP < total,
+    entropy: entropyBits(final, bins, countTopP, massTopP),
+    approximate: countTopP > scaled.length && countTopP < total,
   };
 }
 
@@ -84,7 +86,7 @@ function massOfFirst(scaled, bins, count) {
   return mass;
 }
 
-/** How many of the largest are needed for their mass to reach `target`: at least one, at most `most`. */
+/** @returns {number} how many of the largest reach the mass `target` together: at least one, at most `most` */
 function firstReaching(scaled, bins, target, most) {
   let mass = 0;
   for (let rank = 0; rank < Math.min(scaled.length, most); rank++) {
@@ -101,10 +103,10 @@ function firstReaching(scaled, bins, target, most) {
   return most;
 }
 
-function entropyBits(final, bins, kept, mass) {
+function entropyBits(final, bins, count, mass) {
   let bits = 0;
   for (const probability of final) bits -= probability > 0 ? probability * Math.log2(probability) : 0;
-  let left = kept - final.length;
+  let left = count - final.length;
   for (const bin of bins) {
     if (left <= 0) break;
     const each = bin.mass / bin.count / mass;
@@ -126,8 +128,10 @@ export function sameSettings(a, b) {
   return a.strategy === "greedy" || (a.temperature === b.temperature && a.top_k === b.top_k && a.top_p === b.top_p);
 }
 
-/** @returns {string} settings in words: "greedy", or "temperature 0.7, top-k 40, top-p 0.95" */
+/** @returns {string} settings as text: "greedy", or "temperature 0.7, top-k 40, top-p 0.95" */
 export function settingsInWords({ strategy, temperature, top_k: topK, top_p: topP }) {
-  if (strategy === "greedy") return "greedy";
-  return `temperature ${temperature}, top-k ${topK || "off"}, top-p ${topP < 1 ? topP : "off"}`;
+  if (strategy === "greedy") return msg`greedy`;
+  const k = topK || msg`off`;
+  const p = topP < 1 ? topP : msg`off`;
+  return msg`temperature ${temperature}, top-k ${k}, top-p ${p}`;
 }

@@ -1,24 +1,27 @@
-/** Whether the candidates are shown under the run's own settings or under others, and what can be done with those. */
+/** Says whether the candidates are shown under the run's settings or under what-if settings, with the buttons for those. */
 
 import { html } from "htm/preact";
+import { msg } from "../../shared/words/msg.js";
 import { sameSettings, settingsInWords } from "./sampling.js";
+
+const RESET = msg`Reset to this run's settings`;
 
 /** @param {{settings: Object, used: Object, next: Object, dispatch: Function}} props `next`: what the next run will use */
 export function WhatIf({ settings, used, next, dispatch }) {
   if (sameSettings(settings, used))
-    return html`<p class="next-note muted">These are the run's own settings. Move a slider: nothing is run again.</p>`;
+    return html`<p class="next-note muted">${msg`These are this run's settings. Move a slider to try others; the run does not change.`}</p>`;
   const { strategy, temperature, top_k, top_p } = settings;
   const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
-  return html`<p class="next-note muted is-what-if">What if. This run used ${settingsInWords(used)}; nothing is run again.</p>
+  return html`<p class="next-note muted is-what-if">${msg`What-if settings. This run used ${settingsInWords(used)}; it does not change.`}</p>
     <p class="next-actions row muted">
       <button class="button small"
-        type="button" title="Reset to the run's own" aria-label="Reset to the run's own"
+        type="button" title=${RESET} aria-label=${RESET}
         onClick=${() => dispatch({ type: "whatIf", patch: null })}
-      >Reset</button>
+      >${msg`Reset`}</button>
       ${
         sameSettings(settings, next)
-          ? html`<span>the next run uses these</span>`
-          : html`<button class="button small" type="button" onClick=${use}>Use for the next run</button>`
+          ? html`<span>${msg`The next run uses these settings.`}</span>`
+          : html`<button class="button small" type="button" onClick=${use}>${msg`Use for the next run`}</button>`
       }
     </p>`;
 }

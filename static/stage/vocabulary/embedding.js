@@ -1,58 +1,63 @@
-/** A token's learned row: its numbers, the rows nearest to it of the whole vocabulary, and a plane through them. */
+/** A token's row of the embedding table: its numbers, the rows nearest to it, and a projection of them to a plane. */
 
 import { html } from "htm/preact";
-import { counted, fixed, integer, percent, significant, tokenText } from "../../shared/facts/format.js";
+import { fixed, integer, percent, significant, tokenText } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 import { Plane } from "./plane.js";
 import { RowPicture } from "./row-picture.js";
 
 const FIRST_NUMBERS = 6;
 const BAR_PX = 90;
 
-/** @param {{found: Object, onOpen: (token: Object) => void}} props `found`: what `GET /api/embedding` gives */
-export function Embedding({ found, onOpen }) {
-  const { row, length, nearest, vocab, tied } = found;
+/** @param {{embedding: Object, onOpen: (token: Object) => void}} props `embedding`: what `GET /api/embedding` gives */
+export function Embedding({ embedding, onOpen }) {
+  const { row, length, nearest, vocab, tied } = embedding;
+  const more = Math.max(0, row.length - FIRST_NUMBERS);
+  const numbers = row.slice(0, FIRST_NUMBERS).map(significant).join(", ");
   return html`<div class="stack">
-    <p>Its row in the embedding table [${integer(vocab)} × ${integer(row.length)}], learned in training: all that the model has of it before
-      it reads the text around it, and the same in every text. ${
-        tied
-          ? "The LM head is this same table (tied weights): a token’s logit is its row times the row that the last norm gives."
-          : "The LM head has a table of its own."
-      }</p>
+    <p>${msg`This is the token's row in the embedding table [${integer(vocab)} × ${integer(row.length)}]. It was learned in training and is the same in every text.`} ${
+      tied
+        ? msg`The LM head uses the same table (tied weights): a token's logit is the dot product of its row and the last norm's output.`
+        : msg`The LM head has a different table.`
+    }</p>
     <${RowPicture} row=${row} />
-    <p>${row.slice(0, FIRST_NUMBERS).map(significant).join(", ")}, … and ${counted(Math.max(0, row.length - FIRST_NUMBERS), "more number")}; length
-      ${" "}${significant(length)}. No single number means anything by itself: what counts is which way the whole row points.</p>
+    <p>${plural(
+      more,
+      form`${numbers}, … and ${integer(more)} more number; vector length ${significant(length)}.`,
+      form`${numbers}, … and ${integer(more)} more numbers; vector length ${significant(length)}.`,
+    )} ${msg`One number alone has no meaning; the direction of the whole row does.`}</p>
     <div class="embedding-near">
-      <section aria-label="Nearest rows">
-        <h3>Nearest of all ${integer(vocab)} <${Badge} origin="computed" /></h3>
+      <section aria-label=${msg`Nearest rows`}>
+        <h3>${msg`Nearest of all ${integer(vocab)} rows`} <${Badge} origin="computed" /></h3>
         <${Nearest} nearest=${nearest} onOpen=${onOpen} />
       </section>
-      ${nearest.length > 0 && html`<${Projection} found=${found} />`}
+      ${nearest.length > 0 && html`<${Projection} embedding=${embedding} />`}
     </div>
   </div>`;
 }
 
 function Nearest({ nearest, onOpen }) {
-  if (nearest.length === 0) return html`<p>A row of zeros has no direction: no other is near it.</p>`;
+  if (nearest.length === 0) return html`<p>${msg`A row of zeros has no direction, so no row is near it.`}</p>`;
   return html`<ol>
       ${nearest.map(
         (token) => html`<li key=${token.id}>
-          <button type="button" aria-label=${`${tokenText(token)}, cosine ${fixed(token.cosine, 3)}: open its row`} onClick=${() => onOpen(token)}>
+          <button type="button" aria-label=${msg`${tokenText(token)}, cosine ${fixed(token.cosine, 3)}: open its embedding`} onClick=${() => onOpen(token)}>
             <${Token} token=${token} />
           </button>
           <i style=${`width:${(BAR_PX * Math.max(0, token.cosine)).toFixed(1)}px`}></i> <span class="number">${fixed(token.cosine, 3)}</span>
         </li>`,
       )}
     </ol>
-    <p>By cosine: 1 is the same direction, 0 a right angle.</p>`;
+    <p>${msg`By cosine similarity: 1 is the same direction, 0 a right angle.`}</p>`;
 }
 
-function Projection({ found: { token, row, nearest, plane } }) {
+function Projection({ embedding: { token, row, nearest, plane } }) {
   const { points, kept } = plane;
   return html`<figure>
     <${Plane} tokens=${[token, ...nearest]} points=${points} />
-    <figcaption>A projection: ${integer(row.length)} dimensions drawn in 2, the two along which these ${integer(points.length)} rows differ most.
-      It keeps ${percent(kept)} of their variance, so what is near here may be far apart in the table. <${Badge} origin="computed" /></figcaption>
+    <figcaption>${msg`A projection of ${integer(row.length)} dimensions to the 2 directions in which these ${integer(points.length)} rows differ most.`}
+      ${" "}${msg`It keeps ${percent(kept)} of their variance: rows that are near each other here may be far apart in the table.`} <${Badge} origin="computed" /></figcaption>
   </figure>`;
 }

@@ -1,16 +1,16 @@
-/** Where points and their words stand in a box, so that words neither leave it nor, as far as there is room, cover each other. Pure. */
+/** Positions of dots and their labels in a box: labels stay inside it and, where there is space, do not overlap. Pure. */
 
 const LINE = 15;
 const DOT = 7;
 const PAD_Y = 18;
 
 /**
- * Both axes have one scale: a distance means the same along either.
+ * Both axes have the same scale.
  *
  * @param {number[][]} points [x, y], y upwards
  * @param {string[]} labels
- * @param {{width: number, height: number, letter: number}} box `letter`: how wide one is
- * @returns {{x: number, y: number, left: number, baseline: number}[]} of each dot its middle, and where its word begins
+ * @param {{width: number, height: number, letter: number}} box `letter`: the width of one letter
+ * @returns {{x: number, y: number, left: number, baseline: number}[]} the centre of each dot, and where its label begins
  */
 export function laidOut(points, labels, { width, height, letter }) {
   const widths = labels.map((label) => [...label].length * letter);
@@ -37,7 +37,7 @@ function middleOf(values) {
   return [(low + high) / 2, high - low];
 }
 
-/** Beside a dot, right and left, and over and under it, pushed into the box. */
+/** Candidate places of a label: right, left, above and below its dot, moved into the box. */
 function placesOf({ x, y }, wide, { width, height }) {
   const offsets = [
     [DOT, -LINE / 2],
@@ -56,13 +56,13 @@ function placesOf({ x, y }, wide, { width, height }) {
   });
 }
 
-/** How much of other words it covers, and how many dots. */
+/** The area of other labels that a place covers, and a penalty for each dot. */
 function costOf(place, taken, dots) {
-  const words = taken.reduce((sum, other) => sum + shared(place, other), 0);
+  const overlap = taken.reduce((sum, other) => sum + shared(place, other), 0);
   const covered = dots.filter(
     ({ x, y }) => x > place.left - 3 && x < place.right + 3 && y > place.top && y < place.bottom,
   );
-  return words + 60 * covered.length;
+  return overlap + 60 * covered.length;
 }
 
 function shared(one, other) {

@@ -1,16 +1,17 @@
-/** Rows of the embedding table as dots with their words, in the plane that keeps most of what tells them apart. */
+/** Rows of the embedding table as dots with labels, in the plane that keeps most of their variance. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { tokenLabel } from "../../shared/facts/format.js";
 import { useSize } from "../../shared/ui/use-size.js";
+import { form, plural } from "../../shared/words/msg.js";
 import { laidOut } from "./plane-layout.js";
 
 const HEIGHT = 300;
 const LETTER_PX = 7.3;
 const LABEL_CHARS = 12;
 
-/** @param {{tokens: Object[], points: number[][]}} props the first is the one that the others are near to */
+/** @param {{tokens: Object[], points: number[][]}} props `tokens`: the chosen one, then those nearest to it */
 export function Plane({ tokens, points }) {
   const [ref, size] = useSize();
   return html`<div class="embedding-plane" ref=${ref}>
@@ -22,9 +23,16 @@ function Drawing({ tokens, points, width }) {
   const labels = useMemo(() => tokens.map((token) => tokenLabel(token, LABEL_CHARS)), [tokens]);
   const box = { width, height: HEIGHT, letter: LETTER_PX };
   const places = useMemo(() => laidOut(points, labels, box), [points, labels, width]);
-  return html`<svg width=${width} height=${HEIGHT} role="img" aria-label=${`Projection of ${labels[0]} and the ${labels.length - 1} rows nearest to it`}>
+  const [token] = labels;
+  const near = labels.length - 1;
+  const label = plural(
+    near,
+    form`Projection of ${token} and the ${near} row nearest to it`,
+    form`Projection of ${token} and the ${near} rows nearest to it`,
+  );
+  return html`<svg width=${width} height=${HEIGHT} role="img" aria-label=${label}>
     ${places.map(
-      ({ x, y, left, baseline }, index) => html`<g key=${index} class=${index === 0 ? "is-asked" : ""}>
+      ({ x, y, left, baseline }, index) => html`<g key=${index} class=${index === 0 ? "is-chosen" : ""}>
         <circle cx=${x} cy=${y} r=${index === 0 ? 5 : 3.5} />
         <text x=${left} y=${baseline} direction="ltr">${labels[index]}</text>
       </g>`,

@@ -1,18 +1,19 @@
-/** All numbers of a row as cells, in lines from left to right, in the colours of signed numbers. */
+/** All numbers of a row as cells, line by line from left to right, in the colours of signed numbers. */
 
 import { html } from "htm/preact";
 import { useCallback, useState } from "preact/hooks";
 import { largestSize, signedShade } from "../../shared/draw/tiles.js";
-import { counted, significant } from "../../shared/facts/format.js";
+import { integer, significant } from "../../shared/facts/format.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
+import { form, msg, plural } from "../../shared/words/msg.js";
 
 const COLUMNS = 96;
 const LINE_PX = 13;
 const MOST_PX = 234;
-/** Cells stand apart from this width on. */
-const APART_PX = 4;
+/** From this width on there is a gap between cells. */
+const GAP_FROM_PX = 4;
 
 /** @param {{row: number[]}} props */
 export function RowPicture({ row }) {
@@ -27,8 +28,13 @@ export function RowPicture({ row }) {
     (context) => drawCells(context, row, theme.signed.css, { width, height, lines }),
     [row, theme, width, height, lines],
   );
+  const value = at === null ? "" : significant(row[at]);
   const [low, high] = [Math.min(...row), Math.max(...row)].map(significant);
-  const said = `${counted(row.length, "number")} from ${low} to ${high}`;
+  const range = plural(
+    row.length,
+    form`${integer(row.length)} number, from ${low} to ${high}.`,
+    form`${integer(row.length)} numbers, from ${low} to ${high}.`,
+  );
   const onPointerMove = (event) => {
     const { x, y } = pointInside(event);
     const index = Math.floor((y / height) * lines) * COLUMNS + Math.floor((x / width) * COLUMNS);
@@ -36,16 +42,16 @@ export function RowPicture({ row }) {
   };
   return html`<figure>
     <div
-      ref=${ref} style=${`height:${height}px`} role="img" aria-label=${`${said}, a cell each`}
+      ref=${ref} style=${`height:${height}px`} role="img" aria-label=${`${range} ${msg`One cell per number.`}`}
       onPointerMove=${onPointerMove} onPointerLeave=${() => setAt(null)}
     >${width > 0 && html`<${Surface} class="" width=${width} height=${height} ratio=${ratio} draw=${draw} />`}</div>
-    <figcaption>${said}: rose below zero, olive above.${at !== null && html` <b class="number">Number ${at}: ${significant(row[at])}</b>`}</figcaption>
+    <figcaption>${range} ${msg`Rose is below zero, olive above.`}${at !== null && html` <b class="number">${msg`Number ${at}: ${value}`}</b>`}</figcaption>
   </figure>`;
 }
 
 function drawCells(context, row, colours, { width, height, lines }) {
   const [wide, high] = [width / COLUMNS, height / lines];
-  const gap = wide >= APART_PX ? 1 : 0;
+  const gap = wide >= GAP_FROM_PX ? 1 : 0;
   const largest = largestSize(row);
   context.clearRect(0, 0, width, height);
   row.forEach((value, index) => {

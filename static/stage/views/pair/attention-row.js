@@ -3,14 +3,14 @@
 import { line } from "./dot-product.js";
 
 /**
- * The softmax of a row, done again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
+ * The softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
  *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores and weights [rows, keys]
  * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
  * @returns {{keys: number, masked: number, scores: Float32Array, weights: Float32Array, max: number,
  *   powers: Float64Array, powerSum: number, weightSum: number, difference: number}}
- *   `keys`: how many the query may read; `masked`: how many it may not; `weights`: the engine's;
- *   `difference`: the largest between the engine's weights and these
+ *   `keys`: how many the query may read; `masked`: how many are masked; `weights`: the engine's;
+ *   `difference`: the largest between the engine's weights and those from `powers`
  */
 export function attentionRow(head, { row, query }) {
   const keys = query + 1;
@@ -32,9 +32,9 @@ export function attentionRow(head, { row, query }) {
  *
  * @param {Object} head weights [rows, keys], v [keys, head_dim], output [rows, head_dim]
  * @param {{row: number, query: number}} place as for `attentionRow`
- * @param {number} dimension which number of the output
+ * @param {number} dimension of the output
  * @returns {{values: Float64Array, parts: Float64Array, sum: number, output: number, difference: number}}
- *   `values`: v of every key there; `parts`: weight × v; `output`: the engine's
+ *   `values`: v of every key in this dimension; `parts`: weight × v; `output`: the engine's
  */
 export function mixAt(head, { row, query }, dimension) {
   const keys = query + 1;
@@ -47,22 +47,22 @@ export function mixAt(head, { row, query }, dimension) {
 }
 
 /**
- * Which keys of a row to list: all by position where they fit, otherwise the largest weights first, the chosen key
- * among them in any case.
+ * Which keys of a row to list: all, by position, if there is space; else those with the largest weights, and always the
+ * chosen key.
  *
  * @param {ArrayLike<number>} weights
  * @param {number} chosen
- * @param {number} room
+ * @param {number} most
  * @returns {{listed: number[], rest: number[]}}
  */
-export function listedKeys(weights, chosen, room) {
+export function listedKeys(weights, chosen, most) {
   const all = Array.from(weights, (_, key) => key);
-  if (all.length <= room) return { listed: all, rest: [] };
+  if (all.length <= most) return { listed: all, rest: [] };
   const order = all.sort((a, b) => weights[b] - weights[a] || a - b);
-  const listed = order.slice(0, room);
-  if (!listed.includes(chosen)) listed[room - 1] = chosen;
-  const kept = new Set(listed);
-  return { listed, rest: order.filter((key) => !kept.has(key)) };
+  const listed = order.slice(0, most);
+  if (!listed.includes(chosen)) listed[most - 1] = chosen;
+  const shown = new Set(listed);
+  return { listed, rest: order.filter((key) => !shown.has(key)) };
 }
 
 /** @returns {number} */

@@ -1,4 +1,4 @@
-/** Vectors as lines of tiles over one another, one dimension of which is chosen by pointer or arrow keys. */
+/** Vectors as lines of tiles, one above the other. The pointer or the arrow keys choose a dimension. */
 
 import { html } from "htm/preact";
 import { cellsAt } from "../../../shared/draw/pixels.js";
@@ -6,7 +6,7 @@ import { Surface } from "../../../shared/ui/surface.js";
 import { pointInside } from "../../../shared/ui/use-size.js";
 import { useTiles } from "./use-tiles.js";
 
-/** How far each key goes along the line. */
+/** Where each key moves the choice, as an index in `order`. */
 const MOVES = {
   ArrowRight: (place) => place + 1,
   ArrowUp: (place) => place + 1,
@@ -21,14 +21,14 @@ const MOVES = {
 /**
  * @param {Object} props
  * @param {string} props.name accessible name of the slider
- * @param {string} props.text the chosen dimension in words
- * @param {{name: Object, values: ArrayLike<number>|null}[]} props.lines equally long; null: not there yet
- * @param {number[]} props.order which dimension stands at which place
+ * @param {string} props.text the chosen dimension and its values, as text
+ * @param {{name: Object, values: ArrayLike<number>|null}[]} props.lines equally long; null: not loaded yet
+ * @param {number[]} props.order the dimensions from left to right
  * @param {number} props.chosen a dimension
  * @param {(dimension: number) => void} props.onChoose
- * @param {boolean} [props.entry] keyboard focus comes here when the view is entered
+ * @param {boolean} [props.entry] takes the keyboard focus when the view opens
  * @param {{name: Object, height: number, draw: (parts: {width: number, order: number[]}) => Object}[]} [props.below] drawings under the
- *   tiles, as wide
+ *   tiles, of the same width
  */
 export function Dimensions({ name, text, lines, order, chosen, onChoose, entry = false, below = [] }) {
   const vectors = lines.map(({ values }) => values);

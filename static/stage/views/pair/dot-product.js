@@ -31,7 +31,7 @@ export function line({ shape, data }, row) {
   return data.subarray(row * width, (row + 1) * width);
 }
 
-/** @returns {number[]} indices, the values of largest size first */
+/** @returns {number[]} indices, those of the largest absolute values first */
 export function bySize(values) {
   return Array.from(values, (_, index) => index).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || a - b);
 }
@@ -39,7 +39,7 @@ export function bySize(values) {
 /**
  * @param {ArrayLike<number>} values
  * @param {number[]} order indices, in the order of adding
- * @returns {Float64Array} the sum so far after each of them
+ * @returns {Float64Array} the running sum after each of them
  */
 export function runningTotals(values, order) {
   let sum = 0;

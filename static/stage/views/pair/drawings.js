@@ -1,4 +1,4 @@
-/** Under the tiles of a dot product: its terms as bars, and their sum as it grows. */
+/** Drawings under the tiles of a dot product: its terms as bars, and their running sum as a line. */
 
 import { html } from "htm/preact";
 import { largestSize, signedShade } from "../../../shared/draw/tiles.js";
@@ -26,7 +26,7 @@ export function TermBars({ values, order, width, theme }) {
   </svg>`;
 }
 
-/** The sum so far, a step per term, from zero to the whole. */
+/** The running sum: one step per term, from zero to the dot product. */
 export function TotalLine({ totals, width }) {
   const [low, high] = rangeWithZero(totals);
   const y = scaleTo(low, high, TOTALS_HEIGHT);

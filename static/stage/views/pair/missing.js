@@ -1,28 +1,29 @@
-/** In place of the numbers of a query·key pair, where nobody can have them: the row as the run's log has it. */
+/** The row of a query·key pair as the run's log has it, where the exact values are not available. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { Badge } from "../../../shared/ui/badge.js";
-import { RowKeys, ShareCell } from "./row-keys.js";
+import { msg } from "../../../shared/words/msg.js";
+import { RowKeys, WeightCell } from "./row-keys.js";
 
-/** @param {{why: string, run: Object, focus: Object, dispatch: Function}} props `why`: a sentence */
+/** @param {{why: string, run: Object, focus: Object, dispatch: Function}} props `why`: the sentence that says why */
 export function Missing({ why, run, focus, dispatch }) {
   const { layer, head, query } = focus;
   const weights = useMemo(
     () => Array.from({ length: query + 1 }, (_, key) => run.weight(layer, head, query, key)),
     [run, layer, head, query],
   );
-  const cells = (key) => html`<${ShareCell} weight=${weights[key]} />`;
-  return html`<section class="pair-part box pair-missing stack" aria-label="What the log has">
+  const cells = (key) => html`<${WeightCell} weight=${weights[key]} />`;
+  return html`<section class="pair-part box pair-missing stack" aria-label=${msg`Attention weights in the log`}>
     <p role="status">${why}</p>
     <p class="pair-how muted small">
-      The run's log has the share that each key gets, within 0.004 <${Badge} origin="computed" />. It does not have the vectors
-      q, k and v, nor the scores they give.
+      ${msg`The log has the weight of each key, with an error below 0.004. It has no scores and no q, k or v.`}
+      ${" "}<${Badge} origin="computed" />
     </p>
     <div class="row-box across">
       <table class="row-table small fill">
         <thead>
-          <tr><th scope="col">key</th><th scope="col">share</th></tr>
+          <tr><th scope="col">${msg`key`}</th><th scope="col">${msg`weight`}</th></tr>
         </thead>
         <tbody>
           <${RowKeys} run=${run} focus=${focus} weights=${weights} dispatch=${dispatch} cells=${cells} rest=${() => html`<td></td>`} />

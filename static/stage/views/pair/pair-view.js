@@ -1,28 +1,29 @@
-/** Zoom "pair": one query and one key, from their numbers to what the key adds to the head's output. */
+/** Zoom "pair": one query and one key, from their dot product to the term that the key adds to the head's output. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bareLabel } from "../../../shared/facts/format.js";
-import { DAMAGED, NOT_STORED, TO_GET_THEM } from "../../../shared/facts/saved-session.js";
+import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { Fold } from "../../../shared/ui/fold.js";
+import { msg } from "../../../shared/words/msg.js";
 import { dotProduct } from "./dot-product.js";
 import { Missing } from "./missing.js";
 import { Mix } from "./mix.js";
+import { pairSentence, vectorSentence, weightSentence } from "./sentences.js";
 import { Terms } from "./terms.js";
-import { pairReason, pairSentence, pairWords } from "./words.js";
 
 const TILES = async () => (await import("./tile-by-tile.js")).TileByTile;
 
 const NOTES = {
-  idle: "Pause, or choose a key, to see its numbers.",
-  loading: "Asking the model for the exact numbers…",
+  idle: msg`Pause or choose a key to see its exact values.`,
+  loading: msg`Computing the exact values…`,
 };
 
-/** Why there will be no numbers. */
+/** Why no exact values are available. */
 const MISSING = {
-  none: `The numbers behind this share are ${NOT_STORED}. ${TO_GET_THEM}`,
-  damaged: `The numbers behind this share are ${DAMAGED}.`,
-  failed: "The numbers behind this share come from the model, which is not there.",
+  none: `${msg`Exact values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
+  damaged: msg`The exact values stored with this session are damaged.`,
+  failed: msg`The model did not give the exact values.`,
 };
 
 export function PairView({ state, focus, exact, dispatch }) {
@@ -35,7 +36,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="muted">${pairReason(focus)} ${pairWords(run, focus)}</p>
+    <p class="muted">${weightSentence(focus)} ${vectorSentence(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`
@@ -48,7 +49,7 @@ export function PairView({ state, focus, exact, dispatch }) {
     ${
       pair &&
       html`<${Fold}
-        class="pair-part box pair-tiles" name="The same row, tile by tile" of=${TILES}
+        class="pair-part box pair-tiles" name=${msg`The same row, tile by tile`} of=${TILES}
         run=${run} focus=${focus} values=${values} row=${row} stored=${stored} still=${state.reducedMotion}
       />`
     }

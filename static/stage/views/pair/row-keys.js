@@ -1,22 +1,23 @@
-/** The keys of a query's row as lines of a table: the heaviest and the one in sight, the rest in one line, more on demand. */
+/** The keys of a query's row as rows of a table: those with the largest weights and the chosen one; the others share a row. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bounded, counted } from "../../../shared/facts/format.js";
+import { bounded, integer } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { form, plural } from "../../../shared/words/msg.js";
 import { listedKeys } from "./attention-row.js";
 
-const ROOM = 12;
-const MORE = 50;
+const FIRST = 12;
+const STEP = 50;
 
 /**
  * @param {{run: Object, focus: Object, weights: ArrayLike<number>, dispatch: Function, cells: (key: number) => *, rest: (keys: number[]) => *}}
- *   props `weights`: share of each key; memoise it; `cells`: those of a key's line after its name; `rest`: the same of all that have no line
+ *   props `weights`: of each key; memoise it; `cells`: a key's table cells after its name; `rest`: the same for the keys without a row
  */
 export function RowKeys({ run, focus, weights, dispatch, cells, rest: cellsOfRest }) {
   const { query, key: chosen } = focus;
-  const [room, setRoom] = useState(ROOM);
-  const { listed, rest } = useMemo(() => listedKeys(weights, chosen, room), [weights, chosen, room]);
+  const [most, setMost] = useState(FIRST);
+  const { listed, rest } = useMemo(() => listedKeys(weights, chosen, most), [weights, chosen, most]);
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   return html`${listed.map(
     (key) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>
@@ -32,14 +33,14 @@ export function RowKeys({ run, focus, weights, dispatch, cells, rest: cellsOfRes
     rest.length > 0 &&
     html`<tr class="is-rest">
       <th scope="row">
-        <button type="button" onClick=${() => setRoom(room + MORE)}>${counted(rest.length, "key")} more ▾</button>
+        <button type="button" onClick=${() => setMost(most + STEP)}>${plural(rest.length, form`${integer(rest.length)} more key ▾`, form`${integer(rest.length)} more keys ▾`)}</button>
       </th>
       ${cellsOfRest(rest)}
     </tr>`
   }`;
 }
 
-/** A key's share, as a number and as a bar behind it. */
-export function ShareCell({ weight }) {
+/** A key's weight, as a number and as a bar behind it. */
+export function WeightCell({ weight }) {
   return html`<td class="row-weight" style=${`--share:${(weight * 100).toFixed(1)}%`}>${bounded(weight, 3)}</td>`;
 }

@@ -1,9 +1,10 @@
-/** A query's whole row read left to right: score, softmax, weight, and what each key adds to one number of the output. */
+/** A query's whole row: the score of each key, its softmax and weight, and the term it adds to one dimension of the output. */
 
 import { html } from "htm/preact";
-import { bounded, counted, fixed } from "../../../shared/facts/format.js";
+import { bounded, fixed, integer } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { total } from "./attention-row.js";
-import { RowKeys, ShareCell } from "./row-keys.js";
+import { RowKeys, WeightCell } from "./row-keys.js";
 
 /**
  * @param {Object} props
@@ -18,7 +19,7 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
   const sum = (values, keys) => total(keys.map((key) => values[key]));
   const cells = (key) => html`<td>${fixed(softmax.scores[key], 2)}</td>
     <td>${bounded(softmax.powers[key], 3)}</td>
-    <${ShareCell} weight=${softmax.weights[key]} />
+    <${WeightCell} weight=${softmax.weights[key]} />
     <td>${fixed(mix.values[key], 3)}</td>
     <td>${bounded(mix.parts[key], 4)}</td>`;
   const cellsOfRest = (rest) => html`<td></td>
@@ -30,14 +31,14 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
     <table class="row-table small fill">
       <thead>
         <tr>
-          <th scope="col">key</th>
-          <th scope="col">score</th>
-          <th scope="col" title=${`e to the power of: score minus ${fixed(softmax.max, 2)}, the largest score of this row`}>
-            exp(score − max)
+          <th scope="col">${msg`key`}</th>
+          <th scope="col">${msg`score`}</th>
+          <th scope="col" title=${msg`The largest score of this row is ${fixed(softmax.max, 2)}`}>
+            ${msg`exp(score − max)`}
           </th>
-          <th scope="col">weight</th>
+          <th scope="col">${msg`weight`}</th>
           <th scope="col"><span class="word-cached">v</span>[${dimension}]</th>
-          <th scope="col">weight × v[${dimension}]</th>
+          <th scope="col">${msg`weight × v[${dimension}]`}</th>
         </tr>
       </thead>
       <tbody>
@@ -46,14 +47,18 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
           softmax.masked > 0 &&
           html`<tr class="is-masked">
             <th scope="row" colspan="6">
-              ${counted(softmax.masked, "later token")}: masked, no score and no share
+              ${plural(
+                softmax.masked,
+                form`${integer(softmax.masked)} later token is masked`,
+                form`${integer(softmax.masked)} later tokens are masked`,
+              )}
             </th>
           </tr>`
         }
       </tbody>
       <tfoot>
         <tr>
-          <th scope="row">sum</th>
+          <th scope="row">${msg`sum`}</th>
           <td></td>
           <td>${fixed(softmax.powerSum, 3)}</td>
           <td class="word-output">${fixed(softmax.weightSum, 3)}</td>

@@ -1,10 +1,11 @@
-/** The dot product term by term: q and k over one another, each product a bar, one of them large, their sum, scaled. */
+/** The dot product term by term: q above k, a bar for each product, one term in large type, the sum and the score. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { fixed } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
 import { Dimensions } from "./dimensions.js";
 import { bySize, runningTotals } from "./dot-product.js";
 import { BARS_HEIGHT, TermBars, TOTALS_HEIGHT, TotalLine } from "./drawings.js";
@@ -12,10 +13,10 @@ import { Vector } from "./vector.js";
 
 /**
  * @param {Object} props
- * @param {Object|null} props.pair as `dotProduct` gives it; null: not there yet
+ * @param {Object|null} props.pair as `dotProduct` gives it; null: not loaded yet
  * @param {number} props.headDim
  * @param {{query: string, key: string}} props.names labels of the two tokens
- * @param {string} props.note what is said while `pair` is not there
+ * @param {string} props.note shown while `pair` is null
  */
 export function Terms({ pair, headDim, names, note }) {
   const [wanted, setWanted] = useState(null);
@@ -41,22 +42,22 @@ export function Terms({ pair, headDim, names, note }) {
         draw: (parts) => pair && html`<${TermBars} values=${pair.products} theme=${theme} ...${parts} />`,
       },
       {
-        name: "sum so far",
+        name: msg`running sum`,
         height: TOTALS_HEIGHT,
         draw: (parts) => totals && html`<${TotalLine} totals=${totals} ...${parts} />`,
       },
     ],
     [pair, totals, theme],
   );
-  return html`<section class="pair-part box" aria-label="Dot product">
+  return html`<section class="pair-part box" aria-label=${msg`Dot product`}>
     <header class="line on-line between">
-      <h3><i class="numeral">1</i> How well they fit: ${headDim} products, added up</h3>
+      <h3><i class="numeral">1</i> ${msg`How well q and k match: the sum of ${headDim} products`}</h3>
       <button type="button" class="button is-choice small still" aria-pressed=${sorted} onClick=${() => setSorted(!sorted)}>
-        Largest first
+        ${msg`Largest first`}
       </button>
     </header>
     <${Dimensions}
-      name="Term of the dot product" text=${term ? termInWords(term) : note} lines=${lines} order=${order} chosen=${chosen}
+      name=${msg`Term of the dot product`} text=${term ? termText(term) : note} lines=${lines} order=${order} chosen=${chosen}
       onChoose=${setWanted} entry=${true} below=${below}
     />
     ${term ? html`<${Term} term=${term} />` : html`<p class="term-large row on-line between is-waiting">${note}</p>`}
@@ -68,9 +69,9 @@ function termAt({ q, k, products }, totals, order, index) {
   return { index, q: q[index], k: k[index], product: products[index], total: totals[order.indexOf(index)] };
 }
 
-function termInWords({ index, q, k, product, total }) {
+function termText({ index, q, k, product, total }) {
   const [left, right, result] = [q, k, product].map((value) => fixed(value, 2));
-  return `i = ${index}: ${left} × ${right} = ${result}; sum so far ${fixed(total, 2)}`;
+  return msg`i = ${index}: ${left} × ${right} = ${result}; running sum ${fixed(total, 2)}`;
 }
 
 function Term({ term }) {
@@ -81,19 +82,20 @@ function Term({ term }) {
       <span class="word-computed">${fixed(q, 2)}</span> × <span class="word-cached">${fixed(k, 2)}</span> =${" "}
       <b>${fixed(product, 2)}</b>
     </span>
-    <span class="term-index">sum so far ${fixed(total, 2)}</span>
+    <span class="term-index">${msg`running sum ${fixed(total, 2)}`}</span>
   </p>`;
 }
 
 function Scaled({ pair, names }) {
   const root = Math.sqrt(pair.headDim);
+  const score = html`<b>${fixed(pair.score, 2)}</b>`;
   const divisor = Number.isInteger(root) ? String(root) : fixed(root, 3);
   return html`<p class="scaled mono">
     <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>,${" "}
-    ÷ √${pair.headDim} = ÷ ${divisor} → score <b>${fixed(pair.score, 2)}</b> <${Badge} origin="computed" />
+    ÷ √${pair.headDim} = ÷ ${divisor} → ${nodes`score ${score}`} <${Badge} origin="computed" />
     </p>
     <p class="pair-how muted small">
-      Why ÷ √${pair.headDim}? A sum of more products comes out larger, whatever they say: about √${pair.headDim} times as large for
-      ${" "}${pair.headDim} of them. Undivided, softmax would give nearly all to one key.
+      ${msg`Why ÷ √${pair.headDim}? A sum of ${pair.headDim} products is about √${pair.headDim} times as large as one product.`}
+      ${" "}${msg`Without the division, softmax would give nearly all the weight to one key.`}
     </p>`;
 }

@@ -1,7 +1,7 @@
 /**
  * One query's row read in tiles of keys, as FlashAttention does (arXiv:2205.14135, algorithm 1) with the online softmax
- * (arXiv:1805.02867, algorithm 3): a maximum, a sum and a mix are kept, and what was added before is rescaled where a
- * larger score comes. Every operation is rounded to float32, as the model's are. Pure.
+ * (arXiv:1805.02867, algorithm 3): a maximum, a sum and a weighted sum of v (`mix`) go from tile to tile, and both sums
+ * are rescaled when a tile has a larger score. Every operation is rounded to float32, as in the engine. Pure.
  */
 
 import { line } from "./dot-product.js";
@@ -10,41 +10,41 @@ const FLOAT_BYTES = 4;
 const f32 = Math.fround;
 
 /**
- * @typedef {{max: number, sum: number, mix: Float32Array}} Kept what goes from tile to tile
+ * @typedef {{max: number, sum: number, mix: Float32Array}} State what goes from tile to tile
  * @typedef {{from: number, to: number, max: number, scale: number, powers: Float32Array, sum: number, mix: Float32Array,
- *   before: Kept, after: Kept}} Step `from` … `to`: the tile's keys; `max`, `sum` and `mix`: of this tile alone;
- *   `scale`: e^(old max − new max), what the old sum and mix are multiplied with; `powers`: e^(score − new max)
+ *   before: State, after: State}} Step `from` … `to`: the tile's keys; `max`, `sum` and `mix`: of this tile alone;
+ *   `scale`: e^(old max − new max), by which the old sum and mix are multiplied; `powers`: e^(score − new max)
  */
 
 /**
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores, weights, v and output, as `client.ask("head")` gives them
  * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
  * @param {number} size keys of a tile
- * @returns {{first: number, steps: Step[], weights: Float32Array, output: Float32Array, unlikeWeights: number,
- *   unlikeOutput: number}} `first`: the first key that the row reads; `weights` and `output`: what is left after the last
- *   tile; `unlike…`: the largest difference from the model's own
+ * @returns {{first: number, steps: Step[], weights: Float32Array, output: Float32Array, weightDifference: number,
+ *   outputDifference: number}} `first`: the first key that the row reads; `weights` and `output`: after the last tile;
+ *   `…Difference`: the largest from the engine's
  */
 export function tiledRow(head, { row, query }, size) {
   const own = { weights: line(head.weights, row), output: line(head.output, row) };
   const first = firstRead(own.weights, query);
   const scores = line(head.scores, row);
   const steps = [];
-  let kept = { max: Number.NEGATIVE_INFINITY, sum: 0, mix: new Float32Array(own.output.length) };
+  let state = { max: Number.NEGATIVE_INFINITY, sum: 0, mix: new Float32Array(own.output.length) };
   for (let from = first; from <= query; from += size) {
-    steps.push(stepOf(head, scores, kept, from, Math.min(from + size - 1, query)));
-    kept = steps.at(-1).after;
+    steps.push(stepOf(head, scores, state, from, Math.min(from + size - 1, query)));
+    state = steps.at(-1).after;
   }
   const weights = Float32Array.from({ length: query + 1 }, (_, key) =>
-    key < first ? 0 : Math.exp(f32(scores[key] - kept.max)) / kept.sum,
+    key < first ? 0 : Math.exp(f32(scores[key] - state.max)) / state.sum,
   );
-  const output = kept.mix.map((value) => value / kept.sum);
+  const output = state.mix.map((value) => value / state.sum);
   return {
     first,
     steps,
     weights,
     output,
-    unlikeWeights: largestDifference(weights, own.weights),
-    unlikeOutput: largestDifference(output, own.output),
+    weightDifference: largestDifference(weights, own.weights),
+    outputDifference: largestDifference(output, own.output),
   };
 }
 
@@ -53,7 +53,7 @@ function stepOf(head, scores, before, from, to) {
   const tile = scores.subarray(from, to + 1);
   const own = tile.reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
   const max = Math.max(before.max, own);
-  // Before the first tile the maximum is −∞, and e^−∞ = 0: nothing is kept of what was not there.
+  // Before the first tile the maximum is −∞, and e^−∞ = 0: the empty sums stay 0.
   const scale = f32(Math.exp(before.max - max));
   const powers = tile.map((score) => Math.exp(f32(score - max)));
   let sum = 0;
@@ -83,18 +83,18 @@ function largestDifference(values, own) {
 }
 
 /**
- * Bytes, by formula, of numbers that need not be written to memory.
+ * Bytes, by formula, of one row read whole or in tiles.
  *
  * @param {{heads: number, context: number, head_dim: number}} model
  * @param {{keys: number, size: number}} row
- * @returns {{row: number, tile: number, kept: number, layer: number}} `row`: one head's scores of this row; `tile`: those
- *   of one tile; `kept`: maximum, sum and mix; `layer`: all heads' scores of a prompt as long as the model takes
+ * @returns {{row: number, tile: number, state: number, layer: number}} `row`: one head's scores of this row; `tile`: those
+ *   of one tile; `state`: maximum, sum and mix; `layer`: all heads' scores of the longest prompt that the model accepts
  */
-export function bytesUnwritten({ heads, context, head_dim: width }, { keys, size }) {
+export function bytesByFormula({ heads, context, head_dim: width }, { keys, size }) {
   return {
     row: FLOAT_BYTES * keys,
     tile: FLOAT_BYTES * Math.min(size, keys),
-    kept: FLOAT_BYTES * (2 + width),
+    state: FLOAT_BYTES * (2 + width),
     layer: FLOAT_BYTES * heads * context ** 2,
   };
 }

@@ -1,4 +1,4 @@
-/** Vectors painted as lines of tiles over one another, as wide as there is room. */
+/** Vectors painted as lines of tiles, one above the other, over the whole width of their element. */
 
 import { useCallback, useMemo } from "preact/hooks";
 import { paintTiles } from "../../../shared/draw/tiles.js";
@@ -10,10 +10,10 @@ import { useTheme } from "../../../shared/ui/use-theme.js";
 const TILES = { lineHeight: 13, lineGap: 5 };
 
 /**
- * @param {(ArrayLike<number>|null)[]} vectors equally long; null: not there yet, and nothing is painted
- * @param {number[]|null} [order] which dimension stands at which place; null: as they are
+ * @param {(ArrayLike<number>|null)[]} vectors equally long; null: not loaded yet, and nothing is painted
+ * @param {number[]|null} [order] the dimensions from left to right; null: in their own order
  * @returns {{ref: Object, width: number, surface: {width: number, height: number, ratio: number, draw: Function}|null, height: number}}
- *   `ref`: of what gives the room; `surface`: props of `Surface`
+ *   `ref`: of the element that sets the width; `surface`: props of `Surface`
  */
 export function useTiles(vectors, order = null) {
   const [ref, size] = useSize();

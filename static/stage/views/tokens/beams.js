@@ -1,8 +1,8 @@
 /** A beam search as a tree: token positions across, the candidates of one depth under each other. Pure. */
 
 /**
- * Places of all candidates. A column never changes once it is there: a deeper one is only added beside it.
- * Children stand in the order of their parents, so that lines do not cross; of one parent's the likelier stands above.
+ * Columns and rows of all candidates. A column never changes: a deeper one is added beside it.
+ * Children have the order of their parents, so that lines do not cross; children of one parent are sorted by likelihood.
  *
  * @param {{depths: {nodes: Object[]}[]}} search
  * @param {Set<number>} best ids of the nodes on the likeliest path
@@ -29,13 +29,13 @@ export function beamTree({ depths }, best) {
 }
 
 /**
- * The run's own continuation over as many tokens as the search went deep, to compare with.
+ * The run's tokens from a step on, at most as many as the search is deep, to compare with the best beam.
  *
  * @param {import("../../../shared/log/run.js").Run} run
- * @param {number} step the step that the search began at
+ * @param {number} step the first step of the search
  * @param {number} length
  * @returns {{tokens: Object[], total: number}|null} `total`: sum of ln of each token's probability under the raw logits;
- *   null when one of them is not known
+ *   null when a probability is not in the log
  */
 export function ownContinuation(run, step, length) {
   const tokens = run.steps.slice(step, step + length).map(({ data }) => data.token);

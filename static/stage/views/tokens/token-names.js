@@ -1,4 +1,4 @@
-/** The tokens that a run's log knows by name: its own, and the 32 best candidates of every step. Pure. */
+/** The tokens whose text is in a run's log: the run's tokens, and the 32 best candidates of every step. Pure. */
 
 import { tokenText } from "../../../shared/facts/format.js";
 
@@ -11,11 +11,11 @@ export function namedTokens(run) {
 }
 
 /**
- * Tokens that read as `text`: exactly, or but for the space before, or but for capitals; the best of them first.
+ * Tokens with the text `text`, apart from the space before it and from capitals. Exact matches first, then by rank.
  *
  * @param {Iterable<Object>} tokens
  * @param {string} text as typed
- * @param {(token: Object) => number} rankOf a step's order of them, −1 when not known
+ * @param {(token: Object) => number} rankOf the rank of a token in a step; −1 when not known
  */
 export function tokensLike(tokens, text, rankOf) {
   const wanted = text.trim();

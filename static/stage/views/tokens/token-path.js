@@ -1,35 +1,36 @@
 /**
- * The way from logits to the next token, stage by stage, and why a token was or was not taken. Pure.
+ * The stages from logits to the next token, and why a token was or was not chosen. Pure.
  *
- * Every stage is `distribution` with the filters up to there switched on; what a filter cut is the difference.
+ * Every stage is `distribution` with the filters up to that stage; what a filter cut is the difference between two stages.
  */
 
 import { fixed, integer, percent, quoted } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { distribution, sameSettings } from "../../next-token/sampling.js";
 
 /**
  * @param {Object} shown a step of a run: {data, topIds, topLogits, tailCounts}
- * @param {Object} settings what the choice is made with
- * @param {Object} used the settings the run was made with
+ * @param {Object} settings the sampling settings that are shown
+ * @param {Object} used the settings of the run
  * @returns {{vocab: number, greedy: boolean, own: boolean, settings: Object, temperature: Object, topK: Object, topP: Object,
  *   cut: (null|"top-k"|"top-p")[], logits: Object, chosen: {rank: number, token: Object}, draw: Object|null}}
- *   `own`: these are the run's own settings; `chosen.rank`: −1 past the listed ones;
+ *   `own`: `settings` are those of the run; `chosen.rank`: −1 past the listed tokens;
  *   `logits`: {listed, low, high, tail, tailCounts} of the whole vocabulary; `draw` as `drawOf` gives it
  */
 export function tokenPath(shown, settings, used) {
   const { data, topIds, topLogits, tailCounts } = shown;
   const logits = { topLogits, tailCounts, tail: data.tail };
   const off = { ...settings, top_k: 0, top_p: 1 };
-  const warmed = distribution(logits, off);
-  const kept = distribution(logits, { ...settings, top_p: 1 });
+  const scaled = distribution(logits, off);
+  const filtered = distribution(logits, { ...settings, top_p: 1 });
   const final = distribution(logits, settings);
   const vocab = topLogits.length + data.tail.count;
   const own = sameSettings(settings, used);
   const greedy = settings.strategy === "greedy";
   const exact = own && !greedy ? data.filters : null;
-  const keptTopK = exact?.kept_top_k ?? kept.keptTopK;
-  const keptTopP = exact?.kept_top_p ?? final.keptTopP;
-  const massTopK = exact?.mass_top_k ?? kept.massTopK;
+  const countTopK = exact?.kept_top_k ?? filtered.countTopK;
+  const countTopP = exact?.kept_top_p ?? final.countTopP;
+  const massTopK = exact?.mass_top_k ?? filtered.massTopK;
   const massTopP = exact?.mass_top_p ?? final.massTopP;
   const rank = topIds.indexOf(data.token.id);
   return {
@@ -44,26 +45,26 @@ export function tokenPath(shown, settings, used) {
       tail: data.tail,
       tailCounts,
     },
-    temperature: { shares: warmed.final, rest: warmed.finalRest, entropy: warmed.entropy, kept: vocab },
+    temperature: { shares: scaled.final, rest: scaled.finalRest, entropy: scaled.entropy, count: vocab },
     topK: {
-      shares: kept.final,
-      rest: kept.finalRest,
-      entropy: kept.entropy,
-      kept: keptTopK,
-      cutCount: vocab - keptTopK,
+      shares: filtered.final,
+      rest: filtered.finalRest,
+      entropy: filtered.entropy,
+      count: countTopK,
+      cutCount: vocab - countTopK,
       cutMass: Math.max(0, 1 - massTopK),
-      approximate: kept.approximate,
+      approximate: filtered.approximate,
     },
     topP: {
       shares: final.final,
       rest: final.finalRest,
       entropy: final.entropy,
-      kept: keptTopP,
-      cutCount: keptTopK - keptTopP,
+      count: countTopP,
+      cutCount: countTopK - countTopP,
       cutMass: Math.max(0, 1 - massTopP / massTopK),
       approximate: final.approximate && !exact,
     },
-    cut: Array.from(topLogits, (_, at) => (at < keptTopP ? null : at < keptTopK ? "top-p" : "top-k")),
+    cut: Array.from(topLogits, (_, at) => (at < countTopP ? null : at < countTopK ? "top-p" : "top-k")),
     chosen: { rank, token: data.token },
     draw: drawOf(shown, used),
   };
@@ -87,11 +88,11 @@ export function logitHistogram({ listed, low, high, tail, tailCounts }, bars) {
 }
 
 /**
- * Where the seed's number fell. The log does not hold the number, but the choice tells its range: the token drawn is the
- * first at which the running sum of the kept probabilities, largest first, passes it.
+ * The range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
+ * the first whose running sum of filtered probabilities, largest first, is above it.
  *
- * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or a token given by a branch), or
- *   when the token drawn is past the listed ones
+ * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or the first token of a branch), or
+ *   when the token drawn is past the listed tokens
  */
 export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
   const rank = topIds.indexOf(data.token.id);
@@ -103,7 +104,7 @@ export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
 }
 
 /**
- * Which tokens the same number would have drawn under other settings.
+ * Which tokens the same random number could draw under other settings.
  *
  * @param {{from: number, to: number}} draw
  * @param {Float64Array} shares of the listed tokens under those settings
@@ -121,15 +122,15 @@ export function drawnBy({ from, to }, shares) {
 }
 
 /**
- * The rows of the table: the largest logits, with the chosen token and the one asked about among them wherever they are.
+ * The rows of the table: the largest logits, and always the chosen token and the one looked up.
  *
  * @param {Object[]} named tokens of the first ranks
- * @param {(null|{rank: number, token: Object})[]} extra
+ * @param {(null|{rank: number, token: Object})[]} extra included in any case
  * @returns {{rank: number, token: Object}[]} by rank
  */
 export function pathRows(named, count, extra) {
-  const wanted = extra.filter((one) => one && one.rank >= 0);
-  const rows = new Map(wanted.map(({ rank, token }) => [rank, token]));
+  const included = extra.filter((one) => one && one.rank >= 0);
+  const rows = new Map(included.map(({ rank, token }) => [rank, token]));
   for (let rank = 0; rank < named.length && rows.size < count; rank++) {
     if (!rows.has(rank)) rows.set(rank, named[rank]);
   }
@@ -137,80 +138,100 @@ export function pathRows(named, count, extra) {
 }
 
 /**
- * Why a token was taken, could have been, or could not be.
+ * Why a token was chosen, could have been, or could not be.
  *
  * @param {Object} path of `tokenPath`
- * @param {{token: Object, rank: number, logit?: number}} asked `rank` −1: it is not among the listed, and nothing more
- *   is known; `logit`: the raw logit of a token past the listed ones
+ * @param {{token: Object, rank: number, logit?: number}} lookup `rank` −1: it is not listed, and its rank is not
+ *   known; `logit`: the raw logit of a token past the listed ones
  * @returns {{verdict: string, possible: boolean, because: string}}
  */
-export function whyToken(path, asked) {
+export function whyToken(path, lookup) {
   const { chosen, own } = path;
-  const name = quoted(asked.token);
-  const known = standing(path, asked);
-  const facts = known ? knownFacts(path, known, name) : unlistedFacts(path, name);
-  const took = own && chosen.token.id === asked.token.id;
-  if (took && chosen.token.forced) {
-    return { verdict: `${name} was given by this branch.`, possible: true, because: facts };
+  const name = quoted(lookup.token);
+  const known = ratingOf(path, lookup);
+  const facts = known ? ratedFacts(path, known, name) : unratedFacts(path, name);
+  const wasChosen = own && chosen.token.id === lookup.token.id;
+  if (wasChosen && chosen.token.forced) {
+    return { verdict: msg`${name} was set by this branch.`, possible: true, because: facts };
   }
-  const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, took);
-  const verdict = took ? `${name} was taken.` : verdictOn(name, possible, own);
+  const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, wasChosen);
+  const verdict = wasChosen ? msg`${name} was chosen.` : verdictOn(name, possible, own);
   return { verdict, possible: possible !== false, because: `${facts} ${because}` };
 }
 
 function verdictOn(name, possible, own) {
-  if (possible === null) return `Whether ${name} could be drawn is not in the log.`;
-  if (own) return possible ? `${name} could have been drawn.` : `${name} could not be chosen.`;
-  return `With these settings ${name} ${possible ? "could be drawn" : "could not be chosen"}.`;
+  if (possible === null) return msg`The log does not show whether ${name} could be drawn.`;
+  if (own) return possible ? msg`${name} could have been drawn.` : msg`${name} could not be chosen.`;
+  return possible
+    ? msg`With these settings, ${name} could be drawn.`
+    : msg`With these settings, ${name} could not be chosen.`;
 }
 
-/** @returns {{rank: number, logit: number, warm: number, share: number}|null} `warm`: after temperature, `share`: after the filters */
-function standing({ logits, temperature, topP, settings, greedy }, asked) {
-  const { rank, logit: given } = asked;
+/** @returns {{rank: number, logit: number, probability: number, share: number}|null} `probability`: after temperature, `share`: after the filters */
+function ratingOf({ logits, temperature, topP, settings, greedy }, lookup) {
+  const { rank, logit: given } = lookup;
   const logit = logits.listed[rank] ?? given;
   if (rank < 0 || logit === undefined) return null;
   const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));
-  const share = rank < topP.kept ? topP.shares[0] * ratio : 0;
-  return { rank, logit, warm: temperature.shares[0] * ratio, share };
+  const share = rank < topP.count ? topP.shares[0] * ratio : 0;
+  return { rank, logit, probability: temperature.shares[0] * ratio, share };
 }
 
-function knownFacts({ vocab, settings, greedy }, { rank, logit, warm }, name) {
-  const at = greedy || settings.temperature === 1 ? "" : ` at temperature ${settings.temperature}`;
-  const order = rank === 0 ? "the largest" : `number ${integer(rank + 1)}`;
-  return `${name} has logit ${fixed(logit, 2)}, ${order} of ${integer(vocab)}: ${percent(warm, warm < 0.001 ? 4 : 1)}${at}.`;
+function ratedFacts({ vocab, settings, greedy }, { rank, logit, probability: share }, name) {
+  const order =
+    rank === 0
+      ? msg`${name} has the largest of ${integer(vocab)} logits: ${fixed(logit, 2)}.`
+      : msg`${name} has logit ${fixed(logit, 2)}, number ${integer(rank + 1)} of ${integer(vocab)}.`;
+  const probability = percent(share, share < 0.001 ? 4 : 1);
+  const { temperature } = settings;
+  const chance =
+    greedy || temperature === 1
+      ? msg`Its probability is ${probability}.`
+      : msg`Its probability at temperature ${temperature} is ${probability}.`;
+  return `${order} ${chance}`;
 }
 
-function unlistedFacts({ logits, temperature, vocab }, name) {
+function unratedFacts({ logits, temperature, vocab }, name) {
   const { listed } = logits;
-  const least = percent(temperature.shares[listed.length - 1], 3);
-  return `${name} is not among the ${listed.length} largest of ${integer(vocab)} logits: its own is at most ${fixed(listed.at(-1), 2)}, its probability at most ${least}.`;
+  const logit = fixed(listed.at(-1), 2);
+  const probability = percent(temperature.shares[listed.length - 1], 3);
+  return msg`${name} is not among the ${listed.length} largest of ${integer(vocab)} logits. Its logit is at most ${logit}, its probability at most ${probability}.`;
 }
 
 function greedyReason({ logits }, known) {
-  if (known?.rank === 0) return { possible: true, because: "Greedy always takes the largest." };
-  const gap = known ? `, here ${fixed(logits.listed[0] - known.logit, 2)} higher` : "";
-  return { possible: false, because: `Greedy always takes the largest logit${gap}: no other has a chance.` };
+  const possible = known?.rank === 0;
+  if (possible || !known) return { possible, because: msg`Greedy always chooses the largest logit.` };
+  const gap = fixed(logits.listed[0] - known.logit, 2);
+  return { possible: false, because: msg`Greedy always chooses the largest logit, here ${gap} higher.` };
 }
 
-function sampledReason({ settings, topK, topP, logits }, known, took) {
+function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
   const { top_k: k, top_p: p } = settings;
   const rank = known?.rank ?? logits.listed.length;
-  if (rank >= topK.kept) {
-    return { possible: false, because: `top-k ${k} keeps only the ${integer(k)} largest: it was cut there.` };
+  if (rank >= topK.count) {
+    const because = plural(
+      k,
+      form`top-k keeps only the ${integer(k)} largest logit and cuts this token.`,
+      form`top-k keeps only the ${integer(k)} largest logits and cuts this token.`,
+    );
+    return { possible: false, because };
   }
-  if (rank >= topP.kept) {
-    const before = `the ${integer(topP.kept)} largest already hold ${percent(1 - topP.cutMass)}`;
-    return {
-      possible: false,
-      because: `top-p ${p} keeps the fewest that together reach ${percent(p, 0)}; ${before}: it was cut there.`,
-    };
+  if (rank >= topP.count) {
+    const rule = msg`top-p ${p} keeps the fewest tokens that together reach ${percent(p, 0)}.`;
+    const held = percent(1 - topP.cutMass);
+    const because = plural(
+      topP.count,
+      form`The ${integer(topP.count)} largest token already reaches ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest tokens already reach ${held}, so this token is cut.`,
+    );
+    return { possible: false, because: `${rule} ${because}` };
   }
-  if (!known) return { possible: null, because: "The filters reach past the listed tokens." };
-  const passed = `It passed every filter and held ${percent(known.share, known.share < 0.001 ? 4 : 1)} of what could be drawn`;
-  if (took) return { possible: true, because: `${passed}: the seed’s number fell on it.` };
+  if (!known) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
+  const probability = percent(known.share, known.share < 0.001 ? 4 : 1);
+  const passed = msg`It passes every filter and then has a probability of ${probability}.`;
+  if (wasChosen) return { possible: true, because: `${passed} ${msg`The seed's random number selected it.`}` };
+  const draws = integer(Math.round(1 / known.share));
   const odds =
-    known.share > 0.5
-      ? "more draws fall on it than on all others"
-      : `about one draw in ${integer(Math.round(1 / known.share))}`;
-  return { possible: true, because: `${passed}: ${odds}.` };
+    known.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
+  return { possible: true, because: `${passed} ${odds}` };
 }

@@ -1,4 +1,4 @@
-/** The next token, large: the path from logits to the pick, why a token was or was not taken, beam search, and training beside it. */
+/** The large view of the next token: from logits to the choice, why a token was or was not chosen, beam search, training. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -6,51 +6,57 @@ import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { OpenView } from "../../../shared/ui/open-view.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 import { WhatIf } from "../../next-token/what-if.js";
 import { BeamSearch } from "./beam-search.js";
 import { PathTable } from "./path-table.js";
 import { pathRows, tokenPath } from "./token-path.js";
 import { Training } from "./training.js";
-import { useAsked } from "./use-asked.js";
+import { useLookup } from "./use-lookup.js";
 import { Why } from "./why.js";
 
-/** Rows of candidates, the chosen one and the one asked about among them. */
+/** Rows of candidates, including the chosen one and the one looked up. */
 const ROWS = 10;
 
 export function TokensView({ state, dispatch, controller, client }) {
   const { run, step, branching, sampling } = state;
-  const { text, asked, found, onText, onAsk, onPress } = useAsked(state, client);
+  const { text, lookup, search, onText, onLookUp, onPress } = useLookup(state, client);
   const shown = run.steps[step];
   const used = run.open.sampling;
   const settings = state.whatIf ?? used;
   const path = useMemo(() => tokenPath(shown, settings, used), [shown, settings, used]);
-  const askedRow = asked && asked.rank < shown.topIds.length ? asked : null;
-  const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, askedRow]);
+  const lookupRow = lookup && lookup.rank < shown.topIds.length ? lookup : null;
+  const rows = pathRows(shown.data.top_tokens, ROWS, [path.chosen, lookupRow]);
   return html`
     <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
-      <${OpenView} view="model" dispatch=${dispatch}>What would each layer have said?<//>
+      <${OpenView} view="model" dispatch=${dispatch}>${msg`What would each layer predict?`}<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}
-      path=${path} rows=${rows} run=${run} step=${step} asked=${asked?.token ?? null} branching=${branching}
-      onAsk=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
+      path=${path} rows=${rows} run=${run} step=${step} lookup=${lookup?.token ?? null} branching=${branching}
+      onLookUp=${onPress} onBranch=${controller.branch} dispatch=${dispatch}
     />
     <${Why}
-      path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} found=${found} asked=${asked} branching=${branching}
-      onText=${onText} onAsk=${onAsk} onBranch=${controller.branch}
+      path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} search=${search} lookup=${lookup} branching=${branching}
+      onText=${onText} onLookUp=${onLookUp} onBranch=${controller.branch}
     />
     <${BeamSearch} state=${state} client=${client} />
     <${Training} key=${run.id} state=${state} client=${client} />
   `;
 }
 
-function headline({ chosen, vocab }, { token, filters }) {
+function headline({ vocab }, { token, filters }) {
   const name = quoted(token);
-  if (token.forced) return `${name} comes next because this branch was given it`;
+  if (token.forced) return msg`${name} comes next: it was set by this branch`;
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
-    return `${name} comes next: of ${integer(vocab)} tokens it has the largest logit`;
+    return msg`${name} comes next: it has the largest of ${integer(vocab)} logits`;
   }
-  const rank = chosen.rank >= 0 ? `, number ${chosen.rank + 1} by logit` : "";
-  return `${name} comes next${rank}: drawn with ${percent(token.prob)} from ${integer(filters.kept_top_p)} that were left`;
+  const count = integer(filters.kept_top_p);
+  const probability = percent(token.prob);
+  return plural(
+    filters.kept_top_p,
+    form`${name} comes next: drawn from the ${count} token that passed the filters, with a probability of ${probability}`,
+    form`${name} comes next: drawn from the ${count} tokens that passed the filters, with a probability of ${probability}`,
+  );
 }

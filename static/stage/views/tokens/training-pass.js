@@ -1,17 +1,17 @@
-/** Training beside inference: every position of the prompt predicts, is told what really came, and has a loss. */
+/** Training beside inference: at every position of the prompt the prediction, the actual next token and the loss. */
 
 import { html } from "htm/preact";
-import { bytes, counted, fixed, integer, percent } from "../../../shared/facts/format.js";
-import { NOT_STORED } from "../../../shared/facts/saved-session.js";
+import { bytes, fixed, integer, percent } from "../../../shared/facts/format.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Token } from "../../../shared/ui/token.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 const BAR_PX = 64;
 const WAITING = {
-  loading: "One pass over the prompt is being computed, which keeps the logits of every position…",
-  unavailable: "The model is not ready yet; then it can be asked.",
-  none: `What each position would have said is ${NOT_STORED}.`,
+  loading: msg`Computing the logits of every position in one pass…`,
+  unavailable: msg`The model is not ready yet.`,
+  none: msg`The prediction at each position is not stored with this session, and its model does not run here.`,
 };
 
 /** @param {{state: Object, client: Object}} props */
@@ -28,17 +28,23 @@ export function TrainingPass({ state, client }) {
 
 function summary({ positions, loss, perplexity }) {
   if (loss === null)
-    return "The prompt is a single token: no other came after it, so there is nothing to learn from it.";
-  const asked = counted(positions.length - 1, "position");
-  return `One pass asks ${asked} at once how likely the token was that really came. Its loss is −ln of that probability; the mean is ${fixed(loss, 3)}, a perplexity of ${fixed(perplexity, 1)}: as unsure as among so many equally likely tokens.`;
+    return msg`The prompt is a single token. No token follows it, so training has nothing to learn from it.`;
+  const count = positions.length - 1;
+  const pass = plural(
+    count,
+    form`One pass predicts the next token at ${integer(count)} position.`,
+    form`One pass predicts the next token at ${integer(count)} positions.`,
+  );
+  const mean = msg`The loss is −ln of the probability of the actual next token; the mean is ${fixed(loss, 3)}, a perplexity of ${fixed(perplexity, 1)}.`;
+  return `${pass} ${mean} ${msg`Perplexity is the number of equally likely tokens that would give this loss.`}`;
 }
 
 function Positions({ run, positions }) {
   const most = Math.max(...positions.map(({ came }) => came?.loss ?? 0));
-  return html`<div class="training-positions" role="region" tabindex="0" aria-label="Each position’s prediction and loss">
+  return html`<div class="training-positions" role="region" tabindex="0" aria-label=${msg`Prediction and loss at each position`}>
     <table>
       <thead>
-        <tr><th scope="col">position</th><th scope="col">after</th><th scope="col">predicted</th><th scope="col">really next</th><th scope="col">loss</th></tr>
+        <tr><th scope="col">${msg`position`}</th><th scope="col">${msg`token`}</th><th scope="col">${msg`predicted next`}</th><th scope="col">${msg`actual next`}</th><th scope="col">${msg`loss`}</th></tr>
       </thead>
       <tbody>
         ${positions.map(
@@ -48,9 +54,9 @@ function Positions({ run, positions }) {
             <td><${Token} token=${best} /> <span class="number">${percent(best.prob)}</span></td>
             ${
               came
-                ? html`<td class=${came.rank === 0 ? "is-hit" : ""}><${Token} token=${run.tokens[position + 1]} /> <span class="number">${percent(came.prob)}</span> <small>number ${integer(came.rank + 1)}</small></td>
+                ? html`<td class=${came.rank === 0 ? "is-hit" : ""}><${Token} token=${run.tokens[position + 1]} /> <span class="number">${percent(came.prob)}</span> <small>${msg`number ${integer(came.rank + 1)}`}</small></td>
                   <td><i style=${`width:${((BAR_PX * came.loss) / (most || 1)).toFixed(1)}px`}></i> <span class="number">${fixed(came.loss, 2)}</span></td>`
-                : html`<td colspan="2">inference goes on from here</td>`
+                : html`<td colspan="2">${msg`inference continues here`}</td>`
             }
           </tr>`,
         )}
@@ -59,37 +65,37 @@ function Positions({ run, positions }) {
   </div>`;
 }
 
-/** The same pass, and what either does with it. */
-function Beside({ run, values: { positions, loss, bytes: kept } }) {
+/** What training and inference do with the same pass. */
+function Beside({ run, values: { positions, loss, bytes: sizes } }) {
   const count = positions.length;
   const { vocab } = run.open.model;
   const rows = [
-    ["positions", `${integer(count)} in one pass`, `${integer(count)} in one pass, then one at a time`],
-    ["mask", "each sees itself and those before it", "the same"],
+    [msg`positions`, msg`${integer(count)} in one pass`, msg`${integer(count)} in one pass, then one per step`],
+    [msg`mask`, msg`each position reads itself and earlier ones`, msg`the same`],
     [
-      "logits kept",
-      `[${integer(count)} × ${integer(vocab)}], ${bytes(kept.logits)}`,
-      `[1 × ${integer(vocab)}], ${bytes(kept.last_logits)}: the last position’s`,
+      msg`logits`,
+      `[${integer(count)} × ${integer(vocab)}], ${bytes(sizes.logits)}`,
+      msg`only the last position: [1 × ${integer(vocab)}], ${bytes(sizes.last_logits)}`,
     ],
     [
-      "K and V",
-      `${bytes(kept.kv)}, until this pass has been learned from`,
-      `${bytes(kept.kv)}, in the cache for every later step`,
+      msg`K and V`,
+      msg`${bytes(sizes.kv)}, until the weights are updated`,
+      msg`${bytes(sizes.kv)}, in the cache for every later step`,
     ],
     [
-      "loss",
-      loss === null ? "none: nothing came next" : `${fixed(loss, 3)} on average`,
-      "none: nobody knows what comes next",
+      msg`loss`,
+      loss === null ? msg`none: no token follows` : msg`${fixed(loss, 3)} on average`,
+      msg`none: the next token is unknown`,
     ],
-    ["weights", "changed a little, so that the loss falls (not done here)", "never changed"],
+    [msg`weights`, msg`updated to lower the loss (not done here)`, msg`never updated`],
   ];
   return html`<table class="training-beside">
-    <caption>The same pass in training and in inference; bytes <${Badge} origin="measured" /></caption>
+    <caption>${msg`The same pass in training and in inference. Bytes:`} <${Badge} origin="measured" /></caption>
     <thead>
-      <tr><td></td><th scope="col">training</th><th scope="col">inference</th></tr>
+      <tr><td></td><th scope="col">${msg`training`}</th><th scope="col">${msg`inference`}</th></tr>
     </thead>
     <tbody>
-      ${rows.map(([what, training, inference]) => html`<tr key=${what}><th scope="row">${what}</th><td>${training}</td><td>${inference}</td></tr>`)}
+      ${rows.map(([name, training, inference]) => html`<tr key=${name}><th scope="row">${name}</th><td>${training}</td><td>${inference}</td></tr>`)}
     </tbody>
   </table>`;
 }

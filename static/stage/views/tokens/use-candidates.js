@@ -1,4 +1,4 @@
-/** How a step rates the tokens that a typed word begins with, asked of the model once the typing has settled. */
+/** How a step rates the tokens that match a typed word, requested from the model after a pause in typing. */
 
 import { useMemo } from "preact/hooks";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
@@ -7,7 +7,7 @@ import { useModelValues } from "../../../shared/loading/use-model-values.js";
  * @param {{run: Object, step: number, readiness: Object}} state
  * @param {Object} client
  * @param {string} text as typed
- * @returns {{status: string, candidates: Object[], problem: Error|null}} whole words first, the likelier in front;
+ * @returns {{status: string, candidates: Object[], problem: Error|null}} whole words first, then by likelihood;
  *   `status` and `problem` as `useModelValues` gives them
  */
 export function useCandidates({ run, step, readiness }, client, text) {

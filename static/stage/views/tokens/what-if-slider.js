@@ -1,17 +1,19 @@
-/** One setting of sampling over its column: a slider, and a field to type the number in. */
+/** One sampling setting above its column: a slider and a number field. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { integer } from "../../../shared/facts/format.js";
-import { kAt, kStops, placeOfK } from "./k-scale.js";
+import { msg } from "../../../shared/words/msg.js";
+import { indexOfK, kAt, kStops } from "./k-scale.js";
 
+const UNUSED = msg`not used by greedy`;
 const SETTINGS = {
-  temperature: { label: "temperature", field: "temperature", least: 0.1, most: 2, step: 0.05 },
-  top_p: { label: "top-p", field: "top_p", least: 0.05, most: 1, step: 0.01 },
+  temperature: { label: msg`temperature`, field: "temperature", least: 0.1, most: 2, step: 0.05 },
+  top_p: { label: msg`top-p`, field: "top_p", least: 0.05, most: 1, step: 0.01 },
 };
 
 /**
- * Moving one asks what drawing by chance would do, also of a greedy run.
+ * Moving a slider shows what sampling would do, also for a greedy run.
  *
  * @param {{name: "temperature"|"top_k"|"top_p", settings: Object, vocab: number, dispatch: Function}} props
  */
@@ -32,16 +34,17 @@ function Linear({ settings, greedy, set, label, field, least, most, step }) {
   };
   const bounds = { min: least, max: most, step, value, onInput };
   return html`<div class="what-if">
-    <input type="range" ...${bounds} aria-label=${`Slide ${label}`} aria-valuetext=${worded(value, greedy)} />
-    <input type="number" ...${bounds} aria-label=${`What-if ${label}`} />
-    <small>${greedy ? "not used by greedy" : field === "top_p" && value >= 1 && "off"}</small>
+    <input type="range" ...${bounds} aria-label=${msg`Slide ${label}`} aria-valuetext=${valueText(value, greedy)} />
+    <input type="number" ...${bounds} aria-label=${msg`What-if ${label}`} />
+    <small>${greedy ? UNUSED : field === "top_p" && value >= 1 && msg`off`}</small>
   </div>`;
 }
 
-/** From 1 to the whole vocabulary: on a line of equal steps everything of interest would be in its first pixel. */
+/** From 1 to the whole vocabulary. On a linear scale all useful values would be in the first pixel. */
 function TopK({ settings, greedy, set, vocab }) {
   const stops = useMemo(() => kStops(vocab), [vocab]);
   const k = settings.top_k;
+  const label = msg`top-k`;
   const onSlide = ({ currentTarget }) => set(kAt(stops[currentTarget.valueAsNumber], vocab));
   const onType = ({ currentTarget }) => {
     const typed = currentTarget.valueAsNumber;
@@ -49,16 +52,16 @@ function TopK({ settings, greedy, set, vocab }) {
   };
   return html`<div class="what-if">
     <input
-      type="range" min="0" max=${stops.length - 1} step="1" value=${placeOfK(stops, k)} onInput=${onSlide}
-      aria-label="Slide top-k" aria-valuetext=${worded(k || `${integer(vocab)}, off`, greedy)}
+      type="range" min="0" max=${stops.length - 1} step="1" value=${indexOfK(stops, k)} onInput=${onSlide}
+      aria-label=${msg`Slide ${label}`} aria-valuetext=${valueText(k || msg`${integer(vocab)}, off`, greedy)}
     />
     <input
-      type="number" min="1" max=${vocab} step="1" value=${k || ""} placeholder="off" onInput=${onType} aria-label="What-if top-k"
+      type="number" min="1" max=${vocab} step="1" value=${k || ""} placeholder=${msg`off`} onInput=${onType} aria-label=${msg`What-if ${label}`}
     />
-    <small>${greedy ? "not used by greedy" : k ? "" : "keeps all"}</small>
+    <small>${greedy ? UNUSED : k ? "" : msg`keeps all`}</small>
   </div>`;
 }
 
-function worded(value, greedy) {
-  return greedy ? `${value}, not used by greedy` : String(value);
+function valueText(value, greedy) {
+  return greedy ? msg`${value}, not used by greedy` : String(value);
 }

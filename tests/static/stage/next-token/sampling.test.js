@@ -13,9 +13,9 @@ const near = (actual, expected, within = 1e-6) =>
 const TENTHS = [4, 3, 2, 1].map(Math.log);
 
 test("without filters it is softmax", () => {
-  const { final, keptTopP, entropy } = of(TENTHS);
+  const { final, countTopP, entropy } = of(TENTHS);
   [0.4, 0.3, 0.2, 0.1].forEach((share, rank) => near(final[rank], share));
-  assert.equal(keptTopP, 4);
+  assert.equal(countTopP, 4);
   near(entropy, 1.8464393, 1e-6);
 });
 
@@ -25,27 +25,27 @@ test("temperature divides the logits: at 1/2 the odds are squared", () => {
 });
 
 test("top-k keeps k and shares out the rest of the mass", () => {
-  const { final, cut, massTopK, keptTopK } = of(TENTHS, { top_k: 2 });
+  const { final, cut, massTopK, countTopK } = of(TENTHS, { top_k: 2 });
   near(final[0], 4 / 7);
   near(final[1], 3 / 7);
   assert.deepEqual([...final.slice(2)], [0, 0], "what is cut cannot be drawn");
   assert.deepEqual(cut, [null, null, "top-k", "top-k"]);
   near(massTopK, 0.7);
-  assert.equal(keptTopK, 2);
-  assert.equal(of(TENTHS, { top_k: 99 }).keptTopK, 4);
+  assert.equal(countTopK, 2);
+  assert.equal(of(TENTHS, { top_k: 99 }).countTopK, 4);
 });
 
 test("top-p keeps the fewest whose sum reaches p, the one that crosses it included", () => {
-  assert.equal(of(TENTHS, { top_p: 0.5 }).keptTopP, 2);
-  assert.equal(of(TENTHS, { top_p: 0.75 }).keptTopP, 3);
-  assert.equal(of(TENTHS, { top_p: 0.01 }).keptTopP, 1);
+  assert.equal(of(TENTHS, { top_p: 0.5 }).countTopP, 2);
+  assert.equal(of(TENTHS, { top_p: 0.75 }).countTopP, 3);
+  assert.equal(of(TENTHS, { top_p: 0.01 }).countTopP, 1);
   assert.deepEqual(of(TENTHS, { top_p: 0.5 }).cut, [null, null, "top-p", "top-p"]);
 });
 
-test("top-p is measured on what top-k left", () => {
-  const { keptTopP, cut, final } = of(TENTHS, { top_k: 3, top_p: 0.75 });
-  assert.equal(keptTopP, 2, "4/9 + 3/9 reaches 0.75, 0.4 + 0.3 would not");
-  assert.equal(of(TENTHS, { top_p: 0.75 }).keptTopP, 3);
+test("top-p counts only what top-k left", () => {
+  const { countTopP, cut, final } = of(TENTHS, { top_k: 3, top_p: 0.75 });
+  assert.equal(countTopP, 2, "4/9 + 3/9 reaches 0.75, 0.4 + 0.3 would not");
+  assert.equal(of(TENTHS, { top_p: 0.75 }).countTopP, 3);
   assert.deepEqual(cut, [null, null, "top-p", "top-k"]);
   near(final[0], 4 / 7);
 });
@@ -120,30 +120,30 @@ test("the mass of a bin is that of logits spread evenly over it, however wide it
   }
 });
 
-test("filters whose edge lies in the histogram are found to about a bin, and said to be approximate", () => {
+test("filters whose edge lies in the histogram are within about a bin, and marked as approximate", () => {
   const { logits, frame } = vocabulary();
   const wide = { ...OFF, temperature: 2, top_p: 0.97 };
   const { kept } = exactly(logits, wide);
   const result = distribution(frame, wide);
   assert.ok(kept > 256);
-  assert.ok(Math.abs(result.keptTopP - kept) / kept < 0.02, `${result.keptTopP} of ${kept}`);
+  assert.ok(Math.abs(result.countTopP - kept) / kept < 0.02, `${result.countTopP} of ${kept}`);
   assert.equal(result.approximate, true);
   near(result.massTopP, 0.97, 2e-3);
 
   const manyK = distribution(frame, { ...OFF, top_k: 1000 });
-  assert.equal(manyK.keptTopK, 1000);
+  assert.equal(manyK.countTopK, 1000);
   near(manyK.finalRest, 1 - manyK.final.reduce((a, b) => a + b), 1e-9);
   for (const all of [{}, { top_k: 10 ** 6 }]) assert.equal(distribution(frame, { ...OFF, ...all }).approximate, false);
 });
 
-test("settings are the same when they choose alike", () => {
+test("settings are the same when they choose in the same way", () => {
   assert.ok(sameSettings({ ...OFF, strategy: "greedy", top_k: 5 }, { ...OFF, strategy: "greedy" }));
   assert.ok(!sameSettings(OFF, { ...OFF, top_k: 5 }));
   assert.ok(!sameSettings(OFF, { ...OFF, strategy: "greedy" }));
   assert.ok(sameSettings({ ...OFF, seed: 1 }, { ...OFF, seed: 2 }));
 });
 
-test("settings read as words", () => {
+test("settings as text", () => {
   assert.equal(settingsInWords({ ...OFF, strategy: "greedy" }), "greedy");
   assert.equal(settingsInWords({ ...OFF, temperature: 0.7, top_k: 40 }), "temperature 0.7, top-k 40, top-p off");
 });

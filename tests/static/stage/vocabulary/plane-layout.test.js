@@ -13,7 +13,7 @@ function drawn(count, seed) {
   });
 }
 
-test("dots and words stay in the box", () => {
+test("dots and labels stay in the box", () => {
   for (let seed = 1; seed <= 50; seed++) {
     const points = drawn(13, seed).map((x, index) => [x, drawn(13, seed + 99)[index]]);
     const labels = points.map((_, index) => "w".repeat(1 + (index % 12)));
@@ -25,7 +25,7 @@ test("dots and words stay in the box", () => {
   }
 });
 
-test("a distance means the same along both axes", () => {
+test("both axes have the same scale", () => {
   const points = [
     [0, 0],
     [1, 0],
@@ -36,7 +36,7 @@ test("a distance means the same along both axes", () => {
   assert.equal(right.y, origin.y);
 });
 
-test("words do not cover each other where there is room", () => {
+test("labels do not overlap where there is space", () => {
   const points = [
     [0, 0],
     [0.02, 0.01],
@@ -48,7 +48,7 @@ test("words do not cover each other where there is room", () => {
   assert.ok(apart);
 });
 
-test("points that are all in one place have a place", () => {
+test("points that all coincide have a place", () => {
   const same = [
     [0, 0],
     [0, 0],

@@ -4,7 +4,7 @@ import { bareLabel, bounded, withExponent } from "../../../../../static/shared/f
 import { backFrom } from "../../../../../static/shared/state/views.js";
 import { attentionRow, listedKeys, mixAt, total } from "../../../../../static/stage/views/pair/attention-row.js";
 import { bySize, dotProduct, runningTotals } from "../../../../../static/stage/views/pair/dot-product.js";
-import { pairReason, pairSentence, pairWords } from "../../../../../static/stage/views/pair/words.js";
+import { pairSentence, vectorSentence, weightSentence } from "../../../../../static/stage/views/pair/sentences.js";
 import { madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 
@@ -21,7 +21,7 @@ const head = {
 };
 const middle = { row: 1, query: 1 };
 
-test("a row's softmax is done over the keys the query may read, and no other", () => {
+test("a row's softmax covers only the keys that the query may read", () => {
   const row = attentionRow(head, middle);
   assert.deepEqual([row.keys, row.masked], [2, 1]);
   assert.ok(Math.abs(row.max - Math.log(3)) < 1e-6);
@@ -31,12 +31,12 @@ test("a row's softmax is done over the keys the query may read, and no other", (
   assert.ok(row.difference < 1e-6);
 });
 
-test("a softmax that is not the engine's is told by how much", () => {
+test("a softmax other than the engine's has its largest difference", () => {
   const wrong = { ...head, weights: tensor([3, 3], [1, 0, 0, 0.5, 0.5, 0, 0, 0, 0]) };
   assert.ok(Math.abs(attentionRow(wrong, middle).difference - 0.25) < 1e-6);
 });
 
-test("the mix of one dimension is the sum of weight × v, beside the engine's own output", () => {
+test("one dimension of the output is the sum of weight × v, beside the engine's own output", () => {
   const mix = mixAt(head, middle, 0);
   assert.deepEqual(Array.from(mix.values), [8, 4]);
   assert.deepEqual(Array.from(mix.parts), [2, 3]);
@@ -45,7 +45,7 @@ test("the mix of one dimension is the sum of weight × v, beside the engine's ow
   assert.equal(mixAt(off, middle, 0).difference, 0.5);
 });
 
-test("a long row lists its largest weights and the chosen key, the rest stays countable", () => {
+test("a long row lists its largest weights and the chosen key, and all others as the rest", () => {
   const weights = Float32Array.from([0.1, 0.4, 0.05, 0.3, 0.15]);
   assert.deepEqual(listedKeys(weights, 2, 5), { listed: [0, 1, 2, 3, 4], rest: [] });
   assert.deepEqual(listedKeys(weights, 1, 2), { listed: [1, 3], rest: [4, 0, 2] });
@@ -54,7 +54,7 @@ test("a long row lists its largest weights and the chosen key, the rest stays co
   assert.deepEqual([...listed, ...rest].sort(), [0, 1, 2, 3, 4]);
 });
 
-test("a dot product's terms and its sum so far, in any order", () => {
+test("a dot product's terms and its running sum, in any order", () => {
   const pair = dotProduct(head, { row: 1, key: 1, query: 1 });
   assert.deepEqual(Array.from(pair.products), [3, -8]);
   assert.deepEqual([pair.dot, pair.weight, pair.keys], [-5, 0.75, 2]);
@@ -65,14 +65,17 @@ test("a dot product's terms and its sum so far, in any order", () => {
   assert.equal(total([]), 0);
 });
 
-test("a pair's sentence says how much, of whom and how far", () => {
+test("a pair's sentence has the weight, the key and the distance", () => {
   const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 4, row: () => [] });
   const place = { layer: 1, head: 3, query: 3, key: 1 };
-  assert.equal(pairSentence(run, place, 0.75), "Head 3 of layer 1: “was” takes 75\u202f% from “animal”, 2 tokens back");
-  assert.match(pairSentence(run, { ...place, key: 3 }, 0.042), /takes 4.2\u202f% from itself$/);
-  assert.match(pairSentence(run, { ...place, query: 0, key: 0 }, 1), /takes everything from itself$/);
-  assert.match(pairReason({ query: 1 }), /the 1 other key it/);
-  assert.match(pairReason({ query: 0 }), /first token/);
+  assert.equal(
+    pairSentence(run, place, 0.75),
+    "Head 3 of layer 1: “was” gives 75\u202f% of its attention to “animal”, 2 tokens back",
+  );
+  assert.match(pairSentence(run, { ...place, key: 3 }, 0.042), /4.2\u202f% of its attention to itself$/);
+  assert.match(pairSentence(run, { ...place, query: 0, key: 0 }, 1), /100\u202f% of its attention to itself$/);
+  assert.match(weightSentence({ query: 1 }), /1 other key\.$/);
+  assert.match(weightSentence({ query: 0 }), /first token/);
 });
 
 test("numbers too small for their digits are written as a bound, never as zero", () => {
@@ -84,7 +87,7 @@ test("numbers too small for their digits are written as a bound, never as zero",
   assert.deepEqual([bareLabel(token(" it", 1)), bareLabel(token(" ", 1))], ["it", "·"]);
 });
 
-test("Escape lets go of what is locked in a head, and goes out otherwise", () => {
+test("Escape unlocks what is locked in a head, else it leaves the view", () => {
   const free = { query: null, key: null };
   assert.deepEqual(backFrom({ view: "head", query: 2, key: null }), free);
   assert.deepEqual(backFrom({ view: "head", ...free }), { view: "block" });
@@ -93,10 +96,8 @@ test("Escape lets go of what is locked in a head, and goes out otherwise", () =>
   assert.deepEqual(backFrom({ view: "model", ...free }), { view: "model" });
 });
 
-test("q, k and v are told in everyday words, of the two tokens in sight", () => {
+test("q, k and v are explained with the two tokens of the pair", () => {
   const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
-  const words =
-    "q is what “it” is looking for, k what “animal” says it has, v what it hands over when it is looked at.";
-  assert.equal(pairWords(run, { query: 2, key: 1 }), words);
-  assert.match(pairWords(run, { query: 2, key: 2 }), /k what the same token says it has/);
+  const text = vectorSentence(run, { query: 2, key: 1 });
+  assert.ok(["q describes what “it”", "k what “animal”", "v is what “animal”"].every((part) => text.includes(part)));
 });

@@ -1,4 +1,4 @@
-"""A row that the page reads in tiles ends where softmax and mix of the whole row end, in float64 and in the engine."""
+"""A row that the page reads in tiles has the weights and the output of the whole row, in float64 and in the engine."""
 
 from __future__ import annotations
 

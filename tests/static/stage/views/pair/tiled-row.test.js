@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesUnwritten, tiledRow } from "../../../../../static/stage/views/pair/tiled-row.js";
+import { bytesByFormula, tiledRow } from "../../../../../static/stage/views/pair/tiled-row.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 
@@ -32,7 +32,7 @@ function headOf(rows, width, window = rows) {
   };
 }
 
-test("tiles of any size end at the softmax and the mix of the whole row", () => {
+test("tiles of any size give the weights and the output of the whole row", () => {
   const head = headOf(23, 8);
   for (const size of [1, 2, 4, 8, 16, 64]) {
     for (const query of [0, 1, 7, 22]) {
@@ -40,13 +40,13 @@ test("tiles of any size end at the softmax and the mix of the whole row", () => 
       assert.equal(tiled.steps.length, Math.ceil((query + 1) / size));
       assert.deepEqual([tiled.steps[0].from, tiled.steps.at(-1).to], [0, query]);
       assert.equal(tiled.weights.length, query + 1);
-      assert.ok(tiled.unlikeWeights < 2e-7, `weights of ${query} by ${size}: ${tiled.unlikeWeights}`);
-      assert.ok(tiled.unlikeOutput < 4e-6, `output of ${query} by ${size}: ${tiled.unlikeOutput}`);
+      assert.ok(tiled.weightDifference < 2e-7, `weights of ${query} by ${size}: ${tiled.weightDifference}`);
+      assert.ok(tiled.outputDifference < 4e-6, `output of ${query} by ${size}: ${tiled.outputDifference}`);
     }
   }
 });
 
-test("a larger score shrinks what was kept, and each tile goes on from what the one before left", () => {
+test("a larger score rescales both sums, and each tile starts from the state after the one before", () => {
   const head = {
     scores: tensor([1, 4], [0, Math.log(2), Math.log(8), 0]),
     weights: tensor([1, 4], [1 / 12, 2 / 12, 8 / 12, 1 / 12]),
@@ -67,7 +67,7 @@ test("a larger score shrinks what was kept, and each tile goes on from what the 
 
 test("masked keys are in no tile: those after the query, and those before a sliding window", () => {
   const head = headOf(12, 4, 5);
-  const { first, steps, weights, unlikeWeights, unlikeOutput } = tiledRow(head, { row: 9, query: 9 }, 4);
+  const { first, steps, weights, weightDifference, outputDifference } = tiledRow(head, { row: 9, query: 9 }, 4);
   assert.equal(first, 5);
   assert.deepEqual(
     steps.map(({ from, to }) => [from, to]),
@@ -77,19 +77,19 @@ test("masked keys are in no tile: those after the query, and those before a slid
     ],
   );
   assert.deepEqual(Array.from(weights.subarray(0, 5)), [0, 0, 0, 0, 0]);
-  assert.ok(unlikeWeights < 2e-7 && unlikeOutput < 4e-6);
+  assert.ok(weightDifference < 2e-7 && outputDifference < 4e-6);
 });
 
-test("what the model gave otherwise is told by how much", () => {
+test("the differences from the engine's values are the largest ones", () => {
   const head = headOf(6, 4);
   head.weights.data[5 * 6 + 2] += 0.25;
   head.output.data[5 * 4] += 0.5;
-  const { unlikeWeights, unlikeOutput } = tiledRow(head, { row: 5, query: 5 }, 2);
-  assert.ok(Math.abs(unlikeWeights - 0.25) < 1e-5 && Math.abs(unlikeOutput - 0.5) < 1e-5);
+  const { weightDifference, outputDifference } = tiledRow(head, { row: 5, query: 5 }, 2);
+  assert.ok(Math.abs(weightDifference - 0.25) < 1e-5 && Math.abs(outputDifference - 0.5) < 1e-5);
 });
 
-test("bytes that are not written, by formula", () => {
-  const bytes = bytesUnwritten({ heads: 9, context: 8192, head_dim: 64 }, { keys: 14, size: 4 });
-  assert.deepEqual(bytes, { row: 56, tile: 16, kept: 264, layer: 2_415_919_104 });
-  assert.equal(bytesUnwritten({ heads: 9, context: 8192, head_dim: 64 }, { keys: 3, size: 4 }).tile, 12);
+test("bytes of a row, a tile, the state and a layer, by formula", () => {
+  const bytes = bytesByFormula({ heads: 9, context: 8192, head_dim: 64 }, { keys: 14, size: 4 });
+  assert.deepEqual(bytes, { row: 56, tile: 16, state: 264, layer: 2_415_919_104 });
+  assert.equal(bytesByFormula({ heads: 9, context: 8192, head_dim: 64 }, { keys: 3, size: 4 }).tile, 12);
 });

@@ -17,7 +17,7 @@ test("a word is found with and without its space, the likelier first, other capi
   assert.deepEqual(ids("  "), []);
 });
 
-test("a log names its own tokens and the best candidates of every step", () => {
+test("a log names the tokens of its run and the best candidates of every step", () => {
   const run = {
     tokens: [TOKENS[0]],
     steps: [{ data: { top_tokens: [TOKENS[1]] } }, { data: { top_tokens: [TOKENS[2]] } }],

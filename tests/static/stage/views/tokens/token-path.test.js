@@ -28,26 +28,26 @@ const shown = (chosen = 10, { forced = false, filters = {}, ...rest } = {}) => (
   ...rest,
 });
 
-test("each stage says what it cut and what that held", () => {
+test("each stage has the count and the mass of what it cut", () => {
   const path = tokenPath(shown(), { ...SAMPLE, top_k: 3, top_p: 0.75 }, GREEDY);
   near(path.temperature.shares[3], 0.1);
-  assert.deepEqual([path.topK.kept, path.topK.cutCount], [3, 1]);
+  assert.deepEqual([path.topK.count, path.topK.cutCount], [3, 1]);
   near(path.topK.cutMass, 0.1);
   near(path.topK.shares[0], 4 / 9);
-  assert.deepEqual([path.topP.kept, path.topP.cutCount], [2, 1]);
+  assert.deepEqual([path.topP.count, path.topP.cutCount], [2, 1]);
   near(path.topP.cutMass, 2 / 9);
   assert.deepEqual(path.cut, [null, null, "top-p", "top-k"]);
   assert.ok(path.temperature.entropy > path.topK.entropy && path.topK.entropy > path.topP.entropy);
 });
 
-test("under the run's own settings the engine's own counts are told", () => {
+test("under the run's own settings the counts are the engine's", () => {
   const used = { ...SAMPLE, top_k: 3 };
   const filters = { kept_top_k: 3, kept_top_p: 3, mass_top_k: 0.875, mass_top_p: 0.875 };
   near(tokenPath(shown(10, { filters }), used, used).topK.cutMass, 0.125);
   near(tokenPath(shown(10, { filters }), { ...used, top_k: 2 }, used).topK.cutMass, 0.3);
 });
 
-test("the choice tells the range that the seed's number fell in", () => {
+test("the choice limits the range of the seed's random number", () => {
   const draw = drawOf(shown(12), SAMPLE);
   near(draw.from, 0.7);
   near(draw.to, 0.9);
@@ -70,39 +70,39 @@ const why = (settings, rank, { used = settings, chosen = 10, forced } = {}) =>
 test("why a token could not be chosen names the filter and its threshold", () => {
   const byK = why({ ...SAMPLE, top_k: 2 }, 2, { used: GREEDY });
   assert.equal(byK.possible, false);
-  assert.match(byK.because, /logit 0\.69, number 3 of 4: 20\.0\s%\. top-k 2 keeps only the 2 largest/);
+  assert.match(byK.because, /logit 0\.69, number 3 of 4\. .* 20\.0\s%\. top-k keeps only the 2 largest/);
   const byP = why({ ...SAMPLE, top_p: 0.5 }, 3, { used: GREEDY });
   assert.match(
     byP.because,
-    /top-p 0\.5 keeps the fewest that together reach 50\s%; the 2 largest already hold 70\.0\s%/,
+    /top-p 0\.5 keeps the fewest tokens that together reach 50\s%\. The 2 largest tokens already reach 70\.0\s%/,
   );
   const greedy = why(GREEDY, 1);
-  assert.match(greedy.because, /Greedy always takes the largest logit, here 0\.29 higher/);
+  assert.match(greedy.because, /Greedy always chooses the largest logit, here 0\.29 higher/);
   assert.equal(greedy.verdict, "“1” could not be chosen.");
 });
 
-test("a token that could have been drawn is told its odds, the one drawn that it was", () => {
+test("the answer has the odds of a token that could have been drawn, and says which one was", () => {
   const could = why(SAMPLE, 3);
   assert.deepEqual([could.possible, could.verdict], [true, "“3” could have been drawn."]);
-  assert.match(could.because, /10\.0\s% of what could be drawn: about one draw in 10/);
+  assert.match(could.because, /a probability of 10\.0\s%\. About one draw in 10/);
   assert.match(
     why({ ...SAMPLE, temperature: 0.1 }, 0, { chosen: 12 }).because,
-    /: more draws fall on it than on all others\.$/,
+    /More than half of all draws select it\.$/,
   );
-  assert.equal(why(SAMPLE, 2, { chosen: 12 }).verdict, "“2” was taken.");
-  assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "“2” was given by this branch.");
+  assert.equal(why(SAMPLE, 2, { chosen: 12 }).verdict, "“2” was chosen.");
+  assert.equal(why(SAMPLE, 2, { chosen: 12, forced: true }).verdict, "“2” was set by this branch.");
 });
 
-test("past the listed logits only a bound is told", () => {
+test("past the listed logits the answer has only a bound", () => {
   const answer = whyToken(tokenPath(shown(), GREEDY, GREEDY), { rank: -1, token: token(" z", 77) });
   assert.match(
     answer.because,
-    /not among the 4 largest of 4 logits: its own is at most 0\.00, its probability at most 10\.000\s%/,
+    /not among the 4 largest of 4 logits\. Its logit is at most 0\.00, its probability at most 10\.000\s%/,
   );
   assert.equal(answer.possible, false);
 });
 
-test("rows are the best, with the chosen and the asked one among them", () => {
+test("rows are the best, always with the chosen token and the one looked up", () => {
   const named = ["a", "b", "c", "d"].map((text, id) => token(text, id));
   const ranks = (count, extra) => pathRows(named, count, extra).map(({ rank }) => rank);
   assert.deepEqual(ranks(3, [{ rank: 0, token: named[0] }]), [0, 1, 2]);

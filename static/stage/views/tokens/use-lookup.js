@@ -1,6 +1,6 @@
 /**
- * Which token is asked about: one pressed in the table, or what a typed word begins with. The log answers at once for the
- * tokens that it names; for every other the model is asked, which knows the whole vocabulary.
+ * Which token is looked up: one pressed in the table, or one that matches the typed word. For tokens in the log the
+ * answer is immediate; all others are requested from the model.
  */
 
 import { useMemo, useState } from "preact/hooks";
@@ -8,10 +8,10 @@ import { namedTokens, tokensLike } from "./token-names.js";
 import { useCandidates } from "./use-candidates.js";
 
 /**
- * @returns {{text: string, asked: {token: Object, rank: number, logit?: number, whole?: boolean}|null,
- *   found: {status: string, problem: Error|null, choices: Object[]}, onText: Function, onAsk: Function, onPress: Function}}
+ * @returns {{text: string, lookup: {token: Object, rank: number, logit?: number, whole?: boolean}|null,
+ *   search: {status: string, problem: Error|null, choices: Object[]}, onText: Function, onLookUp: Function, onPress: Function}}
  */
-export function useAsked(state, client) {
+export function useLookup(state, client) {
   const { run, step } = state;
   const [text, setText] = useState("");
   const [pressed, setPressed] = useState(null);
@@ -28,16 +28,16 @@ export function useAsked(state, client) {
       : rated
     : local.map((token) => ({ token, rank: rankOf(token) }));
   const typed = choices.find(({ token }) => token.id === pressed?.id) ?? choices[0] ?? null;
-  const asked = text.trim() ? typed : pressed && { token: pressed, rank: rankOf(pressed) };
+  const lookup = text.trim() ? typed : pressed && { token: pressed, rank: rankOf(pressed) };
   return {
     text,
-    asked,
-    found: { status, problem, choices },
+    lookup,
+    search: { status, problem, choices },
     onText(value) {
       setText(value);
       setPressed(null);
     },
-    onAsk: ({ token }) => setPressed(token),
+    onLookUp: ({ token }) => setPressed(token),
     onPress(token) {
       setText("");
       setPressed(token);

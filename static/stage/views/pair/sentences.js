@@ -1,0 +1,41 @@
+/** Sentences about one query·key pair, with the run's numbers. Pure. */
+
+import { integer, percent, quoted } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
+
+/**
+ * @param {Object} run
+ * @param {{layer: number, head: number, query: number, key: number}} place
+ * @param {number} weight 0…1
+ * @returns {string}
+ */
+export function pairSentence(run, { layer, head, query, key }, weight) {
+  const share = percent(weight, weight < 0.1 ? 1 : 0);
+  const token = quoted(run.tokens[query]);
+  if (query === key) return msg`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to itself`;
+  const read = quoted(run.tokens[key]);
+  const distance = query - key;
+  return plural(
+    distance,
+    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} token back`,
+    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} tokens back`,
+  );
+}
+
+/** @returns {string} what q, k and v of this pair mean */
+export function vectorSentence(run, { query, key }) {
+  const token = quoted(run.tokens[query], 12);
+  const read = quoted(run.tokens[key], 12);
+  return msg`q describes what ${token} looks for, k what ${read} contains. v is what ${read} adds to the output.`;
+}
+
+/** @returns {string} how the weight comes about */
+export function weightSentence({ query }) {
+  if (query === 0) return msg`The first token can read only its own key, so that key gets the whole weight.`;
+  const others = integer(query);
+  return plural(
+    query,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other key.`,
+    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other keys.`,
+  );
+}
