@@ -42,7 +42,10 @@ class Sparing(logging.Filter):
                 return False
             self._let[kind] = now, 0
         if kept_back:
-            record.msg, record.args = f"{record.getMessage()} ({kept_back:,} more of the kind came before)", ()
+            record.msg, record.args = (
+                f"{record.getMessage()} ({kept_back:,} similar ones suppressed before)",
+                (),
+            )
         return True
 
 

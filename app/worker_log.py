@@ -9,7 +9,7 @@ from gunicorn.glogging import Logger
 
 from kvscope.app.sparing import Sparing
 
-GUESS = " Perhaps out of memory?"
+GUESS = " It may have run out of memory."
 
 
 class WorkerLog(Logger):  # type: ignore[misc]

@@ -185,7 +185,7 @@ class Desk:
         """
         with self._lock:
             if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
-                raise EngineUnavailable("The run is about to begin. Ask again in a moment.")
+                raise EngineUnavailable("The run is starting. Try again in a moment.")
             if run in self._failures and run not in self._aside:
                 raise self._failures[run]
             if run not in self._queue:
@@ -220,7 +220,7 @@ class Desk:
         for each in runs:
             self._end(each)
         if not self._log.delete(runs):
-            raise InUse("The run is being shared. Try again when that is done.")
+            raise InUse("The run is being saved as a session. Try again when that has finished.")
 
     def _end(self, run: str) -> None:
         """Stop a run, and wait until its log is closed."""
@@ -230,7 +230,7 @@ class Desk:
                 self.control(run, "stop")
         while (head := self._log.head(run)) is not None and not head.closed:
             if time.monotonic() > deadline:
-                raise EngineUnavailable("The engine did not end the run in time.")
+                raise EngineUnavailable("The engine did not stop the run in time. Try again in a moment.")
             self._log.wait(run, head.last_seq, ENDING_S)
 
     def _enter(self, waiting: Waiting) -> Place | None:
@@ -266,22 +266,22 @@ class Desk:
             (
                 len(self._queue),
                 self._settings.max_waiting,
-                "runs wait for a place, which is as many as this server lets wait",
+                "runs are queued, the most that this server allows",
             ),
             (
                 self._queue.of_client(waiting.requester),
                 self._settings.max_waiting_by_client,
-                "of your runs wait for a place, which is as many as one may have",
+                "of your runs are queued, the most that one client may have",
             ),
             (
                 self._queue.of_address(address),
                 of_address,
-                "runs from your address wait for a place, which is as many as one address may have",
+                "runs from your address are queued, the most that one address may have",
             ),
         ]
         for there, limit, words in limits:
             if there >= limit:
-                raise TooManyRuns(f"{limit} {words}. Try again when one has begun.", limit, retry_after=5)
+                raise TooManyRuns(f"{limit} {words}. Try again when one has started.", limit, retry_after=5)
 
     def _next(self, only: str | None = None) -> Waiting | None:
         """Whoever is next, with a place, which at need a paused run gave it; None where there is no place.
@@ -376,7 +376,7 @@ class Desk:
         with self._moves:
             head = self._log.head(run)
             if head is None or head.closed:
-                raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+                raise Refused("run", "The run has ended. It can no longer be controlled.", status=409)
             with self._lock:
                 aside = self._aside.get(run)
             self._budget.reserve(run, head.bytes + (aside.left if aside else 0))

@@ -91,7 +91,7 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
-    @describe(TELLS, "Whether the server answers", {200: json_answer("it does", Health)})
+    @describe(TELLS, "Whether the server answers", {200: json_answer("the server answers", Health)})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
@@ -99,7 +99,10 @@ def blueprint(
     @describe(
         TELLS,
         "Whether the model can be used",
-        {200: json_answer("it can", Readiness), 503: json_answer("not now, and why", Readiness)},
+        {
+            200: json_answer("the model is ready", Readiness),
+            503: json_answer("the model is not ready; `message` has the reason", Readiness),
+        },
     )
     def readyz() -> Response:
         readiness = engine.readiness
@@ -113,7 +116,7 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
-    @describe(TELLS, "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
+    @describe(TELLS, "Metrics for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored, kept = runs.totals(), sessions.totals()
@@ -150,10 +153,18 @@ def _is_workload(runs: RunLog, run: str) -> bool:
 def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
-            status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
+            status, heading, text = 410, "This session was deleted", "The person who shared it has deleted it."
         case Damaged():
             log.error("%s", error)
-            status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
+            status, heading, text = (
+                500,
+                "This session is damaged",
+                "Its stored data has changed. See the server log.",
+            )
         case _:
-            status, heading, text = 404, "There is no such session", "Check that the link is complete."
+            status, heading, text = (
+                404,
+                "There is no such session",
+                "Check that the link is complete.",
+            )
     return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)

@@ -55,7 +55,7 @@ class RunRoutes:
         if loaded is None:
             raise EngineUnavailable(self._engine.readiness.message)
         if asked.model is not None and asked.model != loaded["name"]:
-            detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
+            detail = f"model is {asked.model[:80]!r}; this server has loaded {loaded['name']}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
@@ -63,8 +63,8 @@ class RunRoutes:
 
     @describe(
         READS,
-        "What a run is and how far it is",
-        {200: json_answer("its settings and its state", RunStatus), 202: json_answer("it stands in line", Waits)},
+        "Settings and state of a run",
+        {200: json_answer("its settings and its state", RunStatus), 202: json_answer("the run is queued", Waits)},
         *(404, 409, 413, 422, 429, 507),
     )
     def status(self, run: str) -> Response:
@@ -108,7 +108,7 @@ class RunRoutes:
 
     @describe(
         STARTS,
-        "Put another token in the place of one that a run chose, and go on from there in a new run",
+        "Branch: replace a generated token and continue from there in a new run",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Fork,
@@ -118,7 +118,7 @@ class RunRoutes:
         opening, chosen = self._lookup.original(run), self._runs.chosen(run)
         prompt = len(opening["tokens"])
         if not chosen:
-            raise Problem(409, "The run has no token yet that another could take the place of.", field="position")
+            raise Problem(409, "The run has generated no token yet that could be replaced.", field="position")
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
         self._lookup.same_model(opening)
@@ -127,15 +127,15 @@ class RunRoutes:
         def made() -> ForkRequest:
             shared = tuple(self._runs.all_frames(run, last=last))
             if len(shared) != last + 1:
-                raise Refused("run", "The run that this was to branch off is gone.", status=404)
+                raise Refused("run", "The run to branch from was deleted.", status=404)
             return ForkRequest(fork, run, asked.position, asked.token, shared)
 
         return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
 
     @describe(
         DELETES,
-        "Delete a run and the studies of it; what was shared of it stays",
-        {204: Answer("it is gone")},
+        "Delete a run and the runs derived from it; saved sessions stay",
+        {204: Answer("the run was deleted")},
         *(404, 409, 503),
     )
     def delete(self, run: str) -> Response:
@@ -145,6 +145,6 @@ class RunRoutes:
             return Response(status=204)
         self._lookup.known(run)
         if not self._runs.is_token(run, token):
-            raise Problem(403, "That is not the token of this run.", field="Authorization")
+            raise Problem(403, "This is not the deletion token of this run.", field="Authorization")
         self._desk.remove(run)
         return Response(status=204)

@@ -42,7 +42,7 @@ class StudyRoutes:
 
     @describe(
         STARTS,
-        "Run the same again without a cache, or with one that forgets",
+        "Repeat a run without the KV cache, or with its older rows forgotten",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Twin,
@@ -51,10 +51,10 @@ class StudyRoutes:
         """`POST /api/runs/<id>/twin`"""
         opening, asked = self._lookup.original(run), body(Twin)
         if not self._lookup.known(run).closed:
-            raise Problem(409, "The run has not ended: how many steps its twin takes is not known yet.", field="run")
+            raise Problem(409, "The run has not ended. It can be repeated after it ends.", field="run")
         steps = [seq for seq, _ in self._runs.chosen(run)]
         if not steps:
-            raise Problem(409, "The run has no complete step that a twin could repeat.", field="run")
+            raise Problem(409, "The run has no complete step to repeat.", field="run")
         self._lookup.same_model(opening)
         twin = new_id()
 
@@ -67,7 +67,7 @@ class StudyRoutes:
 
     @describe(
         STARTS,
-        "Search with beams from a step on",
+        "Start a beam search at a step of a run",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Beam,
@@ -96,7 +96,7 @@ class StudyRoutes:
 
     @describe(
         READS,
-        "All runs that a fork or a study connects with this one",
+        "All runs connected with this run: branches, repeated runs and beam searches",
         {200: json_answer("the runs", Family)},
         *(404, 422),
         query=FamilyQuery,
@@ -121,7 +121,7 @@ class StudyRoutes:
 
 def _refuse_gone(there: bool) -> None:
     if not there:
-        raise Refused("run", "The run that this was to study is gone.", status=404)
+        raise Refused("run", "The original run was deleted.", status=404)
 
 
 def _parent(member: Member) -> Parent | None:

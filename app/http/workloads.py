@@ -20,7 +20,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import JoinRequest, WorkloadRequest
 from kvscope.model.settings import Join, Workload
 
-OVER = "That workload has ended: nobody is being answered there any more."
+OVER = "The workload has ended. Its requests can no longer be changed."
 
 
 def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> Blueprint:
@@ -35,7 +35,7 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     @routes.post("")
     @describe(
         STARTS,
-        "Have several requests answered together, once per round of settings",
+        "Start a workload: serve several requests together, once per round of settings",
         STARTED,
         *STARTING_PROBLEMS,
         body=Workload,
@@ -50,8 +50,8 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     @routes.post("/<run>/requests")
     @describe(
         STARTS,
-        "Add a request to a workload of one round while it is answered: it arrives now",
-        {201: json_answer("it has joined", Joined)},
+        "Add a request to a running workload of one round; it arrives now",
+        {201: json_answer("the request was added", Joined)},
         *(400, 404, 409, 413, 415, 422, 503),
         body=Join,
     )
@@ -66,8 +66,8 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     @routes.delete("/<run>/requests/<int:number>")
     @describe(
         STEERS,
-        "Cancel a request of a workload of one round that waits or is being answered, by its number",
-        {204: Answer("it is cancelled")},
+        "Cancel a waiting or running request of a workload of one round, by its number",
+        {204: Answer("the request was cancelled")},
         *(404, 409, 503),
     )
     def leave(run: str, number: int) -> Response:

@@ -78,14 +78,14 @@ def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Starte
     engine.start("a", max_new_tokens=256)
     for run in ("b", "c"):
         engine.start(run, client="one", address="here")
-    with pytest.raises(TooManyRuns, match="2 of your runs wait") as refused:
+    with pytest.raises(TooManyRuns, match="2 of your runs are queued") as refused:
         engine.start("d", client="one", address="here")
     assert (refused.value.limit, refused.value.retry_after) == (2, 5)
     engine.start("e", client="made up", address="here")
     with pytest.raises(TooManyRuns, match="3 runs from your address"):
         engine.start("f", client="made up, too", address="here")
     engine.start("g")
-    with pytest.raises(TooManyRuns, match="4 runs wait for a place"):
+    with pytest.raises(TooManyRuns, match="4 runs are queued"):
         engine.start("h")
 
 
@@ -136,7 +136,7 @@ ROOM = LOG_BYTES + 6_500_000
 def test_a_run_waits_until_the_disk_has_room_for_all_of_it(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
     assert engine.start("a", max_new_tokens=256) is None
-    with pytest.raises(Full, match="may come to"):
+    with pytest.raises(Full, match="may need"):
         engine.start("never", max_new_tokens=1000)
     assert engine.start("b", max_new_tokens=256) is not None
     engine.desk.control("a", "stop")
