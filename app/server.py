@@ -26,7 +26,7 @@ from typing import IO, Any, TypeVar
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from kvscope.app import create_app, sparing
+from kvscope.app import create_app, rate_limited_log
 from kvscope.app.arbiter import OneWorker
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
@@ -102,7 +102,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
-        sparing.install()
+        rate_limited_log.install()
         threading.excepthook = pass_over_departures
         app = create_app(self._settings)
         app.extensions["kvscope"].start()

@@ -1,4 +1,4 @@
-"""Standard error stays short whatever strangers do: a line of each kind in a minute, which says how many more came."""
+"""Limits the log on standard error to one record of each kind per minute, so that no client can fill it."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import NamedTuple
 
 MINUTE_S = 60.0
 MOST_KINDS = 100
-"""That are remembered. When so many were written in a minute, no other one is."""
+"""Kinds of records written per minute. Records of any further kind are dropped."""
 
 
 class Kind(NamedTuple):
-    """A place in the code, what is said there before its arguments are put in, and where what went wrong did."""
+    """Where a record was logged, its message before formatting, and where its exception was raised."""
 
     place: str
-    said: str
+    message: str
     fault: str
 
 
-class Sparing(logging.Filter):
-    """Lets a record through unless one of its kind went a minute before it, and says how many it kept back since."""
+class RateLimitedFilter(logging.Filter):
+    """Passes one record of each kind per minute; the next one passed states how many were suppressed."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = Lock()
-        self._let: dict[Kind, tuple[float, int]] = {}
+        self._passed: dict[Kind, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is to be written."""
+        """Whether the record is written."""
         kind, now = kind_of(record), time.monotonic()
         with self._lock:
-            at, kept_back = self._let.get(kind, (-MINUTE_S, 0))
+            at, suppressed = self._passed.get(kind, (-MINUTE_S, 0))
             if now < at + MINUTE_S:
-                self._let[kind] = at, kept_back + 1
+                self._passed[kind] = at, suppressed + 1
                 return False
-            if len(self._let) >= MOST_KINDS:
-                self._let = {each: let for each, let in self._let.items() if now < let[0] + MINUTE_S}
-            if len(self._let) >= MOST_KINDS:
+            if len(self._passed) >= MOST_KINDS:
+                self._passed = {each: passed for each, passed in self._passed.items() if now < passed[0] + MINUTE_S}
+            if len(self._passed) >= MOST_KINDS:
                 return False
-            self._let[kind] = now, 0
-        if kept_back:
+            self._passed[kind] = now, 0
+        if suppressed:
             record.msg, record.args = (
-                f"{record.getMessage()} ({kept_back:,} similar ones suppressed before)",
+                f"{record.getMessage()} ({suppressed:,} similar ones suppressed before)",
                 (),
             )
         return True
 
 
 def kind_of(record: logging.LogRecord) -> Kind:
-    """What a record has in common with others of its kind."""
+    """The kind of a record."""
     error = record.exc_info[1] if record.exc_info else None
     at = error.__traceback__ if error is not None else None
     while at is not None and at.tb_next is not None:
@@ -60,8 +60,8 @@ def kind_of(record: logging.LogRecord) -> Kind:
 
 
 def install() -> None:
-    """Write this process's log to standard error, sparingly."""
+    """Write this process's log to standard error, through a RateLimitedFilter."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("kvscope: %(message)s"))
-    handler.addFilter(Sparing())
+    handler.addFilter(RateLimitedFilter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
