@@ -75,7 +75,7 @@ def test_the_lens_is_as_stored(with_values: Path) -> None:
     (trace,) = figure.data
     chosen = [[layer["chosen"]["prob"] for layer in run.log.lens(step)["layers"]] for step in range(5)]
     assert np.array_equal(np.array(trace.z), np.array(chosen).T)
-    assert trace.customdata[0][0].startswith("rank 3 · likeliest: ")
+    assert trace.customdata[0][0].startswith("rank 3 · most likely: ")
     assert "computed by tiny" in texts(figure)
 
 
@@ -98,7 +98,7 @@ def test_a_workload_has_no_steps_to_draw() -> None:
             kvscope.open(CAPITAL).figure(kind, **place)
     workload = kvscope.open(SERVING)
     for kind in ("cache", "time", "lens"):
-        with pytest.raises(kvscope.NotThere, match=r"^This has no complete step, .*\.$"):
+        with pytest.raises(kvscope.NotThere, match=r"^This has no complete step\..*\.$"):
             workload.figure(kind)
 
 

@@ -105,8 +105,8 @@ def test_what_is_not_there_is_said_to_be_not_there(kept: Kept, tmp_path: Path) -
     assert refusal("nobody", kept.folder) == "No saved session and no ended run has the id 'nobody'."
     assert "contains no runs" in refusal("nobody", tmp_path / "none")
     assert not (tmp_path / "none").exists()
-    assert refusal(tmp_path / "gone.safetensors").endswith("gone.safetensors' is not there.")
-    assert refusal("some where.html") == "'some where.html' is not there."
+    assert refusal(tmp_path / "gone.safetensors").endswith("gone.safetensors' does not exist.")
+    assert refusal("some where.html") == "'some where.html' does not exist."
     assert refusal(tmp_path).endswith("is not a file.")
     assert refusal("/dev/zero") == "'/dev/zero' is not a file."
     assert "too long" in refusal("x" * 5000)
@@ -148,4 +148,4 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeyp
     monkeypatch.setattr(opening, "MAX_FILE_BYTES", 1000)
     monkeypatch.setattr(importing, "read_file", lambda *_: pytest.fail("it was read"))
     (tmp_path / "file").write_bytes(bytes(1001))
-    assert "more than 1000 bytes" in refusal(tmp_path / "file")
+    assert "more than 1,000 bytes" in refusal(tmp_path / "file")

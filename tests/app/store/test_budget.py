@@ -103,7 +103,7 @@ def test_saved_sessions_leave_room_for_runs(log: RunLog, store: SessionStore) ->
     size = store.totals()["bytes"]
     assert 0 < size < RUN
     budget = Budget(log, store, (), set, 20 * 10**6, print)
-    two = pytest.raises(Full, match="Saved sessions fill")
+    two = pytest.raises(Full, match="Saved sessions have reached")
     with budget.room_for_session(8 * 10**6), two, budget.room_for_session(8 * 10**6):
         pytest.fail("two at once have more than their part")
     with budget.room_for_session(8 * 10**6):

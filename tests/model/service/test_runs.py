@@ -209,7 +209,7 @@ def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> 
     made.control("a", "pause")
     made.set_aside("a")
     assert not made.busy
-    with pytest.raises(Refused, match="over"):
+    with pytest.raises(Refused, match="has ended"):
         made.control("a", "resume")
     run_to_end(made, request("other", prompt="Something else, in between.", max_new_tokens=3))
     taken_up(made, log)
