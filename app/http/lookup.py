@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import Desk, Started
+from kvscope.app.engine.run_scheduler import RunScheduler, Started
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Created, Queued, Status
 from kvscope.app.http.openapi import json_answer
@@ -95,11 +95,11 @@ class RunLookup:
             raise Problem(409, detail, field="model", limit=[loaded["name"]])
 
 
-def state_of(run: str, closed: bool, desk: Desk) -> Status:
+def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:
     """running, paused, queued or closed."""
     if closed:
         return "closed"
-    return "paused" if desk.is_paused(run) else "running" if desk.waits(run) is None else "queued"
+    return "paused" if scheduler.is_paused(run) else "running" if scheduler.waits(run) is None else "queued"
 
 
 def created(run: str, started: Started, url: str | None = None) -> Response:

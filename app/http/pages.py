@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http import serving
 from kvscope.app.http.access import SENDS, TELLS, declare
@@ -35,7 +35,7 @@ def blueprint(
     sessions: SessionStore,
     budget: Budget,
     engine: Supervisor,
-    desk: Desk,
+    scheduler: RunScheduler,
     live: Live,
     examples: list[Example],
     shipped: frozenset[str],
@@ -122,8 +122,8 @@ def blueprint(
         stored, kept = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
-            "kvscope_runs_waiting": desk.waiting,
-            "kvscope_runs_set_aside": desk.aside,
+            "kvscope_runs_waiting": scheduler.waiting,
+            "kvscope_runs_set_aside": scheduler.evicted,
             "kvscope_runs_stored": stored["runs"],
             "kvscope_frames_stored": stored["frames"],
             "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],

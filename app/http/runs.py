@@ -8,8 +8,8 @@ from functools import partial
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
@@ -27,10 +27,10 @@ FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
-    api = RunRoutes(runs, engine, desk, limits)
+    api = RunRoutes(runs, engine, scheduler, limits)
     routes.post("")(api.create)
     routes.get("/<run>")(api.status)
     routes.delete("/<run>")(api.delete)
@@ -43,8 +43,8 @@ def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits
 class RunRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> None:
-        self._runs, self._engine, self._desk, self._limits = runs, engine, desk, limits
+    def __init__(self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> None:
+        self._runs, self._engine, self._scheduler, self._limits = runs, engine, scheduler, limits
         self._lookup = RunLookup(runs, engine)
 
     @describe(STARTS, "Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
@@ -59,7 +59,9 @@ class RunRoutes:
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge))
+        return created(
+            run, self._scheduler.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge)
+        )
 
     @describe(
         READS,
@@ -69,7 +71,7 @@ class RunRoutes:
     )
     def status(self, run: str) -> Response:
         """`GET /api/runs/<id>`: of a run that could not begin when it was its turn, the problem that there was."""
-        waits = self._desk.waits(run)
+        waits = self._scheduler.waits(run)
         if waits is not None and self._runs.head(run) is None:
             response = jsonify(id=run, url=page_of(run), status="queued", **asdict(waits))
             response.status_code = 202
@@ -80,7 +82,7 @@ class RunRoutes:
         return jsonify(
             id=run,
             url=page_of(run),
-            status=state_of(run, head.closed, self._desk),
+            status=state_of(run, head.closed, self._scheduler),
             reason=closing["reason"] if closing else None,
             error=closing["error"] if closing else None,
             last_seq=head.last_seq,
@@ -104,7 +106,7 @@ class RunRoutes:
         action = body(Control).action
         if head.closed:
             raise Problem(409, "The run has ended.", field="action")
-        return jsonify(id=run, status=self._desk.control(run, action))
+        return jsonify(id=run, status=self._scheduler.control(run, action))
 
     @describe(
         STARTS,
@@ -130,7 +132,9 @@ class RunRoutes:
                 raise Refused("run", "The run to branch from was deleted.", status=404)
             return ForkRequest(fork, run, asked.position, asked.token, shared)
 
-        return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
+        return created(
+            fork, self._scheduler.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor))
+        )
 
     @describe(
         DELETES,
@@ -141,10 +145,10 @@ class RunRoutes:
     def delete(self, run: str) -> Response:
         """`DELETE /api/runs/<id>`"""
         token = delete_token("run")
-        if self._desk.leave(run, token):
+        if self._scheduler.leave(run, token):
             return Response(status=204)
         self._lookup.known(run)
         if not self._runs.is_token(run, token):
             raise Problem(403, "This is not the deletion token of this run.", field="Authorization")
-        self._desk.remove(run)
+        self._scheduler.remove(run)
         return Response(status=204)

@@ -7,8 +7,8 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import READS, STARTS, count
 from kvscope.app.http.answers import Family, Parent
@@ -23,10 +23,12 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, Refused, TwinRequest
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> Blueprint:
+def blueprint(
+    runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+) -> Blueprint:
     """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine, desk, limits, public)
+    api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -36,8 +38,10 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, publ
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> None:
-        self._runs, self._desk, self._limits, self._public = runs, desk, limits, public
+    def __init__(
+        self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+    ) -> None:
+        self._runs, self._scheduler, self._limits, self._public = runs, scheduler, limits, public
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -91,7 +95,8 @@ class StudyRoutes:
     def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
         visitor = count(self._limits)
         return created(
-            study, self._desk.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True)
+            study,
+            self._scheduler.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True),
         )
 
     @describe(
@@ -112,7 +117,7 @@ class StudyRoutes:
             "id": member.run,
             "parent": _parent(member),
             "study": member.opening.get("study"),
-            "status": state_of(member.run, member.closing is not None, self._desk),
+            "status": state_of(member.run, member.closing is not None, self._scheduler),
             "reason": member.closing["reason"] if member.closing else None,
             "steps": member.steps,
             "created": member.opening["created"],

@@ -6,8 +6,8 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, url_for
 
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import STARTS, STEERS, count
 from kvscope.app.http.answers import Joined
@@ -23,8 +23,8 @@ from kvscope.model.settings import Join, Workload
 OVER = "The workload has ended. Its requests can no longer be changed."
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> Blueprint:
-    """The routes, over this log and this desk."""
+def blueprint(runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> Blueprint:
+    """The routes, over this log and this scheduler."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)
 
@@ -42,7 +42,7 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     )
     def workload() -> Response:
         asked, visitor, run = body(Workload), count(limits), new_id()
-        started = desk.start(
+        started = scheduler.start(
             run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
@@ -59,7 +59,7 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
         refuse_over(run)
         asked = body(Join)
         count(limits)
-        response = jsonify(id=run, request=desk.join(JoinRequest(run, asked)))
+        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, asked)))
         response.status_code = 201
         return response
 
@@ -72,7 +72,7 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     )
     def leave(run: str, number: int) -> Response:
         refuse_over(run)
-        desk.leave_workload(run, number)
+        scheduler.leave_workload(run, number)
         return Response(status=204)
 
     return routes
