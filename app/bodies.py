@@ -21,35 +21,37 @@ from kvscope.model.settings import Settings
 Bounds = Mapping[str, tuple[int, int]]
 """The lowest and the highest that each of these members may be, wherever it stands."""
 
-BOUNDS = "{name} must be from {low} to {high}"
-ABOVE = "{name} must be a number above {low}, at most {high}"
+BOUNDS = "{name} is {value}; it must be from {low} to {high}"
+ABOVE = "{name} is {value}; it must be a number above {low}, at most {high}"
 SENTENCES = {
     "missing": "{name} is missing",
-    "int_type": "{name} must be an integer",
+    "int_type": "{name} is {value}; it must be an integer",
     "greater_than_equal": BOUNDS,
     "less_than_equal": BOUNDS,
     "out_of_bounds": BOUNDS,
-    "nowhere": "{name} is of what this log does not have",
+    "nowhere": "{name} does not exist in this log; leave it out",
     "float_type": ABOVE,
     "finite_number": ABOVE,
     "greater_than": ABOVE,
-    "bool_type": "{name} must be true or false",
-    "literal_error": "{name} must be one of {choices}",
-    "string_type": "{name} must be text",
-    "string_too_short": "{name} is empty",
-    "string_too_long": "{name} has {length} characters; at most {high} are taken",
-    "string_unicode": "{name} is not valid Unicode: it has half of a surrogate pair",
-    "string_pattern_mismatch": "{name} has a control character, or one that turns the direction of text: none is taken",
-    "list_type": "{name} must be a list of at most {high}",
-    "too_long": "{name} must be a list of at most {high}",
-    "model_type": "{name} must be an object",
-    "head_of_no_layer": "{name} is missing: a head is named",
+    "bool_type": "{name} is {value}; it must be true or false",
+    "literal_error": "{name} is {value}; it must be one of {choices}",
+    "string_type": "{name} is {value}; it must be text",
+    "string_too_short": "{name} is empty; it must have at least one character",
+    "string_too_long": "{name} has {length:,} characters; it must have at most {high}",
+    "string_unicode": "{name} is not valid Unicode: it contains half of a surrogate pair",
+    "string_pattern_mismatch": "{name} contains a control character, or one that changes the text direction; remove it",
+    "list_type": "{name} must be a list of at most {high} items",
+    "too_long": "{name} must be a list of at most {high} items",
+    "model_type": "{name} is {value}; it must be a JSON object",
+    "head_of_no_layer": "{name} is missing; a head needs its layer",
 }
-"""What is said of each of the library's errors; its own messages are for programmers, and name one end of a limit. Of
-others they are said all the same."""
+"""Messages for the library's kinds of errors; its own are for programmers and name only one bound. Any other kind
+keeps its own."""
 MOST_MARKS, MOST_MEMBERS = 120_000, 1000
 """Of a body: commas and brackets, which notes at their longest may have in their texts; and members of an object. More
 would take half a second of everybody's time before it is refused."""
+MOST_SHOWN = 40
+"""Characters of a value that a message repeats."""
 UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
 """Errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
@@ -86,7 +88,7 @@ def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model
     try:
         parsed = json.loads(body.decode("utf-8"), object_pairs_hook=_members)
     except UnicodeDecodeError as error:
-        raise Refused("body", f"The body is not valid UTF-8 (byte {error.start}).", status=400) from None
+        raise Refused("body", f"The body is not valid UTF-8 at byte {error.start:,}.", status=400) from None
     except (ValueError, RecursionError) as error:
         what = str(error) or "nested too deeply"
         raise Refused("body", f"The body is not valid JSON: {what}.", status=400) from None
@@ -124,7 +126,9 @@ def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds)
     name, status = f"{_name(place)[:80]}{context.get('member', '')}", STATUSES.get(kind, 422)
     if kind == "extra_forbidden":
         known = [_name((*place[:-1], member)) for member in _schema_at(model, place[:-1])["properties"]]
-        return Refused(name, f"There is no field {name!r}.", limit=known, status=status)
+        return Refused(
+            name, f"The field {name!r} is unknown. Known fields: {', '.join(known)}.", limit=known, status=status
+        )
     limit = None if kind in UNBOUNDED else context.get("limit", limit_of(model, place, bounds))
     return Refused(name, _sentence(kind, name, limit, error), limit=limit, status=status)
 
@@ -142,10 +146,22 @@ def _kind(model: type[BaseModel], error: ErrorDetails) -> str:
 def _sentence(kind: str, name: str, limit: Any, error: ErrorDetails) -> str:
     low, high = limit if isinstance(limit, list) and len(limit) == 2 else (0, limit)
     value = error["input"]
-    said = SENTENCES.get(kind) or f"{name}: {error['msg']}".replace("{", "{{").replace("}", "}}")
+    sentence = SENTENCES.get(kind) or f"{name}: {error['msg']}".replace("{", "{{").replace("}", "}}")
     length = len(value) if isinstance(value, str) else 0
     choices = ", ".join(map(str, limit)) if isinstance(limit, list) else ""
-    return f"{said.format(name=name, low=low, high=high, length=length, choices=choices)}."
+    values = {"value": _shown(value), "low": _shown(low), "high": _shown(high)}
+    return f"{sentence.format(name=name, length=length, choices=choices, **values)}."
+
+
+def _shown(value: Any) -> str:
+    """A value as a message names it. Text is escaped and cut, since a client sent it."""
+    if isinstance(value, str):
+        return json.dumps(value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}" if abs(value) < 10**MOST_SHOWN else f"a number of more than {MOST_SHOWN} digits"
+    if value is None or isinstance(value, bool | float):
+        return json.dumps(value)
+    return "a list" if isinstance(value, list | tuple) else "an object"
 
 
 def _name(place: tuple[int | str, ...]) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kvscope.app.store.inventory import Inventory
 
 MODELS = """\
-SmolLM2-135M-Instruct   the default: fetched once, then kept for use without a network
+SmolLM2-135M-Instruct   the default: downloaded once; later starts need no network
 PATH.gguf               a GGUF file
 FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.safetensors
 org/name                the same, from the Hugging Face hub
@@ -57,26 +57,30 @@ class WrongUse(click.ClickException):
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
 )
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option("--port", default=5000, type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
-@click.option("--model", metavar="MODEL", help="GGUF file, local folder or hub id.  [default: SmolLM2-135M-Instruct]")
-@click.option("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@click.option("--port", default=5000, type=click.IntRange(0, 65535), help="Port to listen on; 0 selects a free port.")
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="GGUF file, local folder or Hugging Face id; see `kvscope models`.  [default: SmolLM2-135M-Instruct]",
+)
+@click.option("--device", default="auto", help="Where the model runs: auto, cpu, cuda or cuda:N.")
 @click.option(
     "--dtype",
     type=DTYPES,
     default="float32",
-    help="What the weights of linear layers and the embedding are kept as; all else is computed and kept in float32.",
+    help="Format of the weights of linear layers and the embedding in memory; everything else is float32.",
 )
 @click.option(
     "--compile",
     type=click.Choice(["auto", "off"]),
     default="auto",
-    help="Compile the steps of a model whose weights are in groups (GGUF), beside everything else; "
-    "on a GPU, record steps as CUDA graphs.",
+    help="Compile decode steps in the background: native code for quantized GGUF weights on a CPU, "
+    "CUDA graphs on a GPU.",
 )
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of runs and sessions.  [default: the user's data folder]",
+    help="Folder for runs and saved sessions.  [default: the user's data folder]",
 )
 @click.option(
     "--database",
@@ -84,8 +88,8 @@ class WrongUse(click.ClickException):
     metavar="URL",
     envvar="DATABASE_URL",
     show_envvar=True,
-    help=f"PostgreSQL to store in, in place of a file in that folder: {DATABASE_URL_FORM}. "
-    "Others on the machine see what a command line says, and not the environment.",
+    help=f"PostgreSQL database to use instead of a file in the data folder: {DATABASE_URL_FORM}. "
+    "Prefer the environment variable: other users of the machine can read a command line.",
 )
 @click.option(
     "--keep-runs",
@@ -93,7 +97,7 @@ class WrongUse(click.ClickException):
     metavar="DAYS",
     default=DEFAULT_KEEP_RUNS_DAYS,
     type=click.IntRange(0, MAX_KEEP_RUNS_DAYS),
-    help="Forget a run that is not shared after so many days; 0 keeps all.",
+    help="Delete runs that are not shared after this many days; 0 never deletes them.",
 )
 @click.option(
     "--max-disk",
@@ -101,33 +105,34 @@ class WrongUse(click.ClickException):
     metavar="SIZE",
     default=size_of(DEFAULT_MAX_DISK_BYTES),
     type=Size(),
-    help="What the database may take, such as 500MB or 10GB; the oldest runs that are not shared go. 0 is no limit.",
+    help="Most disk space for the database, such as 500MB or 10GB; the oldest unshared runs are deleted first. "
+    "0 is no limit.",
 )
 @click.option(
     "--frame-ancestors",
     default="*",
     callback=check_frame_ancestors,
     metavar="SOURCES",
-    help="Which sites may embed sessions, such as \"'self' https://course.example\"; * is all.",
+    help="Sites that may embed saved sessions, such as \"'self' https://course.example\"; * allows all.",
 )
 @click.option(
     "--token",
     envvar="KVSCOPE_TOKEN",
     callback=check_token,
     show_envvar=True,
-    help="A word that is asked for before a run is started, steered, shared or imported; viewing stays open.",
+    help="Secret that a visitor needs to start, control, share or import runs; viewing needs none.",
 )
 @click.option(
     "--token-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File with that word, which others on the machine cannot see then.",
+    help="File that contains the token, so that other users of the machine cannot read it from the command line.",
 )
 @click.option(
     "--allowed-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name by which the server is reached, beside localhost and any address; once per name.",
+    help="Host name under which visitors reach the server, besides localhost and IP addresses; may be repeated.",
 )
 @click.option(
     "--proxy",
@@ -135,22 +140,22 @@ class WrongUse(click.ClickException):
     multiple=True,
     callback=check_networks,
     metavar="ADDRESS",
-    help="A reverse proxy, or a network of them, whose X-Forwarded-For, -Host, -Proto and -Prefix are believed; "
-    "once per proxy.",
+    help="Address or network of a reverse proxy whose X-Forwarded-For, -Host, -Proto and -Prefix headers are trusted; "
+    "may be repeated.",
 )
 @click.option(
     "--max-viewers",
     metavar="N",
     default=DEFAULT_VIEWERS,
     type=click.IntRange(1),
-    help="Live connections at a time; a page that shows a run has one.",
+    help="Most live connections at once; each open page that shows a run uses one.",
 )
 @click.option(
     "--max-viewers-per-address",
     metavar="N",
     default=DEFAULT_VIEWERS_PER_ADDRESS,
     type=click.IntRange(1),
-    help="The same from one address: a class may be behind one.",
+    help="Most live connections at once from one address; a whole class may share one.",
 )
 @click.option(
     "--hung-after",
@@ -158,10 +163,10 @@ class WrongUse(click.ClickException):
     metavar="SECONDS",
     default=DEFAULT_HUNG_AFTER_S,
     type=click.IntRange(0),
-    help="Start the engine again after so many seconds without a sign of life; 0 never.",
+    help="Restart the engine after this many seconds without a response; 0 never restarts it.",
 )
 @limit_options
-@click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
 def main(
@@ -169,13 +174,15 @@ def main(
 ) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
-    Without a command, serves the page. The first line printed is its URL. Before a command,
-    --data and --database say where its runs and sessions are.
+    Without a command, serve the page; the first line printed is its URL. Write --data and
+    --database before a command to choose the runs and sessions it uses.
     """
     if token_file is not None:
         token = token_file.read_text("utf-8").strip()
         if not re.fullmatch(TOKEN, token):
-            raise WrongUse(f"{token_file} has no token: 8 to 200 letters, digits, or characters of -._~ .")
+            raise WrongUse(
+                f"{token_file} contains no valid token: it must have 8 to 200 letters, digits or characters from -._~"
+            )
     settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
     if context.invoked_subcommand is None:
@@ -199,18 +206,23 @@ def _serve(settings: Settings) -> None:
     "--figures",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write attention.html, cache.html and time.html to: figures that open without a network.",
+    help="Folder for the figures attention.html, cache.html and time.html, which open without a network.",
 )
 @click.option("--chat", is_flag=True, help="Wrap the prompt in the model's chat template.")
 @click.option("--max-new-tokens", default=32, type=int)
 @click.option("--strategy", default="greedy", type=click.Choice(["greedy", "sample"]))
 @click.option("--temperature", default=1.0, type=float)
-@click.option("--top-k", default=0, type=int, help="0 is off.")
-@click.option("--top-p", default=1.0, type=float, help="1 is off.")
+@click.option("--top-k", default=0, type=int, help="Sample from this many most likely tokens; 0 is off.")
+@click.option(
+    "--top-p",
+    default=1.0,
+    type=float,
+    help="Sample from the most likely tokens with this total probability; 1 is off.",
+)
 @click.option("--seed", default=0, type=int)
-@click.option("--model", metavar="MODEL", help="As for serving.")
-@click.option("--device", help="As for serving.")
-@click.option("--dtype", type=DTYPES, help="As for serving.")
+@click.option("--model", metavar="MODEL", help="As for `kvscope`.")
+@click.option("--device", help="As for `kvscope`.")
+@click.option("--dtype", type=DTYPES, help="As for `kvscope`.")
 @click.pass_obj
 def run(
     settings: Settings,
@@ -246,7 +258,7 @@ def run(
 
 @main.command()
 def models() -> None:
-    """Say what --model takes."""
+    """List what --model accepts."""
     click.echo(MODELS)
 
 
@@ -258,7 +270,7 @@ def models() -> None:
 @click.option(
     "--level",
     type=click.Choice(["attention", "qkv", "block"]),
-    help="How much of a session's stored exact values a page has.  [default: all]",
+    help="Which stored exact values the page contains.  [default: all]",
 )
 @click.pass_obj
 def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
@@ -277,7 +289,7 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_obj
 def backup(settings: Settings, /, file: Path) -> None:
-    """Write all runs and saved sessions to FILE, also while a server is at work."""
+    """Write all runs and saved sessions to FILE, even while a server uses them."""
     from kvscope.app.store.backup import backup
     from kvscope.app.store.errors import StoreError
 
@@ -285,14 +297,14 @@ def backup(settings: Settings, /, file: Path) -> None:
         content = backup(settings.data_dir, settings.database_url, file)
     except StoreError as error:
         raise WrongUse(str(error)) from None
-    click.echo(f"{file} has {content}.")
+    click.echo(f"{file} contains {content}.")
 
 
 @main.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_obj
 def restore(settings: Settings, /, file: Path) -> None:
-    """Fill an empty data folder or database with what `backup` wrote to FILE."""
+    """Restore a FILE written by `backup` into an empty data folder or database."""
     from kvscope.app.server import CannotServe, hold_folder
     from kvscope.app.store.backup import restore
     from kvscope.app.store.errors import StoreError
@@ -302,7 +314,7 @@ def restore(settings: Settings, /, file: Path) -> None:
             content = restore(settings.data_dir, settings.database_url, file)
     except (CannotServe, StoreError) as error:
         raise WrongUse(str(error)) from None
-    click.echo(f"There are {content} now.")
+    click.echo(f"Restored {content}.")
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from flask import Flask
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.questions import Questions
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
@@ -69,7 +69,7 @@ class Parts:
     sessions: SessionStore
     engine: Supervisor
     calls: Calls
-    desk: Desk
+    scheduler: RunScheduler
     live: Live
     gallery: recordings.Gallery
     expiry: Expiry
@@ -83,7 +83,7 @@ class Parts:
         if self.hold is not None:
             self.hold.start()
         self.engine.start()
-        self.desk.open()
+        self.scheduler.open()
         self.gallery.start()
         self.expiry.start()
         self.budget.start()
@@ -95,7 +95,7 @@ class Parts:
         self.presence.close()
         self.expiry.close()
         self.budget.close()
-        self.desk.close()
+        self.scheduler.close()
         self.engine.close()
         self.gallery.close()
         self.live.close()
@@ -120,14 +120,14 @@ def build(settings: Settings) -> Flask:
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
-    desk = Desk(runs, calls, storing, budget, settings)
+    scheduler = RunScheduler(runs, calls, storing, budget, settings)
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     reads = Reads(Questions(calls, lambda: engine.info, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
-        runs, sessions, engine, calls, desk, live, gallery, expiry, budget, presence, _hold(runs)
+        runs, sessions, engine, calls, scheduler, live, gallery, expiry, budget, presence, _hold(runs)
     )
     problems.init_app(app)
     root.init_app(app)
@@ -139,20 +139,22 @@ def build(settings: Settings) -> Flask:
     frame_compression.init_app(app)
     hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
     security.everywhere(app)
-    app.register_blueprint(run_routes.blueprint(runs, engine, reads, desk, limits))
-    app.register_blueprint(studies.blueprint(runs, engine, desk, limits, shipped))
+    app.register_blueprint(run_routes.blueprint(runs, engine, reads, scheduler, limits))
+    app.register_blueprint(studies.blueprint(runs, engine, scheduler, limits, shipped))
     app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits))
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(
-        pages.blueprint(runs, sessions, budget, engine, desk, live, examples.runs, gallery.ids, settings.keep_runs_days)
+        pages.blueprint(
+            runs, sessions, budget, engine, scheduler, live, examples.runs, gallery.ids, settings.keep_runs_days
+        )
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
-    app.register_blueprint(workloads.blueprint(runs, engine, desk, limits))
+    app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
     app.register_blueprint(vocabulary.blueprint(reads))
     access.declared(app.view_functions)  # or it is not served
     return app

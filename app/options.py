@@ -25,7 +25,7 @@ class Size(click.ParamType[int]):
         """Its bytes. Raises BadParameter."""
         found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
         if found is None:
-            self.fail("a size such as 500MB or 10GB, or 0.", parameter, context)
+            self.fail(f"{value!r} is not a size such as 500MB or 10GB, or 0.", parameter, context)
         return int(float(found[1]) * self.powers[found[2] or ""])
 
 
@@ -39,14 +39,14 @@ def size_of(size: int) -> str:
 def check_frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
     """The value. Raises BadParameter for what would be more than one directive."""
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
-        raise click.BadParameter("sources of a Content-Security-Policy, a space between them.")
+        raise click.BadParameter(f"{value!r} is not a list of Content-Security-Policy sources, separated by spaces.")
     return value
 
 
 def check_token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     """The value. Raises BadParameter for what an address could not have."""
     if value is not None and not re.fullmatch(TOKEN, value):
-        raise click.BadParameter("a token has 8 to 200 letters, digits, or characters of -._~ .")
+        raise click.BadParameter("A token must have 8 to 200 letters, digits or characters of -._~")
     return value
 
 
@@ -56,26 +56,26 @@ def check_networks(_context: click.Context, _option: click.Parameter, values: tu
         try:
             ip_network(value)
         except ValueError:
-            raise click.BadParameter(f"{value!r} is no address and no network such as 10.0.0.0/8.") from None
+            raise click.BadParameter(f"{value!r} is neither an IP address nor a network such as 10.0.0.0/8.") from None
     return values
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """An option for each limit, with the default of its field."""
     limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
-        "max_open_runs": ("N", click.IntRange(1), "Runs that are computed at a time; more stand in line."),
-        "max_waiting": ("N", click.IntRange(0), "Runs that may stand in line."),
-        "max_waiting_by_client": ("N", click.IntRange(0), "Runs of one client that may stand in line."),
-        "runs_per_minute": ("N", click.IntRange(0), "Runs that one client may start in a minute; 0 is no limit."),
-        "shares_per_minute": ("N", click.IntRange(0), "Runs that one client may share in a minute."),
-        "imports_per_minute": ("N", click.IntRange(0), "Files that one client may bring back in a minute."),
+        "max_open_runs": ("N", click.IntRange(1), "Most runs computed at once; further runs are queued."),
+        "max_waiting": ("N", click.IntRange(0), "Most runs in the queue."),
+        "max_waiting_by_client": ("N", click.IntRange(0), "Most queued runs of one client."),
+        "runs_per_minute": ("N", click.IntRange(0), "Most runs that one client may start per minute; 0 is no limit."),
+        "shares_per_minute": ("N", click.IntRange(0), "Most runs that one client may share per minute."),
+        "imports_per_minute": ("N", click.IntRange(0), "Most files that one client may import per minute."),
         "reads_per_minute": (
             "N",
             click.IntRange(0),
-            "Answers (exact values and such) computed for one client in a minute.",
+            "Most answers, such as exact values, computed for one client per minute.",
         ),
-        "bytes_per_minute": ("SIZE", Size(), "What is stored for one client in a minute."),
-        "clients_per_address": ("N", click.IntRange(1), "As many clients' shares one address may have."),
+        "bytes_per_minute": ("SIZE", Size(), "Most data stored for one client per minute."),
+        "clients_per_address": ("N", click.IntRange(1), "An address may use the limits of this many clients."),
     }
     for name, (metavar, kind, words) in reversed(limits.items()):
         default = Settings.__dataclass_fields__[name].default

@@ -26,7 +26,7 @@ from typing import IO, Any, TypeVar
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from kvscope.app import create_app, sparing
+from kvscope.app import create_app, rate_limited_log
 from kvscope.app.arbiter import OneWorker
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
@@ -102,7 +102,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     def load(self) -> Flask:
         """The application, in the worker, its engine starting."""
-        sparing.install()
+        rate_limited_log.install()
         threading.excepthook = pass_over_departures
         app = create_app(self._settings)
         app.extensions["kvscope"].start()
@@ -141,15 +141,15 @@ class Server(BaseApplication):  # type: ignore[misc]
 def openness(settings: Settings, url: str) -> Iterator[str]:
     """Who can do what, in sentences for the operator; none where only this machine can reach the server."""
     if settings.token:
-        yield f"With the token a run can be started, steered, shared or imported: {url}#token={settings.token}"
+        yield f"Visitors need the token to start, control, share or import runs: {url}#token={settings.token}"
     if not settings.on_loopback:
         others = (
             "view"
             if settings.token
-            else "start, steer, share and import runs (--token asks for a word first), and view"
+            else "start, control, share and import runs (--token requires a token for that) and view"
         )
         port = url.rstrip("/").rpartition(":")[2]
-        yield f"Whoever reaches {settings.host} port {port} can {others} those they have a link to."
+        yield f"Anyone who can reach {settings.host} port {port} can {others} runs they have a link to."
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:

@@ -61,7 +61,7 @@ NOT_HTTP: Mapping[type[Exception], int] = {
 OURS = InvalidResponseHeader, InvalidResponseHeaderName
 What = Literal["connections", "requests", "files"]
 """What is counted of an address."""
-FULL = "There are as many connections, in all or from your address, as the server takes."
+FULL = "The server, or your address, has reached its limit of connections. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         if isinstance(error, ParseException) and not isinstance(error, OURS):
             answer = refusal(NOT_HTTP.get(type(error), 400), f"The request is not valid HTTP: {error}.")
         else:
-            self.log.exception("A request failed")
+            self.log.exception("handling a request failed")
             answer = refusal(500, fault().detail)
         with suppress(OSError):
             client.sendall(answer)
@@ -188,14 +188,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             if arriving.deadline > now:
                 continue
             if arriving.data:
-                self._turn_away(connection, 408, "The request did not come in time.")
+                self._turn_away(connection, 408, "The request did not arrive in time.")
             else:
                 self._close(connection)
         held = sum(len(arriving.data) for arriving in self._arriving.values())
         while held > MAX_ARRIVING_BYTES:
             connection, most = max(self._arriving.items(), key=lambda item: len(item[1].data))
             held -= len(most.data)
-            self._turn_away(connection, 503, "The server is receiving as much as it takes.")
+            self._turn_away(connection, 503, "The server is receiving too much data at once. Try again in a moment.")
         for connection, until in list(self._leaving.items()):
             if until <= now:
                 self._close(connection)
@@ -226,7 +226,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         arriving = self._arriving[connection]
         arriving.take(data)
         if arriving.is_too_long:
-            self._turn_away(connection, 431, "The head of the request is too long.")
+            self._turn_away(connection, 431, "The request line and headers are too long.")
         elif arriving.is_whole:
             self._serve(connection, arriving)
 
@@ -250,11 +250,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def _why_not(self, connection: Connection, streamed: bool) -> tuple[int, str] | None:
         """Status and sentence, where a request is not to be answered now."""
         if self._has_over(self._limits.requests_per_address - 1, "requests", connection):
-            return 429, "As many of your address's requests are being answered as may be at once."
+            return 429, "Too many requests from your address are in progress. Try again in a moment."
         if streamed and sum(count for (what, _), count in self._counted.items() if what == "files") >= MAX_STREAMED:
-            return 503, "The server is receiving as many files as it takes."
+            return 503, "The server is receiving too many files at once. Try again in a moment."
         if streamed and self._has_over(MAX_STREAMED_PER_ADDRESS - 1, "files", connection):
-            return 429, "Your address is sending as many files as it may at once."
+            return 429, "Your address is sending too many files at once. Try again in a moment."
         return None
 
     def _has_over(self, most: int, what: What, connection: Connection) -> bool:

@@ -17,7 +17,7 @@ MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
 MAX_COMPARED = 256
 """Positions of a run that is run again otherwise: all of them in one pass, twice or more."""
-BUSY = "A run is being computed: the machine is measured while it has nothing else to do. Try again when it has ended."
+BUSY = "A run is being computed. The machine can be measured only when it is idle. Try again when the run has ended."
 
 Action = Literal["pause", "resume", "step", "stop"]
 

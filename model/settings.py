@@ -85,14 +85,19 @@ class Join(Settings):
 
     prompt: PromptText
     max_new_tokens: Annotated[int, Field(ge=1, le=MAX_WORKLOAD_TOKENS)] = 16
-    retry_of: Annotated[int | None, Field(ge=0, le=MAX_ASKS - 1, description="a cancelled request, asked again")] = None
+    retry_of: Annotated[
+        int | None,
+        Field(ge=0, le=MAX_ASKS - 1, description="number of the cancelled request that this request repeats"),
+    ] = None
 
 
 class Ask(Join):
     """A request of a workload. Milliseconds count from the beginning of the round."""
 
     arrives_ms: Annotated[int, Field(ge=0, le=MAX_ARRIVAL_MS)] = 0
-    cancel_ms: Annotated[int | None, Field(ge=0, le=MAX_ARRIVAL_MS, description="when whoever asked goes away")] = None
+    cancel_ms: Annotated[
+        int | None, Field(ge=0, le=MAX_ARRIVAL_MS, description="when the client cancels the request")
+    ] = None
 
 
 class Drafting(Settings):
@@ -100,16 +105,18 @@ class Drafting(Settings):
     and LM head (arXiv:2309.08168); with none the text itself guesses, by what followed the last time.
     """
 
-    tokens: int = Field(ge=1, le=16, description="guessed for each pass")
-    layers: Annotated[int, Field(ge=0, le=MAX_LAYERS, description="how many of the model's first layers guess")] = 0
+    tokens: int = Field(ge=1, le=16, description="tokens guessed per pass")
+    layers: Annotated[
+        int, Field(ge=0, le=MAX_LAYERS, description="how many of the model's first layers compute the guesses")
+    ] = 0
 
 
 class Kept(Settings):
     """Which rows stay in the cache after each token: all others are dropped."""
 
-    sinks: int = Field(ge=0, le=MAX_KEPT, description="rows of the beginning")
+    sinks: int = Field(ge=0, le=MAX_KEPT, description="first rows that stay in the cache")
     heavy: int = Field(ge=0, le=MAX_KEPT, description="rows between that were looked at most")
-    recent: int = Field(ge=1, le=MAX_KEPT, description="newest rows")
+    recent: int = Field(ge=1, le=MAX_KEPT, description="newest rows that stay in the cache")
 
     @property
     def rows(self) -> int:
@@ -124,7 +131,7 @@ class ServingSettings(Settings):
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
     chunk: Annotated[int, Field(ge=1, le=512, description="tokens of a prompt per pass")] = 128
     sharing: bool = True
-    reserve: Annotated[bool, Field(description="hold blocks for the greatest length from the start")] = False
+    reserve: Annotated[bool, Field(description="reserve blocks for the longest answer from the start")] = False
     blocks: Annotated[int, Field(ge=1, le=256)] = 96
     draft: Drafting | None = None
     keep: Kept | None = None

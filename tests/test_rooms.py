@@ -45,7 +45,7 @@ ROOMS = {
             "app/paths.py",
             "app/page_table.py",
             "app/settings.py",
-            "app/sparing.py",
+            "app/rate_limited_log.py",
             "app/store",
             "app/engine",
             "app/bodies.py",

@@ -74,7 +74,7 @@ class Calls:
             if self._connection is None:
                 raise EngineUnavailable(self._why_closed)
             if len(self._waiting) >= MAX_WAITING_CALLS:
-                raise EngineUnavailable("The engine has too many requests waiting.")
+                raise EngineUnavailable("Too many requests wait for the engine. Try again in a moment.")
             self._last += 1
             number, connection = self._last, self._connection
             self._waiting[number] = waiting

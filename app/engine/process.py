@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from kvscope.app import sparing
+from kvscope.app import rate_limited_log
 from kvscope.app.engine.inbox import Inbox, Share
 from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.vitals import BEAT_S
@@ -63,7 +63,7 @@ def serve(
         folder.mkdir(parents=True, exist_ok=True)
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     os.environ.update(ENVIRONMENT | os.environ)
-    sparing.install()
+    rate_limited_log.install()
     os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls, share = Inbox(CALLS_ABOUT_RUNS), Share()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()

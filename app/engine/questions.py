@@ -37,7 +37,7 @@ class TooManyQuestions(Exception):
     """As many questions as may be are being computed, `limit`; `retry_after`: in how many seconds to ask again."""
 
     def __init__(self, whose: str, limit: int) -> None:
-        super().__init__(f"{limit} questions {whose} are being computed, which is the most. Ask again in a moment.")
+        super().__init__(f"{limit} requests {whose} are being computed, the most allowed. Try again in a moment.")
         self.limit, self.retry_after = limit, RETRY_S
 
 
@@ -107,9 +107,9 @@ class Questions:
     def _turn(self, requester: Requester) -> Iterator[None]:
         """While a question is being answered, it counts for its client, its address and in all."""
         limits: tuple[tuple[str | Requester, int, str], ...] = (
-            (requester, MOST_BY_CLIENT, "of yours"),
+            (requester, MOST_BY_CLIENT, "from you"),
             (requester.address, MOST_BY_ADDRESS, "from your address"),
-            ("", MOST_AT_ONCE, "in all"),
+            ("", MOST_AT_ONCE, "in total"),
         )
         with self._lock:
             for who, limit, whose in limits:

@@ -43,9 +43,9 @@ class Readiness:
 
 
 STARTING = Readiness("loading", "loading", 0, 0, "Starting the engine")
-RESTARTING = replace(STARTING, state="restarting", message="The engine stopped and is being started again.")
-STOPPED = "The engine stopped before the run had ended."
-HUNG = "The engine hung before the run had ended."
+RESTARTING = replace(STARTING, state="restarting", message="The engine stopped and is restarting.")
+STOPPED = "The engine stopped before the run ended."
+HUNG = "The engine stopped responding before the run ended."
 
 
 class Supervisor:
@@ -151,7 +151,7 @@ class Supervisor:
 
     def _end_hung(self, process: BaseProcess) -> None:
         """Callers are told at once; who watches a run, when it is closed."""
-        silence = f"The engine gave no sign of life for {self._settings.hung_after_s:g} s and is being started again."
+        silence = f"The engine did not respond for {self._settings.hung_after_s:g} s and is restarting."
         self._hung = replace(RESTARTING, message=silence)
         self._wait_for(self._hung)
         process.kill()

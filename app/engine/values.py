@@ -63,7 +63,7 @@ class ValueMaker:
     def _turn_of(self, run: str) -> Iterator[None]:
         """While one run's values are made, the others wait. Raises EngineUnavailable when that takes too long."""
         if not self._turn.acquire(timeout=WAIT_S):
-            raise EngineUnavailable("The values of another run are being computed.", retry_after=30)
+            raise EngineUnavailable("Exact values of another run are being computed. Try again later.", retry_after=30)
         self._done[run] = 0
         try:
             yield
@@ -83,7 +83,7 @@ class ValueMaker:
                 file.flush()
                 yield Values(level, parts, lambda: _cut(file, parts))
         except OSError as error:
-            raise StoreError(f"The values cannot be stored: {reason_of(error)}.") from None
+            raise StoreError(f"The exact values cannot be stored: {reason_of(error)}.") from None
 
     def _frames(self, run: str, label: str, level: ValueLevel) -> Iterator[bytes]:
         prompt = [token["id"] for token in self._runs.opening(run)["tokens"]]

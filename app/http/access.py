@@ -21,8 +21,8 @@ Who = Literal["anyone", "token", "secret"]
 View = TypeVar("View", bound=Callable[..., Any])
 
 SCHEME = "Bearer "
-WANTED = "This server asks for a token first. Whoever runs it has an address that ends in #token=…: open that once."
-OTHER_SITE = "Another site's page may show a saved session in a frame, but not have values computed."
+WANTED = "This server requires a token. Its operator has an address that ends in #token=…; open that address once."
+OTHER_SITE = "A page of another site may embed a saved session, but may not request computed values."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Access:
     who: Who
     cost: str
     counted: What | None = None
-    bound: str = "requests of an address at once"
+    bound: str = "requests from one address at once"
     own_pages: bool = False
 
     @property
@@ -52,19 +52,19 @@ class Access:
 
 
 SENDS = Access("anyone", "sends a page or its files")
-READS = Access("anyone", "reads what is stored")
-TELLS = Access("anyone", "says how the server is")
-DRAWS = Access("anyone", "draws what is stored", "reads")
+READS = Access("anyone", "reads stored data")
+TELLS = Access("anyone", "reports the state of the server")
+DRAWS = Access("anyone", "draws stored data", "reads")
 COMPUTES = Access("anyone", "computes", "reads", own_pages=True)
 ASKS = Access("token", "computes", "reads", own_pages=True)
-MEASURES = Access("token", "computes for seconds", "runs", own_pages=True)
-STARTS = Access("token", "starts, and stores", "runs")
-STEERS = Access("token", "steers what runs")
-SHARES = Access("token", "stores, and computes if asked", "shares")
+MEASURES = Access("token", "computes for several seconds", "runs", own_pages=True)
+STARTS = Access("token", "starts and stores a run", "runs")
+STEERS = Access("token", "controls a run")
+SHARES = Access("token", "stores, and computes exact values on request", "shares")
 IMPORTS = Access("token", "stores", "imports")
 DELETES = Access("secret", "deletes")
-CONNECTS = Access("anyone", "holds a thread", bound="`--max-viewers`, `--max-viewers-per-address`")
-FOLLOWS = Access("anyone", "reads what is stored", bound="eight runs of a connection")
+CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`")
+FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection")
 
 
 def declare(access: Access) -> Callable[[View], View]:

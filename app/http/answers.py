@@ -472,6 +472,8 @@ class Readiness(TypedDict):
     done: Count
     total: Count
     message: str
-    compiled: Annotated[str, Field(description="How making steps faster goes, in a line; empty where nobody has tried")]
-    compiling: Annotated[bool, Field(description="Whether that line will change")]
+    compiled: Annotated[
+        str, Field(description="Progress of compiling decode steps, as one line; empty if nothing was compiled")
+    ]
+    compiling: Annotated[bool, Field(description="Whether compiling still runs")]
     model: Model | None

@@ -45,8 +45,8 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
     def page(example: str, framed: bool) -> Response:
         if example not in EXAMPLES:
-            text = "There are two: A, of two numbers a token, and B, of four."
-            told = render_template("message.html", heading="There is no such example", text=text, framed=framed)
+            text = "There are two worked examples: A, with two numbers per token, and B, with four."
+            told = render_template("message.html", heading="Worked example not found", text=text, framed=framed)
             return Response(told, 404)
         return Response(render({"example": example, "framed": framed, "real": real}))
 
@@ -69,8 +69,8 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     @routes.get("/api/by-hand/<example>")
     @describe(
         COMPUTES,
-        "Work out a worked example, with other numbers where the address has some",
-        {200: json_answer("every number of it", Worked)},
+        "Compute a worked example; query parameters replace its numbers",
+        {200: json_answer("every number of the example", Worked)},
         *(404, 422, 503),
         query=ByHandQuery,
     )
@@ -90,7 +90,11 @@ def changed(example: Example, asked: ByHandQuery) -> Example:
     texts = {name: text for name, text in asked.model_dump().items() if text}
     for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
         if name != "given" or example.given is None:
-            raise Refused(name, f"This example has no {name}.", limit=[*example.parts, "prompt", "temperature"])
+            raise Refused(
+                name,
+                f"This example has no {name}; it has {', '.join([*example.parts, 'prompt', 'temperature'])}.",
+                limit=[*example.parts, "prompt", "temperature"],
+            )
     matrices = {name: _matrix(name, text) for name, text in texts.items() if name not in NAMES}
     return replace(
         example.with_parts(matrices),
@@ -109,14 +113,14 @@ def _matrix(name: str, text: str) -> Matrix:
 
 def _number(name: str, text: str) -> float:
     if not NUMBER.fullmatch(text):
-        said = f"{name}: “{text[:40]}” is not a number from −{MOST:,.0f} to {MOST:,.0f}."
+        said = f"{name} contains “{text[:40]}”; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
         raise Refused(name, said, limit=[-MOST, MOST])
     return float(text.replace("−", "-"))
 
 
 def _id(name: str, text: str) -> int:
     if not ID.fullmatch(text):
-        raise Refused(name, f"{name}: “{text[:40]}” is not the id of a token.")
+        raise Refused(name, f"{name} contains “{text[:40]}”; it must be the id of a token.")
     return int(text)
 
 

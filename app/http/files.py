@@ -56,8 +56,8 @@ class FileRoutes:
 
     @describe(
         READS,
-        "A saved session as one page that needs no server",
-        {200: Answer("HTML, to be saved", {"text/html": None}, ("Content-Disposition",))},
+        "A saved session as one HTML page that needs no server",
+        {200: Answer("the page, sent as a download", {"text/html": None}, ("Content-Disposition",))},
         *(400, 404, 409),
         query=PageQuery,
         revalidated=True,
@@ -85,8 +85,8 @@ class FileRoutes:
 
     @describe(
         IMPORTS,
-        "Take a session back from either of its files",
-        {201: json_answer("it is saved", Shared, "Location")},
+        "Import a session from its HTML page or safetensors file",
+        {201: json_answer("the session was saved", Shared, "Location")},
         *(413, 415, 422, 507),
         body={BINARY: None},
     )
@@ -112,7 +112,7 @@ class FileRoutes:
     def _turn(self) -> Iterator[None]:
         """One file is read at a time, so that many large ones do not take all memory."""
         if not self._reading.acquire(timeout=LONGEST_WAIT_S):
-            raise Problem(429, "Other files are being read. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
+            raise Problem(429, "Other files are being imported. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
         try:
             yield
         finally:

@@ -27,8 +27,8 @@ FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
 SOMEBODY = "unknown"
 """The address of whoever comes through a proxy on this machine that may not say, or does not, for whom it asks."""
 UNNAMED = (
-    "A proxy on this machine forwards requests and does not say for whom, or is not named by --proxy: all its visitors "
-    "are limited as one. If it sends X-Forwarded-For, start with --proxy 127.0.0.1."
+    "A proxy on this machine forwards requests without visitors' addresses, or --proxy does not name it: all its "
+    "visitors share one visitor's limits. If the proxy sends X-Forwarded-For, start with --proxy 127.0.0.1."
 )
 PREFIX = re.compile(r"(/[\w.~%@+-]+)+/?", re.ASCII)
 """A path that a proxy may say the server is below. It becomes part of addresses: no host, no markup, no white space."""
@@ -54,7 +54,7 @@ class Hosts:
         said = environ.get("HTTP_HOST", "")
         if self._answers(said):
             return self._app(environ, start_response)
-        sentence = f"This server does not answer to the name {said[:80]!r}. If that is its name: --allowed-host."
+        sentence = f"This server does not accept the host name {said[:80]!r}. The option --allowed-host adds a name."
         return Problem(421, sentence, field="Host").response()(environ, start_response)
 
     def _answers(self, said: str) -> bool:

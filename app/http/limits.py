@@ -17,11 +17,11 @@ from kvscope.app.http.visitors import Visitor
 
 What = Literal["runs", "shares", "imports", "reads", "bytes"]
 WORDS: Mapping[What, str] = {
-    "runs": "start {limit:,} runs a minute",
-    "shares": "share {limit:,} runs a minute",
-    "imports": "bring back {limit:,} files a minute",
-    "reads": "have {limit:,} answers a minute computed",
-    "bytes": "store {limit:,} bytes a minute, in runs, shared runs and files",
+    "runs": "start {limit:,} runs per minute",
+    "shares": "share {limit:,} runs per minute",
+    "imports": "import {limit:,} files per minute",
+    "reads": "request {limit:,} computed answers per minute",
+    "bytes": "store {limit:,} bytes per minute, in runs, saved sessions and imported files",
 }
 MINUTE_S = 60.0
 ROUNDING_S = 0.001
@@ -55,7 +55,7 @@ class Limits:
                     wait = self._whole(kind, key, now) + least * MINUTE_S / share - MINUTE_S - now
                     if wait > ROUNDING_S:
                         limit = self._per_minute[kind]
-                        detail = f"One may {WORDS[kind].format(limit=limit)} on this server. Try again in a moment."
+                        detail = f"One client may {WORDS[kind].format(limit=limit)} on this server. Try again later."
                         raise Problem(429, detail, limit=limit, retry_after=max(1, ceil(wait)))
             self._spend(visitor, what, 1, now)
 

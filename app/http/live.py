@@ -190,7 +190,7 @@ class Live:
         self._guard.joined(self._server.manager.eio_sid_from_sid(_sid(), NAMESPACE))
         with self._lock:
             if _sid() in self._viewers:  # a client's own event of that name
-                raise ConnectionRefusedError("This socket is connected.")
+                raise ConnectionRefusedError("This socket is already connected.")
             self._viewers[_sid()] = Viewer()
 
     def _disconnect(self, _reason: Any = None) -> None:
@@ -203,14 +203,14 @@ class Live:
     def _answer(self, handler: Callable[[str, Any], dict[str, Any]], *said: Any) -> dict[str, Any]:
         try:
             if len(said) > 1:
-                raise Problem(422, "One object is taken beside the event's name.")
+                raise Problem(422, "An event must have exactly one argument: a JSON object.")
             return handler(_sid(), said[0] if said else None)
         except Problem as problem:
             return {"error": problem.document()}
         except StoreError as error:
             return {"error": not_stored(error).document()}
         except Exception:
-            log.exception("a message of a viewer failed")
+            log.exception("handling a viewer's message failed")
             return {"error": fault().document()}
 
     @declare(FOLLOWS)
@@ -228,7 +228,9 @@ class Live:
                 raise Problem(409, "This socket is closing.")
             mine = viewer.watches
             if run not in mine and len(mine) >= MAX_WATCHES:
-                raise Problem(429, f"One viewer watches at most {MAX_WATCHES} runs.", field="run", limit=MAX_WATCHES)
+                raise Problem(
+                    429, f"One viewer may watch at most {MAX_WATCHES} runs at once.", field="run", limit=MAX_WATCHES
+                )
             earlier = mine.get(run)
             mine[run] = watch
             viewer.seen.append(run)
@@ -288,17 +290,17 @@ def _sid() -> str:
 def _run_of(body: Any) -> str:
     run = body.get("run") if isinstance(body, dict) else None
     if not isinstance(run, str):
-        raise Problem(422, "run must be the id of a run.", field="run")
+        raise Problem(422, "run must be the id of a run, as text.", field="run")
     return run
 
 
 def _after_of(body: dict[str, Any]) -> int:
     after = body.get("after", -1)
     if isinstance(after, bool) or not isinstance(after, int) or not -1 <= after <= MAX_SEQ:
-        sentence = "after must be the seq of the last frame seen, or -1."
+        sentence = f"after must be the seq of the last frame received, from -1 to {MAX_SEQ:,}."
         raise Problem(422, sentence, field="after", limit=[-1, MAX_SEQ])
     return after
 
 
 def _no_such_event(event: str, *_: Any) -> dict[str, Any]:
-    return {"error": Problem(404, f"There is no event {event[:80]!r}.", field="event").document()}
+    return {"error": Problem(404, f"The event {event[:80]!r} is unknown.", field="event").document()}

@@ -38,7 +38,7 @@ class LogRoutes:
 
     @describe(
         READS,
-        "The stream of frames",
+        "Read the frames of a log",
         {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
         *(404, 422),
         query=AfterQuery,

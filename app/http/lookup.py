@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import Desk, Started
+from kvscope.app.engine.run_scheduler import RunScheduler, Started
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Created, Queued, Status
 from kvscope.app.http.openapi import json_answer
@@ -19,7 +19,10 @@ from kvscope.app.store.head import Head
 from kvscope.app.store.runs import is_workload
 from kvscope.model.api import called, same_model
 
-STARTED = {201: json_answer("it runs", Created, "Location"), 202: json_answer("it stands in line", Queued, "Location")}
+STARTED = {
+    201: json_answer("the run has started", Created, "Location"),
+    202: json_answer("the run is queued", Queued, "Location"),
+}
 """What whatever starts a run answers."""
 STARTING_PROBLEMS = (400, 413, 415, 422, 503, 507)
 """Statuses of whatever starts a run."""
@@ -62,7 +65,7 @@ class RunLookup:
         """The `open` data of a run that is no study: what a study did cannot be computed again from its tokens."""
         opening = self.whole(run)
         if is_workload(opening):
-            raise Problem(409, "That is a workload, and no run.", field="run")
+            raise Problem(409, "This is a workload, not a run.", field="run")
         return opening
 
     def whole(self, run: str) -> dict[str, Any]:
@@ -71,14 +74,14 @@ class RunLookup:
         opening = self._runs.opening(run)
         study = opening.get("study")
         if study is not None and not is_workload(opening):
-            raise Problem(409, f"That is a study of the run {study['of']}: ask about that one.", field="run")
+            raise Problem(409, f"This run was derived from the run {study['of']}; use that run instead.", field="run")
         return opening
 
     def steps(self, run: str, first: int = 0) -> Steps:
         """The run's complete steps: at least one that is not below `first`."""
         opening, chosen = self.original(run), self._runs.chosen(run)
         if len(chosen) <= first:
-            missing = "complete step" if first == 0 else "step of decode"
+            missing = "complete step" if first == 0 else "decode step"
             raise Problem(409, f"The run has no {missing} yet.", field="step")
         return Steps(opening, chosen, first)
 
@@ -88,15 +91,15 @@ class RunLookup:
         if loaded is None:
             raise EngineUnavailable(self._engine.readiness.message)
         if not same_model(opening["model"], loaded):
-            detail = f"The run was made by {called(opening['model'])} and this server runs {called(loaded)}."
+            detail = f"The run was computed by {called(opening['model'])}; this server has loaded {called(loaded)}."
             raise Problem(409, detail, field="model", limit=[loaded["name"]])
 
 
-def state_of(run: str, closed: bool, desk: Desk) -> Status:
+def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:
     """running, paused, queued or closed."""
     if closed:
         return "closed"
-    return "paused" if desk.is_paused(run) else "running" if desk.waits(run) is None else "queued"
+    return "paused" if scheduler.is_paused(run) else "running" if scheduler.waits(run) is None else "queued"
 
 
 def created(run: str, started: Started, url: str | None = None) -> Response:
@@ -116,7 +119,7 @@ def delete_token(given_with: str) -> str:
     """The token that the request has to delete something. Raises Problem where it has none."""
     given = request.authorization
     if given is None or given.type != "bearer" or not given.token:
-        detail = f"The token that came with the {given_with} is needed: Authorization: Bearer …"
+        detail = f"The deletion token that was issued with the {given_with} is required, as Authorization: Bearer …"
         raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
     return given.token
 

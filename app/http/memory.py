@@ -48,8 +48,8 @@ def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Bl
     @routes.post("/api/measure")
     @describe(
         MEASURES,
-        "Measure the memory bandwidth and the peak of the engine's machine; takes a few seconds",
-        {200: json_answer("the best of several takes, and all of them", Measured)},
+        "Measure memory bandwidth and peak compute of the engine's machine; takes several seconds",
+        {200: json_answer("all takes, with their median", Measured)},
         *(400, 409, 413, 415, 422, 503),
         body=Measure,
     )

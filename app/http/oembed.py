@@ -33,14 +33,14 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     @routes.get("/oembed")
     @describe(
         READS,
-        "How to embed the session that an address leads to (oEmbed)",
-        {200: json_answer("its frame", OEmbed)},
+        "How to embed a saved session, by its address (oEmbed)",
+        {200: json_answer("HTML of the frame, with its size", OEmbed)},
         *(400, 404, 410, 500, 501),
         query=OEmbedQuery,
     )
     def oembed() -> Response:
         if request.args.get("format", "json") != "json":
-            raise Problem(501, "Only JSON is served.", field="format", limit=["json"])
+            raise Problem(501, "format must be json; no other format is available.", field="format", limit=["json"])
         asked = query(OEmbedQuery, status=400)
         most = asked.maxwidth or UNBOUNDED, asked.maxheight or UNBOUNDED
         width, height = min(WIDTH, most[0]), min(HEIGHT, most[1])
@@ -49,7 +49,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
         try:
             manifest = sessions.manifest(session)
         except KeyError:
-            raise Problem(404, "There is no such session.", field="url") from None
+            raise Problem(404, "No saved session has this address.", field="url") from None
         title = title_of(manifest)
         source = url_for("pages.embed", session=session, _external=True) + _query_of(address)
         answer = {
@@ -76,9 +76,9 @@ def _address(text: str) -> SplitResult:
     try:
         address = urlsplit(text)
     except ValueError:
-        raise Problem(404, "That is not an address.", field="url") from None
+        raise Problem(404, "url is not a valid address.", field="url") from None
     if address.scheme not in ("http", "https") or address.netloc.lower() != request.host.lower():
-        raise Problem(404, "That is no address of this server.", field="url")
+        raise Problem(404, "url is not an address of this server.", field="url")
     return address
 
 

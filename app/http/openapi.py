@@ -33,25 +33,25 @@ STORED = re.compile(r"/(api/runs|api/sessions|oembed|metrics)\b")
 STORED_PROBLEMS = (503,)
 """What every route that reads the database may find: that it cannot be used now."""
 
-ABOUT = """Start runs of a language model, read them, save them, read what is saved. docs/frames.md describes the frames
-and the exact values, docs/sessions.md the saved sessions. Another path is 404, another method 405. No request needs a
-cookie or a login; query parameters of other names are passed over. A fault of the server's own is a 500 problem."""
+ABOUT = """Start runs of a language model, read their logs, save them and read saved sessions. docs/frames.md describes
+the frames and the exact values, docs/sessions.md the saved sessions. An unknown path is a 404, an unsupported method a
+405. No request needs a cookie or a login. Unknown query parameters are ignored. An internal error is a 500 problem."""
 
 PROBLEMS = {
-    400: "The body is not what it says it is, or has a member of another name.",
-    401: "A token is needed.",
-    403: "That is not the token.",
-    404: "There is nothing of this id.",
-    409: "The run is not in a state for it, or another model is loaded.",
+    400: "The body is malformed, or has an unknown member.",
+    401: "A token is required.",
+    403: "The token is wrong, or a page of another site sent the request.",
+    404: "No object has this id.",
+    409: "The state of the run does not allow this, or another model is loaded.",
     410: "The session was deleted.",
-    413: "The body, or the text in it, is too long.",
-    415: "The body is of another media type.",
-    422: "A value is missing, of the wrong type, or out of bounds.",
-    429: "The line is full, or the client has had its share of this minute; Retry-After says when to try again.",
-    500: "What is stored is damaged; `field` names the part.",
-    501: "That is not served in this form.",
-    503: "The model is loading or did not load, or nothing can be stored.",
-    507: "There is no room on the disk, or in what the server may use of it.",
+    413: "The body, or a text in it, is too long.",
+    415: "The media type of the body is not supported.",
+    422: "A value is missing, has the wrong type, or is out of bounds.",
+    429: "The queue is full, or the client has reached a limit per minute; Retry-After has the seconds to wait.",
+    500: "Stored data is damaged; `field` names the part.",
+    501: "The requested format is not available.",
+    503: "The model is loading or failed to load, or the database cannot be used.",
+    507: "The disk is full, or the server's limit on disk space is reached.",
 }
 PLAIN: Mapping[type, str] = {dict: "object", str: "string"}
 """Types that are no schema of their own."""
@@ -153,14 +153,14 @@ def document(app: Flask, version: str) -> dict[str, Any]:
 
 
 HEADERS = {
-    "Content-Disposition": {"description": "The name to save it under.", "schema": {"type": "string"}},
+    "Content-Disposition": {"description": "The file name of the download.", "schema": {"type": "string"}},
     "ETag": {"description": "Changes when the content does.", "schema": {"type": "string"}},
-    "Location": {"description": "Where what was made is.", "schema": {"type": "string"}},
+    "Location": {"description": "The address of the new object.", "schema": {"type": "string"}},
     "Retry-After": {
-        "description": "After how many seconds it is worth another try.",
+        "description": "Seconds to wait before the next try.",
         "schema": {"type": "integer", "minimum": 1},
     },
-    "WWW-Authenticate": {"description": "What is needed.", "schema": {"const": "Bearer"}},
+    "WWW-Authenticate": {"description": "The authentication scheme that is required.", "schema": {"const": "Bearer"}},
 }
 SECURITY: Mapping[str, list[dict[str, list[str]]]] = {
     "anyone": [],
@@ -202,7 +202,10 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
     }
     responses = {str(status): _answer(answer, operation.revalidated) for status, answer in operation.answers.items()}
     if operation.revalidated:
-        responses["304"] = {"description": "What If-None-Match names is still so.", "headers": _headers(("ETag",))}
+        responses["304"] = {
+            "description": "The content named by If-None-Match is unchanged.",
+            "headers": _headers(("ETag",)),
+        }
     for status in problems:
         responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
     said: dict[str, Any] = {

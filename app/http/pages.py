@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http import serving
 from kvscope.app.http.access import SENDS, TELLS, declare
@@ -35,7 +35,7 @@ def blueprint(
     sessions: SessionStore,
     budget: Budget,
     engine: Supervisor,
-    desk: Desk,
+    scheduler: RunScheduler,
     live: Live,
     examples: list[Example],
     shipped: frozenset[str],
@@ -91,7 +91,7 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
-    @describe(TELLS, "Whether the server answers", {200: json_answer("it does", Health)})
+    @describe(TELLS, "Whether the server answers", {200: json_answer("the server answers", Health)})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
@@ -99,7 +99,10 @@ def blueprint(
     @describe(
         TELLS,
         "Whether the model can be used",
-        {200: json_answer("it can", Readiness), 503: json_answer("not now, and why", Readiness)},
+        {
+            200: json_answer("the model is ready", Readiness),
+            503: json_answer("the model is not ready; `message` has the reason", Readiness),
+        },
     )
     def readyz() -> Response:
         readiness = engine.readiness
@@ -113,14 +116,14 @@ def blueprint(
         return response
 
     @routes.get("/metrics")
-    @describe(TELLS, "Figures for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
+    @describe(TELLS, "Metrics for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
         """Prometheus text exposition format 0.0.4."""
         stored, kept = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
-            "kvscope_runs_waiting": desk.waiting,
-            "kvscope_runs_set_aside": desk.aside,
+            "kvscope_runs_waiting": scheduler.waiting,
+            "kvscope_runs_set_aside": scheduler.evicted,
             "kvscope_runs_stored": stored["runs"],
             "kvscope_frames_stored": stored["frames"],
             "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],
@@ -150,10 +153,18 @@ def _is_workload(runs: RunLog, run: str) -> bool:
 def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
-            status, heading, text = 410, "This session was deleted", "Whoever shared it has taken it back."
+            status, heading, text = 410, "This session was deleted", "The person who shared it has deleted it."
         case Damaged():
             log.error("%s", error)
-            status, heading, text = 500, "This session is damaged", "What is stored of it is not what was shared."
+            status, heading, text = (
+                500,
+                "This session is damaged",
+                "Its stored data has changed. See the server log.",
+            )
         case _:
-            status, heading, text = 404, "There is no such session", "Check that the link is complete."
+            status, heading, text = (
+                404,
+                "There is no such session",
+                "Check that the link is complete.",
+            )
     return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)

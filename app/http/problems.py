@@ -13,8 +13,8 @@ from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import InUse, TooManyRuns
 from kvscope.app.engine.questions import TooManyQuestions
+from kvscope.app.engine.run_scheduler import InUse, TooManyRuns
 from kvscope.app.store.budget import Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import Gone
@@ -59,7 +59,7 @@ class Problem(Exception):
 
 def unknown(noun: str, name: str) -> Problem:
     """404: there is no such run, or session. A run may have been forgotten, which a session never is."""
-    forgotten = " A run that is not shared is kept for some time only, and can be deleted." if noun == "run" else ""
+    forgotten = " Runs that are not shared are deleted after some time." if noun == "run" else ""
     return Problem(404, f"There is no {noun} {name[:80]!r}.{forgotten}", field=noun)
 
 
@@ -83,7 +83,7 @@ def init_app(app: Flask) -> None:
 
 def fault() -> Problem:
     """500: it is the server's own fault, and its log has the rest."""
-    return Problem(500, "The server met a fault of its own. Its log says more.")
+    return Problem(500, "Internal error; see the server log.")
 
 
 def not_stored(error: StoreError) -> Problem:
@@ -125,7 +125,9 @@ def _http_error(error: HTTPException) -> Response | HTTPException:
         return error
     if isinstance(error, RequestEntityTooLarge):
         limit = request.max_content_length
-        return Problem(413, f"The body is over {limit} bytes.", field="body", limit=limit).response()
+        return Problem(
+            413, f"The body is longer than {limit:,} bytes, the limit.", field="body", limit=limit
+        ).response()
     response = Problem(error.code or 500, error.description or "").response()
     for name, value in error.get_headers():
         if name.lower() not in ("content-type", "content-length"):

@@ -65,11 +65,11 @@ class Nothing(Query):
 
 
 class Step(Query):
-    step: Index = Field(description="which step; 0 is prefill")
+    step: Index = Field(description="the step; 0 is prefill")
 
 
 class LaterStep(Query):
-    step: Index = Field(ge=1, description="which step of decode")
+    step: Index = Field(ge=1, description="the decode step, from 1")
 
 
 class Head(Step):
@@ -88,23 +88,23 @@ class LaterLayer(LaterStep):
 
 class Block(Step):
     layer: Index
-    position: Index = Field(description="which token, counted from the first of the prompt")
+    position: Index = Field(description="the position of the token, from 0 at the start of the prompt")
 
 
 class Shards(Block):
-    devices: int = Field(2, ge=2, le=MAX_ROWS, description="at most as many as the model has K/V heads")
+    devices: int = Field(2, ge=2, le=MAX_ROWS, description="how many devices; at most the number of K/V heads")
 
 
 class Form(Query):
     dtype: CacheDtype
-    kv_heads: int = Field(ge=1, le=MAX_ROWS, description="of how many heads K and V are kept: a part of what there are")
+    kv_heads: int = Field(ge=1, le=MAX_ROWS, description="K/V heads to store; a divisor of the model's number")
 
 
 class Positions(Query):
     layer: Index
     head: Index
-    position: Index = Field(description="which token of the run, and where it stands first")
-    other: Index = Field(description="where it stands then")
+    position: Index = Field(description="the position of the token in the run, and the first position compared")
+    other: Index = Field(description="the second position compared")
 
 
 class Matrix(Query):
@@ -113,11 +113,11 @@ class Matrix(Query):
 
 
 class MatrixRow(Matrix):
-    index: int = Field(ge=0, le=MAX_ROWS, description="which number of those that these weights make")
+    index: int = Field(ge=0, le=MAX_ROWS, description="the index of the output number that these weights compute")
 
 
 class Timing(LaterStep):
-    cache: Literal["kept", "none"] = Field("kept", description="none: all rows are computed again")
+    cache: Literal["kept", "none"] = Field("kept", description="kept: with the cache; none: all rows computed again")
 
 
 class Candidate(Step):
@@ -147,74 +147,74 @@ class Question:
 FILE = "a safetensors file"
 QUESTIONS = {
     "head": Question(
-        "One attention head in one step, exactly",
+        "Exact values of one attention head in one step",
         FILE,
         Head,
         lambda steps, asked: (steps.before(asked.step), steps.first_row(asked.step), asked.layer, asked.head),
     ),
     "block": Question(
-        "Every value inside a layer for one token, exactly",
+        "Exact values of every operation inside a layer, for one token",
         FILE,
         Block,
         lambda steps, asked: (steps.before(asked.step), asked.layer, asked.position),
     ),
     "shards": Question(
-        "A layer for one token, computed on several devices",
+        "A layer for one token, split over several devices",
         FILE,
         Shards,
         lambda steps, asked: (steps.before(asked.step), asked.layer, asked.position, asked.devices),
     ),
     "algebra": Question(
-        "One head in a step of decode, with the cache and without",
+        "One head in a decode step, with the cache and without",
         FILE,
         LaterHead,
         lambda steps, asked: (steps.before(asked.step), asked.layer, asked.head),
     ),
     "operations": Question(
-        "A layer's operations in a step of decode, with the cache and without",
-        "how far each differs",
+        "A layer's operations in a decode step, with the cache and without",
+        "the difference of each operation",
         LaterLayer,
         lambda steps, asked: (steps.before(asked.step), asked.layer),
         Operations,
     ),
     "candidates": Question(
-        "How likely tokens of one's own were as the next one",
-        "the tokens that the text begins with",
+        "Probabilities of chosen tokens as the next token",
+        "the tokens at the beginning of `text`",
         Candidate,
         lambda steps, asked: (steps.before(asked.step), asked.text),
         Candidates,
     ),
     "lens": Question(
-        "The next token as it would be after each layer (logit lens)",
-        "the likeliest tokens after each layer",
+        "The next token as predicted after each layer (logit lens)",
+        "the most likely tokens after each layer",
         Step,
         lambda steps, asked: (steps.before(asked.step), steps.chosen[asked.step][1]),
         Lens,
     ),
     "smaller": Question(
-        "The same tokens with K and V stored in fewer bits, or of fewer heads",
-        "what that loses",
+        "The same tokens with K and V stored in fewer bits, or for fewer heads",
+        "the differences in attention and in the predictions",
         Form,
         lambda steps, asked: (steps.before(steps.last), steps.last + 1, asked.dtype, asked.kv_heads),
         Smaller,
     ),
     "mask": Question(
-        "What a step's newest token changes of the rows before it, with the causal mask and without",
-        "by layer and by position",
+        "How a step's newest token changes the rows before it, with the causal mask and without",
+        "changes by layer and by position",
         Step,
         lambda steps, asked: (steps.before(asked.step),),
         Masked,
     ),
     "everything": Question(
-        "What the rows before a step's newest token left behind, and what is kept of it",
-        "bytes, and what reading them takes",
+        "Size of all values computed before a step's newest token, and of the K and V that are cached",
+        "bytes, and the time that reading them takes",
         Step,
         lambda steps, asked: (steps.before(asked.step),),
         Everything,
     ),
     "positions": Question(
-        "One token alone at two positions",
-        "what that changes of q, k and v",
+        "One token, alone, at two positions",
+        "the changes of q, k and v",
         Positions,
         lambda steps, asked: (
             *(steps.before(steps.last)[asked.position], asked.position, asked.other),
@@ -223,14 +223,14 @@ QUESTIONS = {
         Turned,
     ),
     "losses": Question(
-        "What each position of the prompt says of the next token, and its loss",
-        "a prediction per position, and what is kept for them",
+        "The prediction at each position of the prompt, and its loss",
+        "one prediction per position, and the bytes they need",
         Nothing,
         lambda steps, _: (steps.before(0),),
         Losses,
     ),
     "timing": Question(
-        "How long a step's forward passes take alone, with the cache or without: measured at each request",
+        "Time of a step's forward passes alone, with the cache or without; measured at each request",
         "one measurement",
         Timing,
         lambda steps, asked: (steps.before(asked.step), asked.cache == "kept"),
@@ -238,13 +238,13 @@ QUESTIONS = {
         changes=True,
     ),
     "weights": Question(
-        "The learned weights that one number in a layer is made with",
+        "The learned weights that compute one number in a layer",
         FILE,
         MatrixRow,
         lambda _, asked: (asked.layer, asked.of, asked.index),
     ),
     "matrix": Question(
-        "A weight matrix of a layer, each weight a shade", FILE, Matrix, lambda _, asked: (asked.layer, asked.of)
+        "A weight matrix of a layer, as a grey-scale picture", FILE, Matrix, lambda _, asked: (asked.layer, asked.of)
     ),
 }
 """By name."""

@@ -47,12 +47,12 @@ class NewRun(Prompt, Sampling):
     max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_NEW_TOKENS)
     reuse: bool = Field(
         PLAIN_RUN.reuse,
-        description="read the beginning of the prompt from the cache, as far as a run of the same client has left it "
-        "there, and compute only the rest; the `open` frame says how many tokens that are. A client is named by "
-        "X-KVScope-Client; whoever names none shares with nobody",
+        description="read the beginning of the prompt from the cache if a run of the same client left it there, and "
+        "compute only the rest; the `open` frame has the number of tokens read. X-KVScope-Client identifies a client; "
+        "a request without it shares no cache",
     )
     model: Annotated[str, Encodable] | None = Field(
-        None, description="the name of the model that must be loaded; null for any"
+        None, description="the name of the model that must be loaded; null allows any model"
     )
 
     def of(self, run: str, owner: str) -> RunRequest:
@@ -66,8 +66,8 @@ class Control(Body):
 
 
 class Fork(Body):
-    position: Index = Field(description="of the token that is put in another's place: one that the run chose")
-    token: Index = Field(description="its id in the vocabulary")
+    position: Index = Field(description="position of the generated token to replace")
+    token: Index = Field(description="id of the new token in the vocabulary")
 
 
 class Twin(Body):
@@ -91,43 +91,43 @@ class Query(BaseModel):
 
 
 class AfterQuery(Query):
-    after: int = Field(-1, ge=-1, le=MAX_SEQ, description="seq of the last frame that is known already; -1 for none")
+    after: int = Field(-1, ge=-1, le=MAX_SEQ, description="seq of the last frame received; -1 for none")
 
 
 class EmbeddingQuery(Query):
-    token: int = Field(ge=0, le=MAX_ROWS, description="its id in the vocabulary")
+    token: int = Field(ge=0, le=MAX_ROWS, description="id of the token in the vocabulary")
 
 
 class FamilyQuery(Query):
     known: str = Field(
         "",
         max_length=MAX_KNOWN * (ID_CHARS + 1),
-        description="ids, a comma between them: of what came from a run that ships with the project, that is listed "
-        "too which is connected with one of these",
+        description="ids of runs, separated by commas. Of the branches of a run that ships with KVScope, only those "
+        "connected with one of these are listed",
     )
 
 
 class ValuesQuery(Query):
     layer: Index
-    step: Index | None = Field(None, description="which step; all when absent")
+    step: Index | None = Field(None, description="the step; all steps when absent")
 
 
 class PageQuery(Query):
-    level: Level | None = Field(None, description="how much of what is stored is in it; all when absent")
+    level: Level | None = Field(None, description="which stored exact values the page contains; all when absent")
 
 
 class ByHandQuery(Query):
     """What is changed of a worked example. An empty text is as if it were not there."""
 
-    prompt: str = Field("", max_length=64, description="ids, a comma between them")
-    given: str = Field("", max_length=8, description="id of the token after the prompt, where no LM head chooses one")
+    prompt: str = Field("", max_length=64, description="ids of tokens, separated by commas")
+    given: str = Field("", max_length=8, description="id of the token after the prompt, if there is no LM head")
     temperature: str = Field("", max_length=40)
-    embeddings: str = Field("", max_length=4096, description="rows with a semicolon between them, numbers with a comma")
-    positions: str = Field("", max_length=4096, description="as embeddings, and so are the rest")
-    w_q1: str = Field("", max_length=4096, description="of the first head")
+    embeddings: str = Field("", max_length=4096, description="rows separated by semicolons, numbers by commas")
+    positions: str = Field("", max_length=4096, description="in the format of `embeddings`, as are the others")
+    w_q1: str = Field("", max_length=4096, description="W_Q of the first head")
     w_k1: str = Field("", max_length=4096)
     w_v1: str = Field("", max_length=4096)
-    w_q2: str = Field("", max_length=4096, description="of the second head")
+    w_q2: str = Field("", max_length=4096, description="W_Q of the second head")
     w_k2: str = Field("", max_length=4096)
     w_v2: str = Field("", max_length=4096)
     w_o: str = Field("", max_length=4096)
@@ -138,7 +138,7 @@ class OEmbedQuery(Query):
     maxwidth: int | None = Field(None, ge=1, le=999_999_999)
     maxheight: int | None = Field(None, ge=1, le=999_999_999)
     url: str = Field(min_length=1)
-    format: Literal["json"] = Field("json", description="another one is a 501")
+    format: Literal["json"] = Field("json", description="json; any other format is a 501")
 
 
 def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -> Model:
@@ -158,7 +158,9 @@ def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -
 def body(model: type[Model], bounds: Bounds | None = None) -> Model:
     """What the JSON body of the request says. Raises Problem unless it is said to be JSON; Refused."""
     if request.mimetype != "application/json":
-        raise Problem(415, "The body must be application/json.", field="Content-Type", limit=["application/json"])
+        raise Problem(
+            415, "The Content-Type must be application/json.", field="Content-Type", limit=["application/json"]
+        )
     return bodies.read(model, request.get_data(), bounds)
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
@@ -27,10 +27,10 @@ FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
-    api = RunRoutes(runs, engine, desk, limits)
+    api = RunRoutes(runs, engine, scheduler, limits)
     routes.post("")(api.create)
     routes.get("/<run>")(api.status)
     routes.delete("/<run>")(api.delete)
@@ -43,8 +43,8 @@ def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, desk: Desk, limits
 class RunRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> None:
-        self._runs, self._engine, self._desk, self._limits = runs, engine, desk, limits
+    def __init__(self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> None:
+        self._runs, self._engine, self._scheduler, self._limits = runs, engine, scheduler, limits
         self._lookup = RunLookup(runs, engine)
 
     @describe(STARTS, "Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
@@ -55,21 +55,23 @@ class RunRoutes:
         if loaded is None:
             raise EngineUnavailable(self._engine.readiness.message)
         if asked.model is not None and asked.model != loaded["name"]:
-            detail = f"This server runs {loaded['name']}; it has no model {asked.model[:80]!r}."
+            detail = f"model is {asked.model[:80]!r}; this server has loaded {loaded['name']}."
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._desk.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge))
+        return created(
+            run, self._scheduler.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge)
+        )
 
     @describe(
         READS,
-        "What a run is and how far it is",
-        {200: json_answer("its settings and its state", RunStatus), 202: json_answer("it stands in line", Waits)},
+        "Settings and state of a run",
+        {200: json_answer("its settings and its state", RunStatus), 202: json_answer("the run is queued", Waits)},
         *(404, 409, 413, 422, 429, 507),
     )
     def status(self, run: str) -> Response:
         """`GET /api/runs/<id>`: of a run that could not begin when it was its turn, the problem that there was."""
-        waits = self._desk.waits(run)
+        waits = self._scheduler.waits(run)
         if waits is not None and self._runs.head(run) is None:
             response = jsonify(id=run, url=page_of(run), status="queued", **asdict(waits))
             response.status_code = 202
@@ -80,7 +82,7 @@ class RunRoutes:
         return jsonify(
             id=run,
             url=page_of(run),
-            status=state_of(run, head.closed, self._desk),
+            status=state_of(run, head.closed, self._scheduler),
             reason=closing["reason"] if closing else None,
             error=closing["error"] if closing else None,
             last_seq=head.last_seq,
@@ -104,11 +106,11 @@ class RunRoutes:
         action = body(Control).action
         if head.closed:
             raise Problem(409, "The run has ended.", field="action")
-        return jsonify(id=run, status=self._desk.control(run, action))
+        return jsonify(id=run, status=self._scheduler.control(run, action))
 
     @describe(
         STARTS,
-        "Put another token in the place of one that a run chose, and go on from there in a new run",
+        "Branch: replace a generated token and continue from there in a new run",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Fork,
@@ -118,7 +120,7 @@ class RunRoutes:
         opening, chosen = self._lookup.original(run), self._runs.chosen(run)
         prompt = len(opening["tokens"])
         if not chosen:
-            raise Problem(409, "The run has no token yet that another could take the place of.", field="position")
+            raise Problem(409, "The run has generated no token yet that could be replaced.", field="position")
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
         self._lookup.same_model(opening)
@@ -127,24 +129,26 @@ class RunRoutes:
         def made() -> ForkRequest:
             shared = tuple(self._runs.all_frames(run, last=last))
             if len(shared) != last + 1:
-                raise Refused("run", "The run that this was to branch off is gone.", status=404)
+                raise Refused("run", "The run to branch from was deleted.", status=404)
             return ForkRequest(fork, run, asked.position, asked.token, shared)
 
-        return created(fork, self._desk.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor)))
+        return created(
+            fork, self._scheduler.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor))
+        )
 
     @describe(
         DELETES,
-        "Delete a run and the studies of it; what was shared of it stays",
-        {204: Answer("it is gone")},
+        "Delete a run and the runs derived from it; saved sessions stay",
+        {204: Answer("the run was deleted")},
         *(404, 409, 503),
     )
     def delete(self, run: str) -> Response:
         """`DELETE /api/runs/<id>`"""
         token = delete_token("run")
-        if self._desk.leave(run, token):
+        if self._scheduler.leave(run, token):
             return Response(status=204)
         self._lookup.known(run)
         if not self._runs.is_token(run, token):
-            raise Problem(403, "That is not the token of this run.", field="Authorization")
-        self._desk.remove(run)
+            raise Problem(403, "This is not the deletion token of this run.", field="Authorization")
+        self._scheduler.remove(run)
         return Response(status=204)

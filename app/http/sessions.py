@@ -76,7 +76,7 @@ class SessionRoutes:
 
     @describe(
         READS,
-        "A saved session in one file",
+        "A saved session as one file",
         {200: binary_answer("a safetensors file", "Content-Disposition")},
         404,
         revalidated=True,
@@ -94,7 +94,7 @@ class SessionRoutes:
         "A picture of a saved session, 1200 × 630",
         {
             200: Answer(
-                "where the head it opens with looks; of a workload, when each was answered",
+                "attention of the head shown first; for a workload, when each request was served",
                 {"image/png": None},
             )
         },
@@ -126,12 +126,12 @@ class SessionRoutes:
         try:
             return thumbnail.draw(opening_head(frames, manifest["open"]), *named)
         except NothingToShow:
-            raise Problem(404, "This session has no attention that could be drawn.", field="session") from None
+            raise Problem(404, "This session has no attention to draw.", field="session") from None
 
     @describe(
         READS,
-        "Exact values of a layer that are stored with a session",
-        {200: binary_answer("the frame of one step; without `step` a stream of those of every step")},
+        "Exact values of a layer stored with a session",
+        {200: binary_answer("the frame of one step; without `step`, the frames of all steps")},
         *(404, 422),
         query=ValuesQuery,
         revalidated=True,
@@ -153,12 +153,12 @@ class SessionRoutes:
         response.make_conditional(request)
         return response
 
-    @describe(DELETES, "Delete a saved session", {204: Answer("it is gone")}, *(404, 503))
+    @describe(DELETES, "Delete a saved session", {204: Answer("the session was deleted")}, *(404, 503))
     def delete(self, session: str) -> Response:
         """`DELETE /api/sessions/<id>`"""
         self.lookup.known(session)
         if not self._sessions.withdraw(session, delete_token("link")):
-            raise Problem(403, "That is not a token of this session.", field="Authorization")
+            raise Problem(403, "This is not a deletion token of this session.", field="Authorization")
         return Response(status=204)
 
 

@@ -46,8 +46,8 @@ class ShareRoutes:
 
     @describe(
         READS,
-        "What an ended run would take as a session, by how much of its exact values is stored",
-        {200: json_answer("each level's size, and how far one is computed", ShareChoices)},
+        "Sizes that an ended run would have as a saved session, by level of exact values",
+        {200: json_answer("the size of each level, and the progress of one being computed", ShareChoices)},
         *(404, 409),
     )
     def choices(self, run: str) -> Response:
@@ -66,8 +66,8 @@ class ShareRoutes:
 
     @describe(
         SHARES,
-        "Save an ended run",
-        {201: json_answer("it is saved", Shared, "Location")},
+        "Save an ended run as a session",
+        {201: json_answer("the session was saved", Shared, "Location")},
         *(400, 404, 409, 413, 415, 422, 503, 507),
         body=Share,
     )
@@ -96,11 +96,11 @@ class ShareRoutes:
         """Its `open` data, where it ends, and how many steps it has, or passes."""
         opening, head = self._lookup.whole(run), self._lookup.known(run)
         if not head.closed:
-            raise Problem(409, "The run has not ended: it can be shared once it has.", field="run")
+            raise Problem(409, "The run has not ended. It can be shared after it ends.", field="run")
         served = is_workload(opening)
         steps, what = (self._runs.passes(run), "pass") if served else (head.steps, "step")
         if not steps:
-            raise Problem(409, f"The run has no complete {what} that could be shown.", field="run")
+            raise Problem(409, f"The run has no complete {what} to show.", field="run")
         return opening, head, steps
 
     def _size_of(self, run: str, opening: dict[str, Any], level: Level) -> int:
@@ -110,16 +110,16 @@ class ShareRoutes:
     def _refusal(self, opening: dict[str, Any], size: int) -> Problem | None:
         """Why values of that many bytes cannot be computed."""
         if is_workload(opening):
-            return Problem(409, "A workload has no exact values: its log keeps what each pass did.", field="values")
+            return Problem(409, "values must be attention: a workload has no exact values.", field="values")
         loaded, most = self._engine.info, self._maker.most_bytes
         if loaded is None:
-            detail = f"The model is not there: {self._engine.readiness.message}."
+            detail = f"The model is not ready: {self._engine.readiness.message}"
             return Problem(503, detail, field="values", retry_after=2)
         if not same_model(opening["model"], loaded):
-            detail = f"The run was made by {called(opening['model'])} and this server runs {called(loaded)}."
+            detail = f"The run was computed by {called(opening['model'])}; this server has loaded {called(loaded)}."
             return Problem(409, detail, field="values", limit=[loaded["name"]])
         if size > most:
-            detail = f"They would take about {size:,} bytes; the limit is {most:,}."
+            detail = f"The exact values need about {size:,} bytes; the limit is {most:,} bytes."
             return Problem(413, detail, field="values", limit=most)
         return None
 

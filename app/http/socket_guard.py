@@ -44,7 +44,7 @@ JOINING_S = 10.0
 RETRY_S = 30
 FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
 NOT_POLLED = frozenset((packet.PING,))
-UNREADABLE = "That is no Socket.IO message that this server takes."
+UNREADABLE = "The message is not a Socket.IO message that this server accepts."
 PROTOCOL_ERROR = 1002
 """RFC 6455, 7.4.1."""
 
@@ -161,7 +161,7 @@ class SocketGuard:
             if not session:
                 problem = self._no_room(network_of(environ.get("REMOTE_ADDR", "")))
             elif waits and waiting in self._waiting:  # each holds a thread until something comes
-                problem = Problem(409, "Another request of this session waits already.", field="sid")
+                problem = Problem(409, "Another request of this connection is already waiting.", field="sid")
             elif waits:
                 self._waiting.add(waiting)
         if problem is not None:
@@ -177,9 +177,14 @@ class SocketGuard:
         """Why no further session is begun. The lock is held."""
         addresses = [each.address for each in self._sessions.values()]
         if len(addresses) >= self._most:
-            return Problem(503, "The server has as many viewers as it takes.", limit=self._most, retry_after=RETRY_S)
+            return Problem(
+                503,
+                "The server has too many live connections. Try again later.",
+                limit=self._most,
+                retry_after=RETRY_S,
+            )
         if addresses.count(address) >= self._most_per_address:
-            sentence = "Your address has as many live connections as one address may have."
+            sentence = "Your address has reached its limit of live connections. Close another page and try again."
             return Problem(429, sentence, limit=self._most_per_address, retry_after=RETRY_S)
         return None
 
@@ -233,9 +238,15 @@ def _unreadable(environ: WSGIEnvironment) -> Problem | None:
         return None
     length = environ.get("CONTENT_LENGTH", "")
     if not length.isdecimal():
-        return Problem(411, "The body's length is missing.", field="Content-Length")
+        return Problem(411, "Content-Length is missing.", field="Content-Length")
     if int(length) > MAX_MESSAGE_BYTES:
-        return Problem(413, f"The body is over {MAX_MESSAGE_BYTES} bytes.", field="body", limit=MAX_MESSAGE_BYTES)
+        sentence = f"The body is longer than {MAX_MESSAGE_BYTES:,} bytes, the limit."
+        return Problem(
+            413,
+            sentence,
+            field="body",
+            limit=MAX_MESSAGE_BYTES,
+        )
     body = environ["wsgi.input"].read(int(length))
     try:
         kinds = {each.packet_type for each in Payload(encoded_payload=body.decode("utf-8")).packets}

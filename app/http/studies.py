@@ -7,8 +7,8 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import READS, STARTS, count
 from kvscope.app.http.answers import Family, Parent
@@ -23,10 +23,12 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import BeamRequest, Refused, TwinRequest
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> Blueprint:
+def blueprint(
+    runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+) -> Blueprint:
     """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
-    api = StudyRoutes(runs, engine, desk, limits, public)
+    api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
     routes.get("/<run>/family")(api.family)
@@ -36,13 +38,15 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, publ
 class StudyRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits, public: Collection[str]) -> None:
-        self._runs, self._desk, self._limits, self._public = runs, desk, limits, public
+    def __init__(
+        self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+    ) -> None:
+        self._runs, self._scheduler, self._limits, self._public = runs, scheduler, limits, public
         self._lookup = RunLookup(runs, engine)
 
     @describe(
         STARTS,
-        "Run the same again without a cache, or with one that forgets",
+        "Repeat a run without the KV cache, or with its older rows forgotten",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Twin,
@@ -51,10 +55,10 @@ class StudyRoutes:
         """`POST /api/runs/<id>/twin`"""
         opening, asked = self._lookup.original(run), body(Twin)
         if not self._lookup.known(run).closed:
-            raise Problem(409, "The run has not ended: how many steps its twin takes is not known yet.", field="run")
+            raise Problem(409, "The run has not ended. It can be repeated after it ends.", field="run")
         steps = [seq for seq, _ in self._runs.chosen(run)]
         if not steps:
-            raise Problem(409, "The run has no complete step that a twin could repeat.", field="run")
+            raise Problem(409, "The run has no complete step to repeat.", field="run")
         self._lookup.same_model(opening)
         twin = new_id()
 
@@ -67,7 +71,7 @@ class StudyRoutes:
 
     @describe(
         STARTS,
-        "Search with beams from a step on",
+        "Start a beam search at a step of a run",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Beam,
@@ -91,12 +95,13 @@ class StudyRoutes:
     def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
         visitor = count(self._limits)
         return created(
-            study, self._desk.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True)
+            study,
+            self._scheduler.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True),
         )
 
     @describe(
         READS,
-        "All runs that a fork or a study connects with this one",
+        "All runs connected with this run: branches, repeated runs and beam searches",
         {200: json_answer("the runs", Family)},
         *(404, 422),
         query=FamilyQuery,
@@ -112,7 +117,7 @@ class StudyRoutes:
             "id": member.run,
             "parent": _parent(member),
             "study": member.opening.get("study"),
-            "status": state_of(member.run, member.closing is not None, self._desk),
+            "status": state_of(member.run, member.closing is not None, self._scheduler),
             "reason": member.closing["reason"] if member.closing else None,
             "steps": member.steps,
             "created": member.opening["created"],
@@ -121,7 +126,7 @@ class StudyRoutes:
 
 def _refuse_gone(there: bool) -> None:
     if not there:
-        raise Refused("run", "The run that this was to study is gone.", status=404)
+        raise Refused("run", "The original run was deleted.", status=404)
 
 
 def _parent(member: Member) -> Parent | None:

@@ -22,8 +22,8 @@ def blueprint(reads: Reads) -> Blueprint:
     @routes.post("/tokens")
     @describe(
         ASKS,
-        "Cut a prompt into tokens, without running it",
-        {200: json_answer("the tokens that a run of it would be given", Cut)},
+        "Tokenize a prompt without running it",
+        {200: json_answer("the tokens that a run would start with", Cut)},
         *(400, 413, 415, 422, 503),
         body=Prompt,
     )
@@ -36,8 +36,8 @@ def blueprint(reads: Reads) -> Blueprint:
     @routes.get("/embedding")
     @describe(
         COMPUTES,
-        "A token's learned row, and the rows nearest to it of the whole vocabulary",
-        {200: json_answer("the row, and where it lies among its nearest", Embedding)},
+        "A token's embedding, and the nearest embeddings of the vocabulary",
+        {200: json_answer("the embedding, and its coordinates among the nearest", Embedding)},
         *(422, 503),
         query=EmbeddingQuery,
     )

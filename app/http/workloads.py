@@ -6,8 +6,8 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, url_for
 
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import STARTS, STEERS, count
 from kvscope.app.http.answers import Joined
@@ -20,11 +20,11 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import JoinRequest, WorkloadRequest
 from kvscope.model.settings import Join, Workload
 
-OVER = "That workload has ended: nobody is being answered there any more."
+OVER = "The workload has ended. Its requests can no longer be changed."
 
 
-def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> Blueprint:
-    """The routes, over this log and this desk."""
+def blueprint(runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> Blueprint:
+    """The routes, over this log and this scheduler."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)
 
@@ -35,14 +35,14 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     @routes.post("")
     @describe(
         STARTS,
-        "Have several requests answered together, once per round of settings",
+        "Start a workload: serve several requests together, once per round of settings",
         STARTED,
         *STARTING_PROBLEMS,
         body=Workload,
     )
     def workload() -> Response:
         asked, visitor, run = body(Workload), count(limits), new_id()
-        started = desk.start(
+        started = scheduler.start(
             run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
@@ -50,8 +50,8 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
     @routes.post("/<run>/requests")
     @describe(
         STARTS,
-        "Add a request to a workload of one round while it is answered: it arrives now",
-        {201: json_answer("it has joined", Joined)},
+        "Add a request to a running workload of one round; it arrives now",
+        {201: json_answer("the request was added", Joined)},
         *(400, 404, 409, 413, 415, 422, 503),
         body=Join,
     )
@@ -59,20 +59,20 @@ def blueprint(runs: RunLog, engine: Supervisor, desk: Desk, limits: Limits) -> B
         refuse_over(run)
         asked = body(Join)
         count(limits)
-        response = jsonify(id=run, request=desk.join(JoinRequest(run, asked)))
+        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, asked)))
         response.status_code = 201
         return response
 
     @routes.delete("/<run>/requests/<int:number>")
     @describe(
         STEERS,
-        "Cancel a request of a workload of one round that waits or is being answered, by its number",
-        {204: Answer("it is cancelled")},
+        "Cancel a waiting or running request of a workload of one round, by its number",
+        {204: Answer("the request was cancelled")},
         *(404, 409, 503),
     )
     def leave(run: str, number: int) -> Response:
         refuse_over(run)
-        desk.leave_workload(run, number)
+        scheduler.leave_workload(run, number)
         return Response(status=204)
 
     return routes

@@ -84,8 +84,8 @@ def _fill(source: sa.Engine, target: sa.Engine) -> Content:
     with source.connect() as reading, target.begin() as writing:
         there = _content(writing)
         if there != Content(0, 0):
-            detail = f"There are {there} already; a backup is restored to where nothing is"
-            raise StoreError(f"{detail}: choose another database, or another folder with --data.")
+            detail = f"The database already contains {there}; a backup can only be restored into an empty one."
+            raise StoreError(f"{detail} Choose another database, or another folder with --data.")
         _copy(reading, writing)
         return _content(writing)
 
@@ -136,7 +136,7 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
     """A database while this lasts. Raises StoreError, also for what goes wrong with it meanwhile."""
     engine = connect(folder, url)
     try:
-        with failing_as("It cannot be copied", in_full=True):
+        with failing_as("The database cannot be copied", in_full=True):
             yield engine
     finally:
         engine.dispose()

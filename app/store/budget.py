@@ -126,7 +126,7 @@ class Budget:
         limit = int(self.most * SESSIONS_SHARE)
         with self._lock:
             if self.most and self._sessions.totals()["bytes"] + self._coming + size > limit:
-                raise Full(f"Saved sessions fill the {limit:,} bytes that this server keeps for them.", limit)
+                raise Full(f"Saved sessions have reached their limit of {limit:,} bytes on this server.", limit)
             self._make_room(size)
             self._coming += size
         try:
@@ -145,7 +145,7 @@ class Budget:
         """For so many bytes, beside all that was let in. Raises Full, StoreError. The lock is held."""
         promised, free = self._promised(), self._footprint.free()
         if free is not None and promised + size > free:
-            raise Full(f"The disk has no room for the {size:,} bytes of this.", free, passes=promised > 0)
+            raise Full(f"There is no room on the disk for {size:,} more bytes.", free, passes=promised > 0)
         self.keep(size)
         if self.most and self._over(size) > 0:
             raise self._full(size)
@@ -159,9 +159,9 @@ class Budget:
 
     def _full(self, size: int) -> Full:
         if size > self.most:
-            return Full(f"This may come to {size:,} bytes, and this server may use {self.most:,} for all.", self.most)
-        detail = f"What is stored fills the {self.most:,} bytes that this server may use, and all of it is to stay:"
-        detail += " it is shared, watched, still open, or a branch came from it."
+            return Full(f"This may need {size:,} bytes; this server may use {self.most:,} bytes in total.", self.most)
+        detail = f"Stored runs and sessions fill the {self.most:,} bytes that this server may use."
+        detail += " None can be deleted: each is shared, watched or still open, or has a branch."
         return Full(detail, self.most, passes=bool(self._runs.open_runs()))
 
     def _may_go(self, run: str, kept: frozenset[str]) -> list[str] | None:

@@ -209,7 +209,7 @@ def _parsed(url: str) -> sa.URL:
             return address
     except (ArgumentError, ValueError):
         pass
-    must = f"must be like {DATABASE_URL_FORM}, with %40 for an @ in the password"
+    must = f"must have the form {DATABASE_URL_FORM}, with %40 for an @ in the password"
     raise StoreError(f"The database's address, from --database or DATABASE_URL, {must}.")
 
 
@@ -295,7 +295,9 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
             command.upgrade(config, "head")
         except CommandError:
             found = _version(connection)
-            raise StoreError(f"The database has schema {found}, of a later KVScope; this one knows {NEWEST}.") from None
+            raise StoreError(
+                f"The database has schema {found}, from a later KVScope; this one supports {NEWEST}. Update KVScope."
+            ) from None
 
 
 def _version(connection: sa.Connection) -> str | None:

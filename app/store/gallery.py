@@ -146,7 +146,7 @@ class Gallery:
             log.warning("recording %s cannot be saved now: %s", recording.path.name, error)
             self._unsaved.append(recording)
         except (codec.BadFrame, OSError, ValueError, KeyError, Damaged, Deleted) as error:
-            log.warning("recording %s is left out of the gallery: %s", recording.path.name, error)
+            log.warning("recording %s is not in the gallery: %s", recording.path.name, error)
         else:
             self._saved.append(recording)
 

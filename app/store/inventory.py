@@ -46,7 +46,7 @@ class Inventory:
                 raise StoreError(f"There is no run {run!r}.")
             family = [run, *self._runs.made_from(run).studies]
             if not all(head.closed for each in family if (head := self._runs.head(each))):
-                raise StoreError(f"The run {run!r} has not ended, or a study of it: stop it on its page first.")
+                raise StoreError(f"The run {run!r}, or a run derived from it, has not ended. Stop it first.")
             self._runs.delete(family)
             self._give_back()
 
@@ -81,7 +81,7 @@ class Inventory:
 def opened(folder: Path, url: str | None) -> Iterator[Inventory]:
     """The database that a server of the same settings uses, as in database.connect. Raises StoreError."""
     if not url and not (folder / FILE).exists():
-        raise StoreError(f"There is nothing in {folder}.")
+        raise StoreError(f"{folder} contains no runs or sessions.")
     try:
         with RunLog(folder, url, alone=False) as runs:
             yield Inventory(runs)

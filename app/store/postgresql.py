@@ -91,7 +91,7 @@ class Hold:
             return
         connection.close()
         if not self._said:
-            self._report("Another KVScope works on the same database: end one of the two.")
+            self._report("Another KVScope server uses the same database. Stop one of the two.")
         self._said = True
 
     def _drop(self) -> None:

@@ -368,7 +368,7 @@ class RunLog:
             head = self.head(run)
             if head is not None:
                 self._open[run] = _Open(head, Condition(self._lock))
-                self.close_run(run, "interrupted", "The server stopped before the run had ended.")
+                self.close_run(run, "interrupted", "The server stopped before the run ended.")
 
     def _store(self, frames: Sequence[Frame]) -> None:
         """Store frames, and with them what waits in memory."""

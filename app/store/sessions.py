@@ -76,14 +76,14 @@ class Deleted(Exception):
     """There was a session of this id, and whoever had shared it deleted it."""
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"The session {session!r} was deleted by whoever had shared it.")
+        super().__init__(f"The session {session!r} was deleted by the person who shared it.")
 
 
 class Damaged(Exception):
     """A stored part is not what was stored; `part` is "manifest" or "parts[seq]"."""
 
     def __init__(self, session: str, part: str) -> None:
-        super().__init__(f"The session {session!r} is damaged: {part} is not what was stored.")
+        super().__init__(f"The session {session!r} is damaged: {part} differs from what was saved.")
         self.part = part
 
 

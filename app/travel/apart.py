@@ -38,7 +38,7 @@ def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
     with tempfile.TemporaryFile(dir=folder, prefix="import-") as made:
         said = _said(file, made.fileno())
         if said.get("errno") == errno.EFBIG:
-            raise Refused("file", "The file unpacks to more than is taken.", limit=reading.MOST_FRAMES_BYTES)
+            raise Refused("file", "The file is too large when decompressed.", limit=reading.MOST_FRAMES_BYTES)
         if "errno" in said:
             raise OSError(said["errno"], os.strerror(said["errno"]))
         if "refused" in said:
@@ -78,4 +78,6 @@ def _said(file: IO[bytes], made: int) -> dict[str, Any]:
 
 def _too_much() -> Refused:
     seconds, megabytes = reading.PROCESSOR_S, reading.MOST_MEMORY_BYTES // 1024**2
-    return Refused("file", f"Reading the file takes more than {seconds} s, or more than {megabytes} MB of memory.")
+    return Refused(
+        "file", f"Reading the file takes more than {seconds} s or {megabytes} MB of memory, the limits of this server."
+    )

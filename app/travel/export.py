@@ -25,7 +25,7 @@ def export(folder: Path, url: str | None, name: str, out: Path, level: str | Non
     `folder` and `url` as in store.database.connect. `out` is there once it is whole. Raises CannotExport, StoreError.
     """
     if out.suffix not in SUFFIXES:
-        raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: that says what is written.")
+        raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: the ending selects the format.")
     with stored(folder, url, name, level) as file:
         try:
             return _write(SessionPage(file) if out.suffix == ".html" else [file.archive()], out)
@@ -37,7 +37,7 @@ def export(folder: Path, url: str | None, name: str, out: Path, level: str | Non
 def stored(folder: Path, url: str | None, name: str, level: str | None = None) -> Iterator[SessionFile]:
     """The session or the ended run `name`, to be read for as long as this lasts. Raises CannotExport, StoreError."""
     if not url and not (folder / FILE).exists():
-        raise CannotExport(f"There is nothing in {folder}. Name the data folder with --data.")
+        raise CannotExport(f"{folder} contains no runs or sessions. Name the data folder with --data.")
     with RunLog(folder, url, alone=False) as runs:
         try:
             yield _found(runs, name, level)
@@ -52,11 +52,11 @@ def _found(runs: RunLog, name: str, level: str | None) -> SessionFile:
     except KeyError:
         pass
     if level not in (None, "attention"):
-        raise CannotExport("A run has no exact values stored: share it with them, then export the session.")
+        raise CannotExport("A run has no stored exact values. Share it with exact values, then export the session.")
     try:
         return of_run(runs, name)
     except KeyError:
-        raise CannotExport(f"There is no session and no ended run {name[:80]!r}.") from None
+        raise CannotExport(f"No saved session and no ended run has the id {name[:80]!r}.") from None
 
 
 def _write(chunks: Iterable[bytes], out: Path) -> int:

@@ -20,7 +20,7 @@ class NotStored(Exception):
     """The session has less than was asked for; `stored` is its level."""
 
     def __init__(self, level: str, stored: str) -> None:
-        super().__init__(f"The level {level!r} was not stored with this session; what it has is {stored!r}.")
+        super().__init__(f"level is {level!r}; this session was saved with {stored!r}.")
         self.stored = stored
 
 

@@ -97,7 +97,7 @@ def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
 
 def _of_archive(buffer: memoryview) -> Archive:
     if bytes(buffer[8:9]) not in (b"{", b""):
-        raise BadFile("The file", "is not of KVScope: it is neither a page nor a safetensors file")
+        raise BadFile("The file", "is not from KVScope: it is neither an exported page nor a safetensors file")
     return Archive(buffer)
 
 
@@ -108,7 +108,7 @@ class _Page:
         self._buffer, self._places = buffer, _places(buffer)
         manifest = self._places.get(MANIFEST_ID)
         if manifest is None:
-            raise BadFile("The page", "is not of KVScope: it has no session inside")
+            raise BadFile("The page", "is not from KVScope: it contains no session")
         if len(manifest) > MAX_MANIFEST_BYTES:
             raise BadFile("The manifest", f"is longer than {MAX_MANIFEST_BYTES} bytes")
         about = read_json(self._text(manifest), "The manifest")
@@ -156,7 +156,7 @@ def _unpacked(packed: bytes, where: str) -> bytes:
     if len(payload) > MAX_FRAME_BYTES:
         raise BadFile(where, f"is larger than {MAX_FRAME_BYTES} bytes")
     if not inflate.eof or inflate.unused_data:
-        raise BadFile(where, "does not end where its data end")
+        raise BadFile(where, "has extra bytes after its data")
     return payload
 
 
@@ -169,7 +169,7 @@ def _places(page: memoryview) -> dict[str, range]:
     places: dict[str, range] = {}
     for number, tag in enumerate(SCRIPT.finditer(page)):
         if number > MOST_SCRIPTS:
-            raise BadFile("The page", f"has more than {MOST_SCRIPTS} scripts")
+            raise BadFile("The page", f"has more than {MOST_SCRIPTS} script elements")
         reader = _TagReader()
         reader.feed(tag[0].decode("utf-8", "replace"))
         name = reader.attributes.get("id")
@@ -179,7 +179,7 @@ def _places(page: memoryview) -> dict[str, range]:
             raise BadFile("The page", f"has two elements {name[:80]!r}")
         following = MARKUP.search(page, tag.end())
         if following is None or following[1] is None:
-            raise BadFile("The page", f"is cut short in the element {name[:80]!r}")
+            raise BadFile("The page", f"is truncated in the element {name[:80]!r}")
         places[name] = range(tag.end(), following.start())
     return places
 

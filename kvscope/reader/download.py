@@ -37,7 +37,7 @@ def download(url: str) -> bytes:
         parts = urlsplit(url)
         runs = parse_qs(parts.query).get("run", [])
     except ValueError as error:
-        raise CannotRead(f"That address cannot be read: {error}.") from None
+        raise CannotRead(f"The address is not valid: {error}.") from None
 
     def at(path: str, query: str = "") -> str:
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
@@ -58,13 +58,13 @@ def _joined(stream: bytes) -> bytes:
     try:
         frames = list(from_stream(stream))
         if not frames or header(frames[-1]).kind != "close":
-            raise CannotRead("The run has not ended yet; it can be opened once it has.")
+            raise CannotRead("The run has not ended. It can be opened after it ends.")
         check = LogCheck()
         for frame in frames:
             check.take(frame)
         return join(map(unlinked, frames))
     except (BadFrame, BadFile) as error:
-        raise CannotRead(f"What the server sent is no run: {str(error).rstrip('.')}.") from None
+        raise CannotRead(f"The server did not send a run: {str(error).rstrip('.')}.") from None
 
 
 def _fetched(address: str) -> bytes:
@@ -76,15 +76,17 @@ def _fetched(address: str) -> bytes:
             while chunk := response.read1(CHUNK_BYTES):
                 content += chunk
                 if len(content) > MAX_FILE_BYTES:
-                    raise CannotRead(f"{host} sends more than {MAX_FILE_BYTES} bytes, which no file of KVScope has.")
+                    raise CannotRead(
+                        f"{host} sends more than {MAX_FILE_BYTES:,} bytes, the limit for a file of KVScope."
+                    )
                 if time.monotonic() > deadline:
                     raise CannotRead(f"{host} took longer than {LONGEST_S:.0f} s to send the file.")
     except HTTPError as error:
         with error:
-            raise CannotRead(f"{host} does not give it: {_detail(error)}") from None
+            raise CannotRead(f"{host} refused the request: {_detail(error)}") from None
     except (URLError, OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
-        raise CannotRead(f"{host} cannot be read from: {str(reason) or type(error).__name__}.") from None
+        raise CannotRead(f"{host} cannot be reached: {str(reason) or type(error).__name__}.") from None
     return bytes(content)
 
 
@@ -95,5 +97,5 @@ def _detail(error: HTTPError) -> str:
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
         said = None
     if not isinstance(said, str) or not said:
-        return f"it answers {error.code} {error.reason}."
+        return f"status {error.code} {error.reason}."
     return " ".join(said.split())[:MAX_DETAIL_CHARS]

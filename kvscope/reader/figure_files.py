@@ -45,7 +45,7 @@ def write_figures(recorded: Path, folder: Path) -> list[str]:
     """
     run = open_run(recorded)
     if not run.steps:
-        raise CannotRead(f"{recorded} has no complete step: there is nothing to draw.")
+        raise CannotRead(f"{recorded} has no complete step, so there is nothing to draw.")
     with _writing(folder), TemporaryDirectory(dir=folder) as work:
         for kind in KINDS:
             figure = run.figure(kind, step=len(run.steps) - 1 if kind == "attention" else None)

@@ -41,11 +41,11 @@ def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
     Raises CannotRead, NotThere, and what the log raises.
     """
     if kind not in KINDS:
-        raise CannotRead(f"There is no figure {kind!r}: there are {', '.join(KINDS)}.")
+        raise CannotRead(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}.")
     if kind != "attention" and any(value is not None for value in where.values()):
-        raise CannotRead(f"The figure {kind!r} shows the whole run: it takes no step, layer or head.")
+        raise CannotRead(f"The figure {kind!r} shows the whole run; it has no step, layer or head.")
     if not log.steps:
-        raise NotThere("This has no complete step, and figures are drawn of the steps of a run.")
+        raise NotThere("This has no complete step. Figures show the steps of a run.")
     drawn: go.Figure = KINDS[kind](log, **where) if kind == "attention" else KINDS[kind](log)
     return drawn
 
@@ -89,7 +89,7 @@ def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
     _titled(
         figure,
         f"Where each token looks: layer {layer}, head {head}",
-        f"computed by {plain(log.open['model']['name'])}, kept within 0.004 · {told}",
+        f"computed by {plain(log.open['model']['name'])}, stored within 0.004 · {told}",
     )
     size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop))
     figure.update_layout(width=size + 260, height=size + 250)
@@ -109,14 +109,14 @@ def cache(log: LogReader) -> go.Figure:
     before = [each["bytes_used"] - each["bytes_written"] for each in kv]
     positions = [each["positions"] for each in kv]
     figure = go.Figure()
-    for name, values, colour in (("held before", before, CACHED), ("written in the step", written, COMPUTED)):
+    for name, values, colour in (("cached before", before, CACHED), ("written in this step", written, COMPUTED)):
         figure.add_bar(
             x=labels,
             y=values,
             name=name,
             marker_color=colour,
             customdata=positions,
-            hovertemplate=f"%{{x}}<br>{name}: %{{y:,}} bytes<br>positions held: %{{customdata}}<extra></extra>",
+            hovertemplate=f"%{{x}}<br>{name}: %{{y:,}} bytes<br>positions cached: %{{customdata}}<extra></extra>",
         )
     figure.add_scatter(
         x=labels,
@@ -131,7 +131,7 @@ def cache(log: LogReader) -> go.Figure:
     _titled(
         figure,
         "KV cache after each step",
-        f"measured: read off the tensors · {per_token:,} bytes per token, all layers",
+        f"measured: size of the tensors · {per_token:,} bytes per token, all layers",
     )
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
     figure.update_xaxes(title="step, and the token it chose", type="category")
@@ -184,8 +184,8 @@ def lens(log: LogReader) -> go.Figure:
 
     if log.values_level is None:
         raise NotThere(
-            "No exact values are stored with this run, and the lens is made of them: "
-            'share the run with values "qkv" or "block" and open the session.'
+            "The lens needs exact values, and none are stored with this run. "
+            'Share the run with values "qkv" or "block" and open the session.'
         )
     answers = [log.lens(step)["layers"] for step in range(len(log.steps))]
     labels = _step_labels(log)
@@ -206,7 +206,7 @@ def lens(log: LogReader) -> go.Figure:
     )
     _titled(
         figure,
-        "What the model would have said after each layer",
+        "Prediction of the model after each layer",
         f"computed by {plain(log.open['model']['name'])}: probability of the token that each step chose",
     )
     figure.update_layout(height=max(SMALLEST_PX, CELL_PX * len(layers) + 200))
@@ -242,7 +242,7 @@ def _visible(character: str) -> str:
 
 def _guess(answer: dict[str, Any]) -> str:
     best = answer["top"][0]
-    return f"rank {answer['chosen']['rank'] + 1:,} · likeliest: {shown(best)} ({best['prob']:.4f})"
+    return f"rank {answer['chosen']['rank'] + 1:,} · most likely: {shown(best)} ({best['prob']:.4f})"
 
 
 def _step_labels(log: LogReader) -> list[str]:

@@ -56,7 +56,7 @@ def _checked(content: bytes, name: str) -> Imported:
 def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
-            what = "is not a file" if path.exists() else "is not there"
+            what = "is not a file" if path.exists() else "does not exist"
             raise CannotRead(f"{_shown(path)} {what}.")
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -64,7 +64,7 @@ def _read(path: Path) -> bytes:
         reason = getattr(error, "strerror", None) or error
         raise CannotRead(f"{_shown(path)} cannot be read: {reason}.") from None
     if len(content) > MAX_FILE_BYTES:
-        raise CannotRead(f"{_shown(path)} has more than {MAX_FILE_BYTES} bytes, which no file of KVScope has.")
+        raise CannotRead(f"{_shown(path)} has more than {MAX_FILE_BYTES:,} bytes, the limit for a file of KVScope.")
     return content
 
 
@@ -72,7 +72,7 @@ def _looked_up(name: str, data: str | os.PathLike[str] | None) -> bytes:
     url = os.environ.get("DATABASE_URL") if data is None else None
     folder = default_data_dir() if data is None else Path(data)
     if not url and not (folder / FILE).is_file():
-        raise CannotRead(f"{name!r} is no file, and no runs are kept in {folder}: data= names another folder.")
+        raise CannotRead(f"{name!r} is not a file, and {folder} contains no runs. Name another folder with data=.")
     try:
         with stored(folder, url, name) as file:
             return file.archive()

@@ -28,8 +28,8 @@ def player(content: Imported) -> str:
     size = page.measure()
     if size > MOST_BYTES:
         return (
-            f"<p><b>{title}</b>: {size / 1e6:.0f} MB are too many for a notebook's cell, which takes "
-            f"{MOST_BYTES / 1e6:.0f} MB. <code>kvscope export</code> writes them as a page of their own.</p>"
+            f"<p><b>{title}</b>: {size / 1e6:.0f} MB is too large for a notebook cell, which shows at most "
+            f"{MOST_BYTES / 1e6:.0f} MB. <code>kvscope export</code> writes a separate page.</p>"
         )
     text = escape(b"".join(page).decode())
     style = f"width: 100%; height: {HEIGHT_PX}px; border: 1px solid {light()['line-strong']}; border-radius: 7px"

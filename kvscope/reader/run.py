@@ -129,7 +129,7 @@ class Run:
         try:
             shown = opening_head(self._content.frames(), chosen)
         except NothingToShow as error:
-            raise CannotRead(f"This run has no attention that could be shown: {error}.") from None
+            raise CannotRead(f"This run has no attention to show: {error}.") from None
         return chosen["step"] or 0, shown.layer, shown.head
 
     def figure(

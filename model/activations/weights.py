@@ -36,7 +36,7 @@ def weight_row(transformer: Transformer, layer: int, of: str, index: int) -> byt
     part = part_of(transformer, layer, of)
     last = len(part.weight) - 1
     if index > last:
-        raise Refused("index", f"index is {index}; it must be 0 to {last:,}.", limit=[0, last])
+        raise Refused("index", f"index is {index}; it must be from 0 to {last:,}.", limit=[0, last])
     tensors = {"row": part.weight[index].reshape(-1)}
     if part.bias is not None:
         tensors["bias"] = part.bias[index].reshape(1)
@@ -54,7 +54,7 @@ def weight_picture(transformer: Transformer, layer: int, of: str) -> bytes:
     """
     weight = part_of(transformer, layer, of).weight.float()
     if weight.dim() != 2:
-        raise Refused("of", f"{of} is a vector: it has no picture.")
+        raise Refused("of", f"of is {of}, a vector; only a matrix can be drawn.")
     largest = weight.abs().max()
     shades = (weight.sign() * (weight.abs() / largest).sqrt() * STEPS + ZERO).round().to(torch.uint8).cpu()
     return save({"shades": shades.contiguous(), "largest": largest.reshape(1).cpu()})

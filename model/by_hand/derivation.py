@@ -96,14 +96,14 @@ def _check(example: Example) -> None:
     """Raises Refused, naming the part."""
     d, width = len(example.embeddings[0]), len(example.heads[0].w_q[0])
     if not 1 <= len(example.prompt) <= MOST_TOKENS:
-        said = f"prompt: {len(example.prompt)} tokens; there may be 1 to {MOST_TOKENS}."
+        said = f"prompt has {len(example.prompt)} tokens; it must have 1 to {MOST_TOKENS}."
         raise Refused("prompt", said, limit=MOST_TOKENS)
     if (example.lm_head is None) == (example.given is None):
-        raise Refused("given", "given: the next token is either given or chosen by an LM head.")
+        raise Refused("given", "given and lm_head exclude each other: exactly one of them selects the next token.")
     for name, ids in {"prompt": example.prompt, "given": () if example.given is None else (example.given,)}.items():
         for id in ids:
             if not 0 <= id < len(example.words):
-                raise Refused(name, f"{name}: there is no token {id}.", limit=[0, len(example.words) - 1])
+                raise Refused(name, f"{name} contains {id}; there is no token {id}.", limit=[0, len(example.words) - 1])
     shapes = {
         "embeddings": (len(example.words), d),
         "positions": (len(example.prompt) + 1, d),
@@ -113,20 +113,20 @@ def _check(example: Example) -> None:
     for name, matrix in example.parts.items():
         _check_matrix(name, matrix, shapes.get(name, (d, width)))
     if not LEAST_TEMPERATURE <= example.temperature <= MOST:
-        said = f"temperature: {example.temperature:g}; it must be from {LEAST_TEMPERATURE} to {MOST:,.0f}."
+        said = f"temperature is {example.temperature:g}; it must be from {LEAST_TEMPERATURE} to {MOST:,.0f}."
         raise Refused("temperature", said, limit=[LEAST_TEMPERATURE, MOST])
 
 
 def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
     rows, columns = shape
     if len(matrix) != rows or any(len(row) != columns for row in matrix):
-        raise Refused(name, f"{name}: it must have {rows} rows of {columns} numbers.")
+        raise Refused(name, f"{name} must have {rows} rows of {columns} numbers.")
     if rows > MOST_TOKENS + 1 or columns > MOST_WIDTH:
-        raise Refused(name, f"{name}: it may have at most {MOST_TOKENS + 1} rows of {MOST_WIDTH} numbers.")
+        raise Refused(name, f"{name} must have at most {MOST_TOKENS + 1} rows of {MOST_WIDTH} numbers.")
     for row in matrix:
         for value in row:
             if not abs(value) <= MOST:  # NaN is not
-                said = f"{name}: {value:g} is not a number from −{MOST:,.0f} to {MOST:,.0f}."
+                said = f"{name} contains {value:g}; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
                 raise Refused(name, said, limit=[-MOST, MOST])
 
 

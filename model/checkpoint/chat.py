@@ -119,7 +119,7 @@ class _Bounded(ImmutableSandboxedEnvironment):
     def in_time(self) -> bool:
         """Raises TemplateRuntimeError where the time is up."""
         if time.thread_time() > self._until:
-            raise jinja2.TemplateRuntimeError(f"it takes longer than {_SECONDS:g} seconds, as if it had no end")
+            raise jinja2.TemplateRuntimeError(f"it takes longer than {_SECONDS:g} seconds, as if it ran forever")
         return True
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ class _Bounded(ImmutableSandboxedEnvironment):
             many = [len(each) if hasattr(each, "__len__") else each for each in (left, right)]
             much = many != [left, right] and many[0] * many[1] > _LARGEST
         if much:
-            raise jinja2.TemplateRuntimeError(f"it makes something too large with {operator}")
+            raise jinja2.TemplateRuntimeError(f"it creates a value that is too large with {operator}")
         return super().call_binop(context, operator, left, right)
 
 

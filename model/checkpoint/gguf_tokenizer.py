@@ -159,7 +159,7 @@ def _byte_level_bpe(fields: _Fields) -> tokenizers.Tokenizer:
         raise fields.refuse(f"is corrupted: its tokenizer.ggml.merges has {odd!r}, which are not two tokens")
     if pre is None or pre == "default":
         log.warning(
-            "%s does not say how its tokenizer cuts words (tokenizer.ggml.pre): it is cut as llama.cpp does then"
+            "%s has no tokenizer.ggml.pre, which selects how words are split: KVScope splits as llama.cpp does"
             " ('default'), which may differ from how the model was trained",
             fields.file,
         )

@@ -23,7 +23,7 @@ def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
     arch = raw.get("model_type")
     settings = _Settings(raw, source)
     if raw.get("quantization_config") is not None:
-        raise settings.refused("is quantized, which only GGUF files may be here")
+        raise settings.refused("is quantized, which is supported only for GGUF files")
     if arch not in COMPUTED:
         raise settings.refused(f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read")
     settings.defaults, settings.layer = FAMILIES[arch]["defaults"], FAMILIES[arch]["layer"]

@@ -37,15 +37,15 @@ def fetch_repository(name: str, progress: Callable[[Progress], None]) -> Path:
         RepositoryNotFoundError,
     )
 
-    progress(Progress("fetching", 0, 0, f"Fetching {name} from the Hugging Face hub"))
+    progress(Progress("fetching", 0, 0, f"Downloading {name} from the Hugging Face hub"))
     try:
         return Path(snapshot_download(name, allow_patterns=_PATTERNS))
     except GatedRepoError:
-        fault = "its owner gives it out on request only"
+        fault = "its owner restricts access"
     except RepositoryNotFoundError:
         fault = "the hub has no such public model"
     except HFValidationError:
-        fault = "it is not a valid name of a model there"
+        fault = "the name is not valid on the hub"
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         # The library wraps what happened to the network in errors of its own; all of them are OSErrors.
         fault = (
@@ -53,4 +53,4 @@ def fetch_repository(name: str, progress: Callable[[Progress], None]) -> Path:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC
             else "no network, or the hub does not answer"
         )
-    raise Refused("model", f"{name} could not be fetched from the Hugging Face hub: {fault}.")
+    raise Refused("model", f"{name} could not be downloaded from the Hugging Face hub: {fault}.")

@@ -12,17 +12,17 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"\x89HDF", "is an HDF5 file, which cannot be read; convert it to safetensors"),
     *((magic, "is in a format from before GGUF; convert it with llama.cpp") for magic in (b"lmgg", b"fmgg", b"tjgg")),
 )
-_WHOLE_FOLDER = "name the folder that it is in, with its config.json and tokenizer"
+_WHOLE_FOLDER = "use its folder, which has config.json and the tokenizer"
 _HEADER_LENGTH = 8
 _FILES: tuple[tuple[str, str], ...] = (
     ("*.gguf", "GGUF files: name one of them"),
-    ("adapter_config.json", "an adapter, which changes a model that is not in here: merge the two first"),
+    ("adapter_config.json", "an adapter without its base model: merge the two first"),
     ("model_index.json", "a diffusion model, which makes pictures"),
     ("*.onnx", "an ONNX model, which cannot be read; its safetensors files can"),
     ("*.h5", "TensorFlow weights, which cannot be read; safetensors files can"),
     ("*.msgpack", "Flax weights, which cannot be read; safetensors files can"),
-    ("tokenizer.json", "a tokenizer, and no model"),
-    ("tokenizer.model", "a tokenizer, and no model"),
+    ("tokenizer.json", "a tokenizer, but no model"),
+    ("tokenizer.model", "a tokenizer, but no model"),
 )
 
 

@@ -66,7 +66,7 @@ class Tokenizer:
         if (beyond := next((token for token in around if token >= rows), None)) is not None:
             message = (
                 f"The tokenizer of {source} puts the token {self._name(beyond)!r} (id {beyond:,}) around every text,"
-                f" for which the model has learned nothing: its embedding has {rows:,} rows."
+                f" for which the model has no embedding: its embedding table has {rows:,} rows."
             )
             raise Refused("model", message, limit=rows - 1)
 
@@ -91,8 +91,8 @@ class Tokenizer:
         ids = self._ids(text, special=special, field=field)
         if self.rows is not None and (beyond := next((token for token in ids if token >= self.rows), None)) is not None:
             message = (
-                f"{field} has the token {self._name(beyond)!r} (id {beyond:,}), for which this model has learned"
-                f" nothing: its embedding has {self.rows:,} rows. Leave it out."
+                f"{field} has the token {self._name(beyond)!r} (id {beyond:,}), for which this model has no"
+                f" embedding: its embedding table has {self.rows:,} rows. Remove it."
             )
             raise Refused(field, message, limit=self.rows - 1)
         return ids
@@ -104,7 +104,7 @@ class Tokenizer:
         except BaseException as error:
             if not failed_inside(error):
                 raise
-            raise Refused(field, f"The model's tokenizer cannot cut a text: {error}.") from None
+            raise Refused(field, f"The model's tokenizer cannot tokenize a text: {error}.") from None
 
     def _name(self, token: int) -> str:
         return self.token_bytes(token).decode("utf-8", "replace")[:80]

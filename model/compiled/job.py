@@ -70,7 +70,7 @@ def compiled_steps(
     except Exception as error:
         for path in files.values():  # the next start makes them anew
             path.unlink(missing_ok=True)
-        raise CompileFailed(f"what was compiled cannot be loaded: {error}") from error
+        raise CompileFailed(f"the compiled code cannot be loaded: {error}") from error
 
 
 def _make(plan: Plan, path: Path, work: Path) -> None:
@@ -95,7 +95,7 @@ def _make(plan: Plan, path: Path, work: Path) -> None:
         raise CompileFailed(FOUND_NO_COMPILER)
     if process.returncode:
         log.warning("compiling failed:\n%s", said)
-        last = (said.strip().splitlines() or [f"it ended with {process.returncode}"])[-1]
+        last = (said.strip().splitlines() or [f"the compiler process ended with status {process.returncode}"])[-1]
         raise CompileFailed(last)
     made.replace(path)
 

@@ -50,7 +50,7 @@ class Scheduler:
         promised = blocks + sum(each.blocks_promised for each in self._all()) + sum(self.promised.values())
         if promised > self.room:
             free = self.room - (promised - blocks)
-            raise CacheFull(f"this run may come to hold {blocks} blocks, and {free} of {self.room} are not promised")
+            raise CacheFull(f"this run may need {blocks} blocks, and {free} of {self.room} are not reserved")
 
     def promise(self, owner: str, blocks: int) -> None:
         """Keep `blocks` free for runs that `owner` will admit. Raises ValueError for a name in use, and CacheFull."""

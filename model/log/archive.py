@@ -28,18 +28,18 @@ class Archive:
         version(self._layout.metadata, "The file")
         entries = sorted(key for key in self._layout.metadata if ENTRY.fullmatch(key))
         if len(entries) > MOST_FRAMES:
-            raise BadFile("The file", f"has {len(entries)} frames; at most {MOST_FRAMES} are taken")
+            raise BadFile("The file", f"has {len(entries)} frames; at most {MOST_FRAMES} are allowed")
         if entries != [f"{seq:06d}" for seq in range(len(entries))]:
-            raise BadFile("The file", "lacks a frame between others")
+            raise BadFile("The file", "lacks a frame between other frames")
         values = sorted(key for key in self._layout.metadata if VALUES_ENTRY.fullmatch(key))
         if len(values) > MOST_VALUES:
-            raise BadFile("The file", f"has {len(values)} frames of exact values; at most {MOST_VALUES} are taken")
+            raise BadFile("The file", f"has {len(values)} frames of exact values; at most {MOST_VALUES} are allowed")
         self._entries, self._values = entries, values
         self._tensors: dict[str, dict[str, Tensor]] = {key: {} for key in (*entries, *values)}
         for name, tensor in self._layout.tensors.items():
             key, _, part = name.partition(".")
             if key not in self._tensors:
-                raise BadFile(f"The file: tensor {name[:80]!r}", "is of no frame")
+                raise BadFile(f"The file: tensor {name[:80]!r}", "belongs to no frame")
             self._tensors[key][part] = tensor
 
     @property

@@ -85,7 +85,7 @@ class LogCheck:
         kind = described(found.metadata, where, self._next, self.run or None)
         kinds = KINDS_OF_A_RUN if self._serving is None else KINDS_OF_A_WORKLOAD
         if kind not in kinds or (kind == "open") != (self._next == 0):
-            raise BadFile(where, f"is of the kind {kind!r}, which cannot stand there")
+            raise BadFile(where, f"is of the kind {kind!r}, which is not allowed there")
         data: FrameData = read_data(FRAMES[kind], read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")
         arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
         sizes = check_tensors(data.tensors, arrays, self._sizes, where)
@@ -114,11 +114,11 @@ class LogCheck:
         if not self._closed:
             raise BadFile("The log", "has no end: its last frame must be of the kind 'close'")
         if not (self.steps if self.passes is None else self.passes):
-            raise BadFile("The log", f"has no complete {'step' if self.passes is None else 'pass'} that could be shown")
+            raise BadFile("The log", f"has no complete {'step' if self.passes is None else 'pass'} to show")
 
     def _open(self, data: Open, where: str) -> None:
         if data.study is not None and not isinstance(data.study, Serving):
-            raise BadFile(where, "opens a study of another run; only runs and workloads can be kept")
+            raise BadFile(where, "is a run derived from another run; only other runs and workloads can be saved")
         if data.model.heads % data.model.kv_heads:
             raise BadFile(f"{where}.data.model.heads", "is no multiple of kv_heads")
         if data.model.windows is not None and len(data.model.windows) != data.model.layers:
@@ -153,7 +153,7 @@ class LogCheck:
         if data.phase != ("decode" if self.steps else "prefill"):
             raise BadFile(f"{where}.data.phase", "is not that of the step")
         if self._cells != self._sizes["layers"] * self._sizes["heads"] * len(self._rows):
-            raise BadFile(where, "ends a step of which parts are missing")
+            raise BadFile(where, "ends a step with missing parts")
         self._refuse_overlaps(where)
         if self._not_finite:
             raise BadFile(self._not_finite, "has a value that is not a finite number, in a step that is complete")
@@ -189,13 +189,13 @@ class LogCheck:
         rows = self._rows
         shape = self._sizes["layers"], self._sizes["heads"], len(rows)
         if prod(shape) > MOST_CELLS:
-            raise BadFile(where, f"ends a step of {prod(shape)} rows of attention; at most {MOST_CELLS} are taken")
+            raise BadFile(where, f"ends a step of {prod(shape)} rows of attention; at most {MOST_CELLS} are allowed")
         covered = np.zeros(shape, bool)
         for layers, heads, queries in self._parts:
             part = covered[layers.start : layers.stop, heads.start : heads.stop]
             part = part[:, :, queries.start - rows.start : queries.stop - rows.start]
             if part.any():
-                raise BadFile(where, "ends a step of which parts overlap")
+                raise BadFile(where, "ends a step with overlapping parts")
             part[:] = True
 
     def _refuse_unknown(self, tokens: Iterable[Token], where: str) -> None:
@@ -236,7 +236,7 @@ class ValuesCheck:
         step, layer = divmod(self._next, self._layers)
         where = f"values[step {step}, layer {layer}]"
         if step >= self._log.steps:
-            raise BadFile(where, "is of no step of the run")
+            raise BadFile(where, "belongs to no step of the run")
         found = layout(payload, where, MAX_VALUES_HEADER_BYTES)
         if described(found.metadata, where, self._next, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
@@ -246,11 +246,11 @@ class ValuesCheck:
         rows = rows_of(len(self._log.opening.tokens), step)
         self.level = self.level or data.level
         if (data.step, data.layer, data.first_query, data.level) != (step, layer, rows.start, self.level):
-            raise BadFile(where, "is of another place or level")
+            raise BadFile(where, "belongs to another step, layer or level")
         arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
         check_tensors(data.tensors, arrays, {**self._log.opening.model.sizes, "T": len(rows)}, where)
         if data.level == "block" and ("mlp.gate" in arrays) != self._gated:
-            said = "is missing" if self._gated else "is of a gate that the model does not have"
+            said = "is missing" if self._gated else "belongs to a gate that the model does not have"
             raise BadFile(f"{where}: tensor 'mlp.gate'", said)
         self._next += 1
 
@@ -271,7 +271,7 @@ def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None
     if metadata["seq"] != str(seq):
         raise BadFile(where, f"has the number {metadata['seq'][:20]!r}")
     if not RUN.fullmatch(metadata["run"]) or run not in (None, metadata["run"]):
-        raise BadFile(where, f"is of another run, {metadata['run'][:80]!r}")
+        raise BadFile(where, f"belongs to another run, {metadata['run'][:80]!r}")
     return metadata["kind"]
 
 
@@ -279,6 +279,6 @@ def version(metadata: Mapping[str, str], where: str) -> None:
     """Refuses what this reader does not know. Raises BadFile."""
     stated = metadata.get("v")
     if stated is not None and stated != VERSION and re.fullmatch(r"[1-9]\d{0,5}", stated):
-        raise BadFile(where, f"is of a newer KVScope: its schema version is {stated}, and this one reads {VERSION}")
+        raise BadFile(where, f"is from a newer KVScope: its schema version is {stated}, and this one reads {VERSION}")
     if stated != VERSION:
-        raise BadFile(where, "is not of KVScope: it has no schema version")
+        raise BadFile(where, "is not from KVScope: it has no schema version")

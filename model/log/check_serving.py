@@ -29,7 +29,7 @@ class ServingCheck:
             again = request.retry_of
             if again is not None and (again >= number or study.requests[again].cancel_ms is None):
                 place = f"{where}.data.study.requests[{number}].retry_of"
-                raise BadFile(place, "is no request before it that was cancelled")
+                raise BadFile(place, "must be an earlier request that was cancelled")
 
     def take_asked(self, data: Asked, where: str) -> None:
         """Somebody who joined the only round."""
@@ -37,7 +37,7 @@ class ServingCheck:
         if data.number != number or number == MOST_REQUESTS or len(self._rounds) > 1 or self._round:
             raise BadFile(where, f"is not request {number} of a workload that can be joined")
         if again is not None and again >= number:
-            raise BadFile(f"{where}.data.request.retry_of", "is no request before it")
+            raise BadFile(f"{where}.data.request.retry_of", "must be an earlier request")
         self._requests.append(data.request)
         self._chosen.append(0)
 
@@ -64,7 +64,7 @@ class ServingCheck:
     def _refuse_members(self, members: Sequence[PassMember], where: str) -> None:
         numbers = [member.request for member in members]
         if len(set(numbers)) != len(numbers) or any(number >= len(self._requests) for number in numbers):
-            raise BadFile(where, "name a request twice, or one that there is not")
+            raise BadFile(where, "name a request twice, or one that does not exist")
         for at, member in enumerate(members):
             asked = self._requests[member.request]
             chosen = (member.token is not None) + len(member.more)
@@ -76,7 +76,7 @@ class ServingCheck:
                 raise BadFile(f"{where}[{at}]", "has rows beyond the last token of its request")
             self._chosen[member.request] += chosen
             if self._chosen[member.request] > asked.max_new_tokens:
-                raise BadFile(f"{where}[{at}]", f"is given more than the {asked.max_new_tokens} tokens it asked for")
+                raise BadFile(f"{where}[{at}]", f"is given more than the {asked.max_new_tokens} tokens requested")
 
     def _refuse_tables(self, states: Sequence[RequestState], blocks: int, others: Sequence[int], where: str) -> None:
         owned: set[int] = set()
@@ -94,7 +94,7 @@ class ServingCheck:
         for at, event in enumerate(events):
             named = [event.request, *([] if event.other is None else [event.other])]
             if any(number >= len(self._requests) for number in named):
-                raise BadFile(f"{where}[{at}]", "is of a request that there is not")
+                raise BadFile(f"{where}[{at}]", "belongs to a request that does not exist")
             if (event.what in COUNTED and event.count is None) or (event.what == "shared" and event.other is None):
                 raise BadFile(f"{where}[{at}]", f"does not say of how much or with whom it was {event.what}")
 

@@ -75,7 +75,7 @@ class LogReader:
                 raise BadFrame(f"frame {header.seq} ({header.kind}) is incomplete: {error!r}") from None
             seq += header.kind != VALUES
         if not self.run:
-            raise BadFrame("there is no frame")
+            raise BadFrame("it contains no frame")
 
     def _take(self, header: Header, payload: bytes, seq: int) -> None:
         data = header.data
@@ -84,9 +84,9 @@ class LogReader:
             self.values_level = data["level"]
             return
         if header.seq != seq or (header.kind == "open") != (seq == 0):
-            raise BadFrame(f"frame {header.seq} ({header.kind}) stands where frame {seq} belongs")
+            raise BadFrame(f"frame {header.seq} ({header.kind}) is in the place of frame {seq}")
         if seq and header.run != self.run:
-            raise BadFrame(f"frame {seq} is of another run")
+            raise BadFrame(f"frame {seq} belongs to another run")
         if header.kind == "open":
             self.run, self.open = header.run, {**data, "model": completed(data["model"])}
             self._prompt_length, self._layers, self._heads = (
@@ -96,14 +96,14 @@ class LogReader:
             )
             self.reused = data.get("reused", 0)
             if type(self.reused) is not int or not 0 <= self.reused <= self._prompt_length:
-                raise BadFrame(f"frame {seq} (open) does not say how many rows were read from the cache")
+                raise BadFrame(f"frame {seq} (open) lacks the number of rows read from the cache")
         elif header.kind == "layer":
             if not all(type(data[name]) is int and data[name] >= 0 for name in ("step", *PLACE)):
-                raise BadFrame(f"frame {seq} (layer) does not say where it belongs")
+                raise BadFrame(f"frame {seq} (layer) lacks its step, layers or rows")
             self._parts.setdefault(data["step"], []).append((data, payload))
         elif header.kind == "step":
             if data["step"] != len(self.steps):
-                raise BadFrame(f"frame {seq} is step {data['step']}, where step {len(self.steps)} belongs")
+                raise BadFrame(f"frame {seq} is step {data['step']}, in the place of step {len(self.steps)}")
             self.steps.append({**data, "token": dict(data["token"])})
             self._step_payloads.append(payload)
         elif header.kind == "beams":
@@ -241,7 +241,9 @@ class LogReader:
 
         rows, pieces = self.rows(step), []
         if step not in self._parts:
-            raise NotThere(f"This log keeps no attention weights of step {step}: studies have none.")
+            raise NotThere(
+                f"This log has no attention weights of step {step}. Repeated runs and beam searches store none."
+            )
         for data, payload in self._parts[step]:
             shape, values = codec.octets(payload, "attention")
             if len(shape) != 4 or shape[3] != data["first_query"] + shape[2]:

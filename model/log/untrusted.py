@@ -99,16 +99,16 @@ def _deeper_than(value: Any, most: int) -> bool:
 def layout(buffer: Sequence[int] | bytes | memoryview, where: str, most_header_bytes: int = MAX_HEADER_BYTES) -> Layout:
     """The layout of a safetensors buffer whose tensors fill it, one after another. Raises BadFile."""
     if len(buffer) < 8:
-        raise BadFile(where, "is no safetensors buffer: it is cut short")
+        raise BadFile(where, "is not a safetensors buffer: it is truncated")
     (length,) = struct.unpack("<Q", bytes(buffer[:8]))
     if length > most_header_bytes:
-        raise BadFile(where, f"has a header of {length} bytes; at most {most_header_bytes} are taken")
+        raise BadFile(where, f"has a header of {length} bytes; at most {most_header_bytes} are allowed")
     start = 8 + length
     if start > len(buffer):
-        raise BadFile(where, "is cut short: its header is longer than all of it")
+        raise BadFile(where, "is truncated: its header is longer than the whole file")
     header = read_json(bytes(buffer[8:start]), f"The header of {where[:1].lower()}{where[1:]}")
     if not isinstance(header, dict):
-        raise BadFile(where, "has a header that is no JSON object")
+        raise BadFile(where, "has a header that is not a JSON object")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise BadFile(where, "has metadata that is not text")
@@ -137,7 +137,7 @@ def _tensor(entry: Any, where: str, start: int) -> Tensor:
         raise BadFile(where, "is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise BadFile(where, f"has a type that no frame uses: {', '.join(DTYPES)} are taken")
+        raise BadFile(where, f"has the type {str(dtype)[:20]!r}; it must be one of {', '.join(DTYPES)}")
     if not _naturals(shape) or len(shape) > MAX_DIMENSIONS or 0 in shape:
         raise BadFile(where, f"has a shape that is not at most {MAX_DIMENSIONS} whole numbers above 0")
     if not _naturals(offsets) or len(offsets) != 2:
@@ -159,4 +159,4 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

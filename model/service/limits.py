@@ -19,13 +19,13 @@ def not_too_long(prompt: str) -> None:
 
 def fits_the_log(opening: Frame, field: str, what: str) -> None:
     if len(opening.payload) > LARGEST_OPENING:
-        message = f"{what} {len(opening.payload):,} bytes of the run's log; the limit is {LARGEST_OPENING:,}."
+        message = f"{what} {len(opening.payload):,} bytes in the log; the limit is {LARGEST_OPENING:,}."
         raise Refused(field, message, limit=LARGEST_OPENING, status=413)
 
 
 def within(field: str, value: int, low: int, high: int, given: str = "") -> None:
     if not low <= value <= high:
-        raise Refused(field, f"{field} is {value}; {given}it must be {low} to {high}.", limit=high)
+        raise Refused(field, f"{field} is {value}; {given}it must be from {low} to {high}.", limit=high)
 
 
 def among(field: str, value: int, count: int) -> None:
@@ -36,7 +36,9 @@ def among(field: str, value: int, count: int) -> None:
 def few_enough(ids: list[int]) -> None:
     """Of what runs them all again while nobody gets a token."""
     if len(ids) > MAX_COMPARED:
-        message = f"There are {len(ids):,} positions; at most {MAX_COMPARED} are run again: others wait meanwhile."
+        message = (
+            f"The run has {len(ids):,} positions; at most {MAX_COMPARED} can be computed again, since other runs wait."
+        )
         raise Refused("run", message, limit=MAX_COMPARED)
 
 
@@ -45,5 +47,5 @@ def refusing_when_full() -> Iterator[None]:
     try:
         yield
     except CacheFull as full:
-        message = f"The KV cache has no room for this now: {full}. Wait for a run to end."
+        message = f"The KV cache has no room for this now: {full}. Try again when a run has ended."
         raise Refused("run", message, status=429) from None

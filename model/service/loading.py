@@ -38,5 +38,5 @@ def pick_device(device: str) -> str:
     if kind != "cuda" or (colon and not index.isdecimal()):
         raise Refused("device", f"device is {device!r}; it must be auto, cpu, cuda or cuda:N.")
     if int(index or 0) >= torch.cuda.device_count():
-        raise Refused("device", f"device is {device!r}, and torch sees {torch.cuda.device_count()} CUDA devices here.")
+        raise Refused("device", f"device is {device!r}, and torch finds {torch.cuda.device_count()} CUDA devices.")
     return device

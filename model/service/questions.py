@@ -95,7 +95,7 @@ class Questions:
         Raises Refused.
         """
         if len(ids) < 2:
-            raise Refused("step", "Before its only token there is none that it could change.")
+            raise Refused("step", "The step has only one token, so there is no earlier row to change.")
         few_enough(ids)
         told = {}
         for name, masked in (("with_mask", True), ("without", False)):
@@ -109,7 +109,7 @@ class Questions:
     def everything(self, ids: list[int]) -> dict[str, Any]:
         """What the rows before the last of `ids` left, and what is kept of it (docs/frames.md). Raises Refused."""
         if len(ids) < 2:
-            raise Refused("step", "Before its only token there is none that left anything.")
+            raise Refused("step", "The step has only one token, so nothing was computed before it.")
         few_enough(ids)
         with refusing_when_full():
             return asdict(everything(self.engine, ids))
@@ -150,7 +150,7 @@ class Questions:
         """One layer's operations with the cache and without (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         if len(ids) < 2:
-            raise Refused("step", "Before its only token there is none in the cache.")
+            raise Refused("step", "The step has only one token, so the cache was empty before it.")
         few_enough(ids)
         with refusing_when_full():
             return {"operations": [asdict(each) for each in layer_twice(self.engine, ids, layer)]}
@@ -163,7 +163,7 @@ class Questions:
         heads = self.info["kv_heads"]
         if heads % kv_heads:
             choices = [count for count in range(1, heads + 1) if heads % count == 0]
-            raise Refused("kv_heads", f"{heads} KV heads cannot be merged to {kv_heads}.", limit=choices)
+            raise Refused("kv_heads", f"kv_heads is {kv_heads}; it must be a divisor of {heads}.", limit=choices)
         few_enough(ids)
         form = Form(dtype, kv_heads)
         loss = compared(self.engine.transformer, ids, steps, form, self.info["device"])
@@ -194,7 +194,7 @@ class Questions:
         """
         among("step", len(ids) - 1, len(ids))
         if self.busy:
-            raise Refused("run", "Other runs are being computed. Measure again when they have ended.", status=409)
+            raise Refused("run", "Other runs are being computed. Try again when they have ended.", status=409)
         with refusing_when_full():
             timed = timed_step(self.engine, ids, cached=cached)
         return {

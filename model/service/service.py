@@ -123,17 +123,17 @@ class ModelService(Questions):
         ids = self.encode(request.prompt, request.chat)
         most = self.most_tokens
         if len(ids) > most:
-            message = f"The prompt is {len(ids):,} tokens long; the limit is {most:,}."
+            message = f"The prompt has {len(ids):,} tokens; the limit is {most:,}."
             raise Refused("prompt", message, limit=most, status=413)
         if not ids:
-            raise Refused("prompt", "The prompt is empty: there is nothing to predict from.")
+            raise Refused("prompt", "The prompt is empty; it must have at least one token.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
         holders = self._runs_of(request.owner) if request.reuse else []
         _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, holders)
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
         opening = recorder.open(request, ids, self.max_positions, reused=reused)
-        fits_the_log(opening, "prompt", "The prompt and its tokens fill")
+        fits_the_log(opening, "prompt", "The prompt and its tokens need")
         with refusing_when_full():
             self.engine.admit(request.run, ids, request.sampling, new, among=holders)
         self._recorders[request.run], self._owners[request.run] = recorder, request.owner
@@ -157,14 +157,14 @@ class ModelService(Questions):
         ids = frames.token_ids(request.frames)
         if not prompt <= request.position == len(ids) - 1:
             last = len(ids) - 1
-            message = f"position is {request.position}; a token that was generated stands at {prompt} to {last}."
+            message = f"position is {request.position}; generated tokens have positions {prompt} to {last}."
             raise Refused("position", message, limit=last)
         among("token", request.token, self.info["vocab"])
         self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
         new_tokens = opened["limits"]["max_new_tokens"]
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
-            raise Refused("position", "Nothing could follow that token: the branch would be over at once.")
+            raise Refused("position", "No token can follow that token, so the branch would end at once.")
         log = forked(request, self.tokenizer.token(request.token))
         ids[-1] = request.token
         with refusing_when_full():
@@ -218,7 +218,7 @@ class ModelService(Questions):
         )
         recorder = Recorder(request.run, self.info, self.tokenizer, first.sampling.temperature)
         opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
-        fits_the_log(opening, "requests", "The requests fill")
+        fits_the_log(opening, "requests", "The requests need")
         with refusing_when_full():
             made = Workload(request.run, self.engine, asked, workload.rounds, recorder.token)
         self._workloads[request.run], self._recorders[request.run] = made, recorder
@@ -240,7 +240,7 @@ class ModelService(Questions):
 
     def _workload(self, run: str) -> Workload:
         if run not in self._workloads:
-            message = "Nobody is being answered there any more: that workload is over, or it is a run of one person."
+            message = "The workload has ended, or this is a run, not a workload."
             raise Refused("run", message, status=409)
         return self._workloads[run]
 
@@ -251,12 +251,12 @@ class ModelService(Questions):
         """
         if run in self._workloads:
             if action != "stop":
-                raise Refused("action", "A workload can be stopped, and not paused.", status=409)
+                raise Refused("action", f"action is {action!r}; a workload can only be stopped.", status=409)
             self._waiting += self._tell(run, [self._workloads[run].stop()])
             return "closed"
         state = self.engine.active(run)
         if state is None:
-            raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+            raise Refused("run", "The run has ended. It can no longer be controlled.", status=409)
         if action == "stop":
             record = self.engine.stop(run)
             self._waiting += self._recorders.pop(run).record(record)
@@ -270,7 +270,7 @@ class ModelService(Questions):
     def set_aside(self, run: str) -> None:
         """Drop a paused run between two steps; its blocks stay in the cache until others need them. Raises Refused."""
         if not self.engine.set_aside(run):
-            raise Refused("run", "That run is over, goes on, or is in the middle of a step.", status=409)
+            raise Refused("run", "The run has ended, is running, or is in the middle of a step.", status=409)
         del self._recorders[run]
 
     def take_up(self, request: TakeUpRequest) -> None:
@@ -339,5 +339,5 @@ class ModelService(Questions):
 
     def _same_model(self, opened: dict[str, Any]) -> None:
         if not same_model(opened["model"], self.info):
-            message = f"The run was made by {called(opened['model'])}, and {called(self.info)} is loaded."
+            message = f"The run was computed by {called(opened['model'])}; this server has loaded {called(self.info)}."
             raise Refused("model", message, status=409)

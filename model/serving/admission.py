@@ -24,7 +24,7 @@ def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, lay
         _refuse_too_long(made, field, most_positions)
         before = ask.retry_of
         if before is not None and (before >= number or workload.requests[before].cancel_ms is None):
-            raise Refused(f"{field}.retry_of", f"{field}.retry_of must be a request before it that is cancelled.")
+            raise Refused(f"{field}.retry_of", f"{field}.retry_of must be an earlier request that is cancelled.")
     return found
 
 
@@ -40,7 +40,7 @@ def joining(
 
 def _refuse_too_long(made: Tokenized, field: str, most_positions: int) -> None:
     if made.most_positions > most_positions:
-        message = f"{field} may come to have {made.most_positions:,} positions; a run has at most {most_positions:,}."
+        message = f"{field} may need {made.most_positions:,} positions; a run has at most {most_positions:,}."
         raise Refused(field, message, limit=most_positions)
 
 
@@ -51,7 +51,7 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
         text = f"{system}\n\n{ask.prompt}" if system else ask.prompt
     ids = tokenizer.encode(text, special=tokenizer.has_chat, field=field)
     if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
-        message = f"{field} is {len(ids):,} tokens long; it must have 1 to {MAX_PROMPT_TOKENS:,}."
+        message = f"{field} has {len(ids):,} tokens; it must have 1 to {MAX_PROMPT_TOKENS:,}."
         raise Refused(field, message, limit=MAX_PROMPT_TOKENS)
     return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
 

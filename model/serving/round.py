@@ -80,14 +80,14 @@ class Round:
         """Add a request that arrives now; returns its number. Raises Refused."""
         number = len(self._requests)
         if number >= MAX_ASKS:
-            message = f"This workload has {number} requests, as many as one may have."
+            message = f"This workload has {number} requests, the most allowed."
             raise Refused("run", message, limit=MAX_ASKS, status=409)
         blocks = self._settings.blocks
         if asked.most_blocks > blocks:
-            message = f"That may come to need {asked.most_blocks} blocks, and this workload has {blocks} in all."
+            message = f"This request may need {asked.most_blocks} blocks; the workload has {blocks} in total."
             raise Refused("prompt", message, limit=blocks)
         if retry_of is not None and not (retry_of < number and self._requests[retry_of].state == "cancelled"):
-            raise Refused("retry_of", "retry_of must be a request before it that was cancelled.")
+            raise Refused("retry_of", "retry_of must be an earlier request that was cancelled.")
         request = ServedRequest(number, f"{self._owner}/{self._number}/{number}", asked)
         self._requests.append(request)
         self._by_key[request.key] = request
@@ -96,11 +96,11 @@ class Round:
     def leave(self, number: int) -> None:
         """Cancel a request now. Raises Refused."""
         if number >= len(self._requests):
-            message = f"There is no request {number}; there are {len(self._requests)}."
+            message = f"There is no request {number}; the workload has {len(self._requests)}."
             raise Refused("request", message, limit=len(self._requests) - 1, status=404)
         request = self._requests[number]
         if request.state not in THERE:
-            message = f"Request {number} is {request.state}: only one that waits or is being answered can be cancelled."
+            message = f"Request {number} is {request.state}: only a waiting or running request can be cancelled."
             raise Refused("request", message, status=409)
         self._cancel(request)
 

@@ -86,7 +86,9 @@ class Workload:
 
     def _refuse_to_change_an_experiment(self) -> None:
         if not self._one_round:
-            message = "This workload asks the same in several rounds, to compare them: nobody can join it or leave it."
+            message = (
+                "This workload compares several rounds of the same requests. No request can be added or cancelled."
+            )
             raise Refused("run", message, status=409)
 
     def take(self, record: TokenRecord | CloseRecord) -> None:

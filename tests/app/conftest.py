@@ -25,7 +25,7 @@ def _no_thread_left() -> Iterator[None]:
     """Whatever a test starts, it ends: no thread of ours outlives it."""
     before = set(threading.enumerate())
     yield
-    ours = ("watch-", "supervisor", "expiry", "budget", "desk", "hold")
+    ours = ("watch-", "supervisor", "expiry", "budget", "scheduler", "hold")
     eventually(lambda: not [t for t in set(threading.enumerate()) - before if t.name.startswith(ours)], 15)
 
 

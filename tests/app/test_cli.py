@@ -53,8 +53,8 @@ def test_run_keeps_weights_as_it_is_told(tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         (["run", "", "--out", "OUT"], "prompt is empty"),
-        (["run", "abc", "--out", "OUT", "--temperature", "nan"], "temperature must be"),
-        (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens must be from 1 to 256"),
+        (["run", "abc", "--out", "OUT", "--temperature", "nan"], "temperature is NaN; it must be"),
+        (["run", "abc", "--out", "OUT", "--max-new-tokens", "257"], "max_new_tokens is 257; it must be from 1 to 256"),
         (["run", "abc", "--out", "OUT", "--model", "refused"], "truncated"),
         (["run", "abc", "--out", "OUT/below"], "No such file"),
         (["run", "abc", "--out", "OUT", "--figures", "OUT/below"], "out/below cannot be written: No such file"),
@@ -187,7 +187,7 @@ def test_export_leaves_the_runs_open_that_a_server_has_open(kept: Path, tmp_path
 
 def test_an_operator_lists_and_deletes_what_is_stored(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
-    assert "There is nothing in" in kvscope(*data, "stats").output
+    assert "contains no runs or sessions" in kvscope(*data, "stats").output
     with RunLog(tmp_path) as log:
         for run in ("a", "b"):
             log.append(run_of(run, 2))

@@ -74,7 +74,7 @@ def test_half_a_request_is_told_that_it_is_late(server: LiveServer) -> None:
         assert answer(head)[0] == 408
         assert time.monotonic() - began >= HEAD_S
         status, problem = answer(body)
-        assert (status, problem["detail"]) == (408, "The request did not come in time.")
+        assert (status, problem["detail"]) == (408, "The request did not arrive in time.")
 
 
 def test_a_connection_is_kept_for_the_next_request_also_when_that_came_with_the_one_before(server: LiveServer) -> None:

@@ -186,7 +186,7 @@ def test_a_wrong_file_is_refused_in_words_and_one_on_its_way_can_be_cancelled(
     page = stage.open(short_run, "#step=1").page
     problem = opener(page).get_by_role("alert")
     for name, content, said in (
-        ("<b>notes</b>.txt", "just a text", "neither a page nor a safetensors file"),
+        ("<b>notes</b>.txt", "just a text", "neither an exported page nor a safetensors file"),
         ("empty.html", "", "“empty.html” is empty."),
     ):
         page.evaluate(DROP, [name, content])

@@ -103,7 +103,7 @@ def test_the_prompt_is_cut_into_tokens_as_it_is_typed(stage: Stage, short_run: s
     complaints.allow("tokens")
     half = "(e) => { e.value = 'half \\ud83d'; e.dispatchEvent(new Event('input', { bubbles: true })); }"
     stage.prompt.evaluate(half)
-    expect(said).to_have_text("prompt is not valid Unicode: it has half of a surrogate pair.")
+    expect(said).to_have_text("prompt is not valid Unicode: it contains half of a surrogate pair.")
 
     held: list[Route] = []
     stage.page.route("**/api/tokens", lambda route: route.continue_() if held else held.append(route))

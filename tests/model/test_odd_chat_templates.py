@@ -94,8 +94,8 @@ REFUSED: dict[str, tuple[Any, list[dict[str, str]], str]] = {
         "longer than 0.5 seconds",
     ),
     "a macro without an end": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", ASKED, "recursion depth"),
-    "a text of 100 GB": ("{{ 'a' * 10 * 10000000000 }}", ASKED, "something too large with *"),
-    "a number of a billion digits": ("{{ 10 ** 1000000000 }}", ASKED, "something too large with **"),
+    "a text of 100 GB": ("{{ 'a' * 10 * 10000000000 }}", ASKED, "a value that is too large with *"),
+    "a number of a billion digits": ("{{ 10 ** 1000000000 }}", ASKED, "a value that is too large with **"),
 }
 
 

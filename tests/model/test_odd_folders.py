@@ -166,7 +166,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
         edited(SETTINGS, bos_token="<bos>"),
         f"'<bos>' (id {N + SPARE}) around every text",
     ),
-    "a token around every text without an id": ("plain", around(named=False), "cannot cut a text"),
+    "a token around every text without an id": ("plain", around(named=False), "cannot tokenize a text"),
     "added_tokens.json with a gap": (
         "roomy",
         edited("added_tokens.json", **{"<extra>": N + 5}),
@@ -313,7 +313,7 @@ def test_what_cannot_be_meant_is_refused_by_name(folders: dict[str, Path], tmp_p
 
 def test_a_token_without_a_row_is_refused_where_it_is_typed(folders: dict[str, Path], tmp_path: Path) -> None:
     folder = odd(folders, tmp_path, "plain", lambda folder: write_tokenizer(folder, ["<extra>"]))
-    with pytest.raises(Refused, match=rf"'<extra>' \(id {N}\).*its embedding has {N} rows"):
+    with pytest.raises(Refused, match=rf"'<extra>' \(id {N}\).*its embedding table has {N} rows"):
         loaded(folder).tokenizer.encode("x<extra>")
 
 

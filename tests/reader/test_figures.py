@@ -41,7 +41,7 @@ def test_attention_has_the_rows_of_all_steps_so_far(run: kvscope.Run) -> None:
     assert np.array(prefill.z).shape == (37, 37)
     assert (prefill.x[29], prefill.y[36]) == ("29 ·France", "36 ⏎")
     assert "layer 23, head 4" in texts(figure)
-    assert "computed by SmolLM2-135M-Instruct, kept within 0.004 · amber: step 5 (decode)" in texts(figure)
+    assert "computed by SmolLM2-135M-Instruct, stored within 0.004 · amber: step 5 (decode)" in texts(figure)
 
 
 def test_the_cache_is_as_measured(run: kvscope.Run) -> None:
@@ -52,7 +52,7 @@ def test_the_cache_is_as_measured(run: kvscope.Run) -> None:
         assert (written.y[step], reserved.y[step]) == (kv["bytes_written"], kv["bytes_reserved"])
     assert before.y[0] == 0
     assert before.x[5] == "5 ·Paris"
-    assert "measured: read off the tensors · 46,080 bytes per token" in texts(figure)
+    assert "measured: size of the tensors · 46,080 bytes per token" in texts(figure)
 
 
 def test_time_is_as_measured_and_prefill_has_a_scale_of_its_own(run: kvscope.Run) -> None:
@@ -75,7 +75,7 @@ def test_the_lens_is_as_stored(with_values: Path) -> None:
     (trace,) = figure.data
     chosen = [[layer["chosen"]["prob"] for layer in run.log.lens(step)["layers"]] for step in range(5)]
     assert np.array_equal(np.array(trace.z), np.array(chosen).T)
-    assert trace.customdata[0][0].startswith("rank 3 · likeliest: ")
+    assert trace.customdata[0][0].startswith("rank 3 · most likely: ")
     assert "computed by tiny" in texts(figure)
 
 
@@ -98,7 +98,7 @@ def test_a_workload_has_no_steps_to_draw() -> None:
             kvscope.open(CAPITAL).figure(kind, **place)
     workload = kvscope.open(SERVING)
     for kind in ("cache", "time", "lens"):
-        with pytest.raises(kvscope.NotThere, match=r"^This has no complete step, .*\.$"):
+        with pytest.raises(kvscope.NotThere, match=r"^This has no complete step\..*\.$"):
             workload.figure(kind)
 
 

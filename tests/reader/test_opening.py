@@ -59,7 +59,7 @@ def test_an_id_is_looked_up_where_the_command_line_looks(kept: Kept, monkeypatch
     monkeypatch.setattr(opening, "default_data_dir", lambda: kept.folder)
     assert kvscope.open(kept.session).level == "qkv"
     monkeypatch.setenv("DATABASE_URL", "mysql://elsewhere")
-    assert "DATABASE_URL, must be like postgresql://" in refusal(kept.session)
+    assert "DATABASE_URL, must have the form postgresql://" in refusal(kept.session)
     assert kvscope.open(kept.session, data=kept.folder).level == "qkv"
 
 
@@ -97,16 +97,16 @@ def test_a_run_that_goes_on_is_not_opened(tmp_path: Path) -> None:
     frames = split(CODE.read_bytes())
     with RunLog(tmp_path) as runs:
         runs.append(frames[:-1])
-        assert refusal(frames[0].run, tmp_path) == f"There is no session and no ended run {frames[0].run!r}."
+        assert refusal(frames[0].run, tmp_path) == f"No saved session and no ended run has the id {frames[0].run!r}."
         assert runs.open_runs() == [frames[0].run]
 
 
 def test_what_is_not_there_is_said_to_be_not_there(kept: Kept, tmp_path: Path) -> None:
-    assert refusal("nobody", kept.folder) == "There is no session and no ended run 'nobody'."
-    assert "no runs are kept in" in refusal("nobody", tmp_path / "none")
+    assert refusal("nobody", kept.folder) == "No saved session and no ended run has the id 'nobody'."
+    assert "contains no runs" in refusal("nobody", tmp_path / "none")
     assert not (tmp_path / "none").exists()
-    assert refusal(tmp_path / "gone.safetensors").endswith("gone.safetensors' is not there.")
-    assert refusal("some where.html") == "'some where.html' is not there."
+    assert refusal(tmp_path / "gone.safetensors").endswith("gone.safetensors' does not exist.")
+    assert refusal("some where.html") == "'some where.html' does not exist."
     assert refusal(tmp_path).endswith("is not a file.")
     assert refusal("/dev/zero") == "'/dev/zero' is not a file."
     assert "too long" in refusal("x" * 5000)
@@ -132,7 +132,7 @@ def test_a_file_that_is_cut_short_or_of_something_else_is_refused(
         assert "cannot be opened: " in refusal(part)
     for within in ("manifest", "part-0", "part-9", "values-0-0", "values-4-1"):
         part.write_bytes(page[: page.index(f'id="{within}"'.encode()) + 60])
-        assert f"is cut short in the element {within!r}" in refusal(part)
+        assert f"is truncated in the element {within!r}" in refusal(part)
     (tmp_path / "runs.sqlite").write_bytes(b"not a database at all" * 100)
     assert "file is not a database" in refusal("abc", tmp_path)
 
@@ -148,4 +148,4 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeyp
     monkeypatch.setattr(opening, "MAX_FILE_BYTES", 1000)
     monkeypatch.setattr(importing, "read_file", lambda *_: pytest.fail("it was read"))
     (tmp_path / "file").write_bytes(bytes(1001))
-    assert "more than 1000 bytes" in refusal(tmp_path / "file")
+    assert "more than 1,000 bytes" in refusal(tmp_path / "file")

@@ -66,4 +66,4 @@ def test_a_run_that_is_too_large_says_so(capital: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(player, "MOST_BYTES", 100_000)
     said = kvscope.open(capital)._repr_html_()
     assert len(said) < 1000
-    assert re.search(r"\d MB are too many for a notebook's cell", said)
+    assert re.search(r"\d MB is too large for a notebook cell", said)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.desk import Desk
 from kvscope.app.engine.queue import Place, Requester
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.store.runs import RunLog
 from kvscope.model.api import RunRequest
@@ -22,16 +22,16 @@ class EngineSide:
     log: RunLog
     calls: Calls
     supervisor: Supervisor
-    desk: Desk
+    scheduler: RunScheduler
 
     def start(self, run: str, prompt: str = "abc", client: str = "", address: str = "", **fields: Any) -> Place | None:
         """Start a run, of a client of its own unless one is named; where it stands in line, None where it has begun."""
-        return self.desk.start(
+        return self.scheduler.start(
             run, lambda: RunRequest(run, prompt, **fields), Requester(client or run, address or run)
         ).waits
 
     def close(self) -> None:
-        self.desk.close()
+        self.scheduler.close()
         self.supervisor.close()
         self.log.close()
 

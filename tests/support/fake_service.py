@@ -106,7 +106,7 @@ class FakeService:
         if "boom" in request.prompt:
             raise ZeroDivisionError("boom")
         if request.prompt.startswith("long"):
-            raise Refused("prompt", "The prompt is 600 tokens long; the limit is 512.", limit=512, status=413)
+            raise Refused("prompt", "The prompt has 600 tokens; the limit is 512.", limit=512, status=413)
         ids = [ord(character) % VOCAB for character in request.prompt[:MOST_TOKENS]]
         data = {
             "model": self.info,
@@ -190,7 +190,7 @@ class FakeService:
     def join(self, request: JoinRequest) -> int:
         """Always as the second."""
         if request.ask.prompt == "too large":
-            raise Refused("prompt", "That may come to need 9 blocks, and this workload has 8 in all.", limit=8)
+            raise Refused("prompt", "This request may need 9 blocks; the workload has 8 in total.", limit=8)
         return 1
 
     def leave(self, run: str, request: int) -> None:
@@ -303,7 +303,7 @@ class FakeService:
 
     def embedding(self, token: int) -> dict[str, Any]:
         if token >= VOCAB:
-            raise Refused("token", f"token is {token}; it must be 0 to {VOCAB - 1}.", limit=VOCAB - 1)
+            raise Refused("token", f"token is {token}; it must be from 0 to {VOCAB - 1}.", limit=VOCAB - 1)
         nearest = [{**_token((token + 1) % VOCAB), "cosine": 0.5}]
         plane = {"points": [[0.5, 0.0], [-0.5, 0.0]], "kept": 1.0}
         told = {"row": [1.0, -1.0], "length": 1.4, "nearest": nearest, "plane": plane, "vocab": VOCAB, "tied": True}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.desk import Desk
+from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.settings import Settings
@@ -35,9 +35,9 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
         log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
         storing = Storing(log, calls, said.append)
         budget = Budget(log, SessionStore(log), (), set, mine.max_disk_bytes, said.append)
-        desk = Desk(log, calls, storing, budget, mine)
-        desk.open()
-        made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), desk))
+        scheduler = RunScheduler(log, calls, storing, budget, mine)
+        scheduler.open()
+        made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), scheduler))
         made[-1].supervisor.start()
         eventually(lambda: made[-1].supervisor.readiness.state == "ready")
         return made[-1]

@@ -99,15 +99,15 @@ def test_an_engine_that_hangs_is_ended_its_callers_and_runs_told_and_it_comes_ba
     eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
     pid = engine.supervisor.pid or 0
     os.kill(pid, signal.SIGSTOP)
-    with pytest.raises(EngineUnavailable, match="no sign of life"):
+    with pytest.raises(EngineUnavailable, match="did not respond"):
         engine.calls.call("head", [1], 0, 0, 0)
     assert engine.supervisor.readiness.state == "restarting"
     assert closed(engine.log, "a") == "interrupted"
     ending = engine.log.closing("a")
     assert ending is not None
-    assert "hung" in ending["error"]
+    assert "stopped responding" in ending["error"]
     eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
-    assert said == ["The engine gave no sign of life for 4 s and is being started again."]
+    assert said == ["The engine did not respond for 4 s and is restarting."]
     engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
 

@@ -42,7 +42,7 @@ def test_the_operator_is_told_what_strangers_can_do() -> None:
     for host in ("127.0.0.1", "::1", "localhost"):
         assert list(openness(Settings(host=host), "http://127.0.0.1:5000/")) == []
     (open_to_all,) = openness(Settings(host="0.0.0.0"), "http://0.0.0.0:5000/")
-    assert "start, steer, share and import" in open_to_all
+    assert "start, control, share and import" in open_to_all
     assert "--token" in open_to_all
     link, viewing = openness(Settings(host="0.0.0.0", token=TOKEN), "http://0.0.0.0:5000/")
     assert link.endswith(f"http://0.0.0.0:5000/#token={TOKEN}")

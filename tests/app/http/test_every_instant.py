@@ -43,7 +43,7 @@ def base(app: Flask) -> str:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """One place, and each thing that is done between engine, log and desk takes a moment: readers come in between."""
+    """One place, and each action between engine, log and scheduler takes a moment, so that readers come in between."""
     folder = tmp_path_factory.mktemp("app")
     one_place = {"max_open_runs": 1, "max_waiting_by_client": 64}
     app = started(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder, **one_place))
@@ -52,7 +52,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         for owner, names in (
             (parts.calls, ("call",)),
             (parts.runs, ("append", "own", "delete", "close_run", "made_from")),
-            (parts.desk, ("_drop", "_begin", "_set_aside")),
+            (parts.scheduler, ("_drop", "_begin", "_evict")),
         ):
             for name in names:
                 patch.setattr(owner, name, slowly(getattr(owner, name)))
@@ -167,6 +167,6 @@ def test_a_reader_has_an_answer_at_every_instant(app: Flask, base: str, kind: st
     finally:
         reader.over.set()
         thread.join()
-    eventually(lambda: not parts.desk.waiting and not parts.runs.open_runs())
+    eventually(lambda: not parts.scheduler.waiting and not parts.runs.open_runs())
     assert reader.other == []
     assert all(later in AFTER[earlier] for earlier, later in pairwise(reader.told))

@@ -184,10 +184,10 @@ def test_no_word_leaves_its_place_in_a_page(app: Flask, shared: str) -> None:
 
 HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "nothing at all": (b"", "empty"),
-    "four bytes": (b"\x01\0\0\0", "cut short"),
-    "something else": (b"# Read me\n\nThis is a text.", "neither a page nor"),
+    "four bytes": (b"\x01\0\0\0", "truncated"),
+    "something else": (b"# Read me\n\nThis is a text.", "neither an exported page nor"),
     "a header of 2^63 bytes": (struct.pack("<Q", 2**63) + b"{}", "header"),
-    "a header longer than the file": (struct.pack("<Q", 5000) + b"{}", "cut short"),
+    "a header longer than the file": (struct.pack("<Q", 5000) + b"{}", "truncated"),
     "a header that is no JSON": (with_header(b"{\xff\xfe"), "UTF-8"),
     "a header nested deeply": (with_header(b'{"a":' * 200_000), "nested too deeply"),
     "a number of 10,000 digits": (with_header(b'{"a": ' + b"9" * 10_000 + b"}"), "JSON"),
@@ -195,7 +195,7 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "half of a surrogate pair": (with_header(b'{"__metadata__": {"v": "1", "session": "\\ud800"}}'), "UTF-8"),
     "not a number": (with_header(b'{"a": NaN}'), "NaN"),
     "metadata that is no text": (with_header(b'{"__metadata__": {"v": 1}}'), "not text"),
-    "no schema version": (with_header(b'{"__metadata__": {}}'), "not of KVScope"),
+    "no schema version": (with_header(b'{"__metadata__": {}}'), "not from KVScope"),
     "a newer schema": (rebuilt(lambda header: header["__metadata__"].update(v="2")), "newer KVScope"),
     "a newer schema in a frame": (
         rebuilt(
@@ -237,12 +237,12 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "bytes behind the last tensor": (SMALL + b"\0", "bytes long"),
     "a tensor of no frame": (
         rebuilt(lambda header: header.update({"000077.x": header.pop("000001.k_norm")})),
-        "of no frame",
+        "to no frame",
     ),
     "a frame that is missing": (rebuilt(lambda header: header["__metadata__"].pop("000000")), "lacks a frame"),
     "a frame that says nothing": (
         with_header(json.dumps({"__metadata__": {"v": "1", "000000": "{}"}}).encode()),
-        "parts[0] is not of KVScope",
+        "parts[0] is not from KVScope",
     ),
     "no end": (rebuilt(lambda header: header["__metadata__"].pop("000003")), "no end"),
     "a step that was never computed": (
@@ -273,12 +273,12 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
         rebuilt(lambda header: header["__metadata__"].update(session='{"notes": [{"step": 9, "text": "x"}]}')),
         "step",
     ),
-    "a page of something else": (b"<!doctype html><title>x</title><p>Hello", "not of KVScope"),
-    "a page that is no text": (b"<\xff", "no session inside"),
+    "a page of something else": (b"<!doctype html><title>x</title><p>Hello", "not from KVScope"),
+    "a page that is no text": (b"<\xff", "contains no session"),
     "a manifest that is no text": (b'<script type="application/json" id="manifest">\xff</script>', "UTF-8"),
     "a header of 11 million lists": (with_header(b'{"a":[' + b",".join([b"[]"] * 11_000_000) + b"]}"), "values"),
     "a header nested 65 deep": (with_header(b'{"a":' + b"[" * 65 + b"]" * 65 + b"}"), "nested too deeply"),
-    "a manifest that is cut short": (b'<script type="application/json" id="manifest">{"title"', "cut short"),
+    "a manifest that is cut short": (b'<script type="application/json" id="manifest">{"title"', "truncated"),
 }
 
 
@@ -304,8 +304,8 @@ def bomb() -> bytes:
     ("packed", "reason"),
     [
         (base64.b64encode(bomb()), "larger than"),
-        (base64.b64encode(zlib.compress(bytes(MAX_FRAME_BYTES))[:-3]), "does not end"),
-        (base64.b64encode(zlib.compress(b"x") + b"more"), "does not end"),
+        (base64.b64encode(zlib.compress(bytes(MAX_FRAME_BYTES))[:-3]), "extra bytes"),
+        (base64.b64encode(zlib.compress(b"x") + b"more"), "extra bytes"),
         (b"!!!", "base64"),
         (base64.b64encode(b"plain"), "deflated"),
     ],

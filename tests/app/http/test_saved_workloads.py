@@ -104,7 +104,7 @@ def test_what_a_workload_does_not_have_is_refused(client: FlaskClient) -> None:
     problem(client.post(at, json={"open": {"step": 2}}), 422, "open.step")
     problem(client.post(at, json={"notes": [{"step": 2, "text": "x"}]}), 422, "notes[0].step")
     said = problem(client.post(at, json={"open": {"step": 0, "layer": 0}}), 422, "open.layer")
-    assert said["detail"] == "open.layer is of what this log does not have."
+    assert said["detail"] == "open.layer does not exist in this log; leave it out."
     session = share(client, run)["id"]
     problem(client.get(f"/api/sessions/{session}/head?step=0&layer=0&head=0"), 409, "run")
     problem(client.get(f"/api/sessions/{session}/values?step=0&layer=0"), 404, "values")
@@ -116,7 +116,7 @@ def test_one_without_a_pass_cannot_be_saved(client: FlaskClient, app: Flask) -> 
     runs = app.extensions["kvscope"].runs
     runs.append([relabel(opened.payload, "bare", 0), relabel(close.payload, "bare", 1)])
     said = problem(client.post("/api/runs/bare/share", json={}), 409, "run")
-    assert said["detail"] == "The run has no complete pass that could be shown."
+    assert said["detail"] == "The run has no complete pass to show."
 
 
 @pytest.mark.parametrize("kind", ["html", "safetensors"])

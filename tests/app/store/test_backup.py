@@ -143,7 +143,7 @@ def test_a_backup_of_an_earlier_version_is_restored(tmp_path: Path) -> None:
 def test_nothing_is_restored_over_something(place: Place, tmp_path: Path) -> None:
     backup(*place, tmp_path / "backup")
     before = everything(place)
-    with pytest.raises(StoreError, match="4 runs and 2 saved sessions already"):
+    with pytest.raises(StoreError, match="already contains 4 runs and 2 saved sessions"):
         restore(*place, tmp_path / "backup")
     assert everything(place) == before
 

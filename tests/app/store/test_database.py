@@ -163,7 +163,7 @@ def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path, database: s
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     engine.dispose()
-    with pytest.raises(StoreError, match=f"9999, of a later KVScope; this one knows {NEWEST}"):
+    with pytest.raises(StoreError, match=f"9999, from a later KVScope; this one supports {NEWEST}"):
         connect(tmp_path, database)
 
 
@@ -181,7 +181,7 @@ def test_a_postgresql_is_held_by_one_at_a_time(tmp_path: Path, postgresql: str) 
     [
         ("postgresql://me:secret@localhost:1/none?connect_timeout=5", r"me:\*\*\*@localhost:1/none cannot be used"),
         ("postgresql://me@localhost:1/none?password=secret", r"me@localhost:1/none cannot be used"),
-        *((url, rf"must be like {DATABASE_URL_FORM}, with %40 for an @ in the password") for url in UNREADABLE),
+        *((url, rf"must have the form {DATABASE_URL_FORM}, with %40 for an @ in the password") for url in UNREADABLE),
     ],
 )
 def test_a_database_that_cannot_be_used_is_named_without_its_password(

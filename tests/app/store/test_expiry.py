@@ -228,5 +228,5 @@ def test_a_server_forgets_after_its_start(
     first.extensions["kvscope"].close()
     client = make_app(settings, ready=False).test_client()
     eventually(lambda: client.get(f"/api/runs/{run}").status_code == 404)
-    assert "kept for some time only" in client.get(f"/api/runs/{run}").json["detail"]
+    assert "deleted after some time" in client.get(f"/api/runs/{run}").json["detail"]
     assert client.get(f"/api/runs/{other}").status_code == 200

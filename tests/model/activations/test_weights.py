@@ -46,7 +46,7 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
     assert set(refused.value.limit) < set(NAMES)
     with pytest.raises(Refused, match=r"no attn.rope"):
         weight_row(shared_model("gpt2"), 0, "attn.rope", 0)
-    with pytest.raises(Refused, match="index is 32; it must be 0 to 31"):
+    with pytest.raises(Refused, match="index is 32; it must be from 0 to 31"):
         weight_row(shared_model(), 0, "attn.out", 32)
     with pytest.raises(Refused, match="a vector"):
         weight_picture(shared_model(), 0, "attn.norm")

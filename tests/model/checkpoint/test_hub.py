@@ -107,9 +107,9 @@ def test_a_repository_is_fetched_without_its_pickles_and_used_offline_afterwards
     assert fetched == "loaded org/tiny llama blocks.0.attn.norm.weight"
     assert "model.safetensors" in handler.asked
     assert "pytorch_model.bin" not in handler.asked
-    assert missing.startswith("refused model org/missing could not be fetched")
+    assert missing.startswith("refused model org/missing could not be downloaded")
     assert "no such public model" in missing
     kept, unreached = load_in_process("http://127.0.0.1:9", tmp_path / "home", "org/tiny", "org/other")
     assert kept == fetched
-    assert unreached.startswith("refused model org/other could not be fetched")
+    assert unreached.startswith("refused model org/other could not be downloaded")
     assert "no network" in unreached

@@ -62,9 +62,9 @@ def test_what_is_no_model_is_refused_by_name(model: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("model.safetensors", (2).to_bytes(8, "little") + b"{}", "safetensors file: name the folder"),
-        ("a.gguf", (2).to_bytes(8, "little") + b"{}", "safetensors file: name the folder"),
-        ("config.json", b'{"model_type": "llama"}', "JSON file: name the folder"),
+        ("model.safetensors", (2).to_bytes(8, "little") + b"{}", "safetensors file: use its folder"),
+        ("a.gguf", (2).to_bytes(8, "little") + b"{}", "safetensors file: use its folder"),
+        ("config.json", b'{"model_type": "llama"}', "JSON file: use its folder"),
         ("pytorch_model.bin", b"PK\x03\x04" + bytes(90), "never read"),
         ("model.pth", b"\x80\x02}q\x00", "pickled"),
         ("a.gguf", b"<!DOCTYPE html><html>", "web page"),
@@ -91,7 +91,7 @@ def test_a_file_is_known_by_how_it_begins(tmp_path: Path, name: str, content: by
         (["adapter_config.json", "adapter_model.safetensors"], "an adapter"),
         (["model_index.json"], "pictures"),
         (["model.onnx"], "ONNX"),
-        (["tokenizer.json"], "a tokenizer, and no model"),
+        (["tokenizer.json"], "a tokenizer, but no model"),
         (["README.md"], "no config.json"),
     ],
 )

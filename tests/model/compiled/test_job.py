@@ -246,7 +246,7 @@ def test_a_compile_that_is_killed_leaves_no_code(
 ) -> None:
     compiler(IS_KILLED_HALFWAY)
     monkeypatch.setattr(subprocess, "Popen", kind)
-    with pytest.raises(CompileFailed, match="it ended with -9"):
+    with pytest.raises(CompileFailed, match="ended with status -9"):
         step_of(quantized(tmp_path), tmp_path / "code")
     assert not list((tmp_path / "code").iterdir())
 

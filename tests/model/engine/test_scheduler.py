@@ -28,7 +28,7 @@ class TestRoom:
         made = tiny_engine(capacity=64)
         made.admit("a", prompt(20), GREEDY, 20)
         made.advance()
-        with pytest.raises(CacheFull, match="may come to hold 2 blocks, and 1 of 4 are not promised"):
+        with pytest.raises(CacheFull, match="may need 2 blocks, and 1 of 4 are not reserved"):
             made.admit("b", prompt(20, 1), GREEDY, 5)
         assert list(made.scheduler.runs) == ["a"]
         check_cache(made)

@@ -82,7 +82,7 @@ def test_one_that_was_stopped_is_taken_and_one_without_a_pass_is_not(log: list[b
     stop = {"reason": "stopped", "error": None, "steps": 0}
     at = first(log, "pass")
     assert checked([*log[: at + 2], relabel(log[-1], "w", at + 2, stop).payload]).passes == 2
-    with pytest.raises(BadFile, match="The log has no complete pass that could be shown"):
+    with pytest.raises(BadFile, match="The log has no complete pass to show"):
         checked([*log[:at], relabel(log[-1], "w", at, stop).payload])
 
 
@@ -130,7 +130,7 @@ def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
         (("start_ms",), -1e300, ".data.start_ms", "is refused"),
         (("ms",), 1e300, ".data.ms", "is refused"),
         (("requests",), data["requests"][:-1], ".data.requests", "are not 3"),
-        ((*member, "request"), 3, ".data.members", "one that there is not"),
+        ((*member, "request"), 3, ".data.members", "one that does not exist"),
         (("members",), data["members"] * 2, ".data.members", "twice"),
         ((*member, "guessed"), 99, ".data.members[0]", "more tokens than rows"),
         ((*member, "more"), [token], ".data.members[0]", "more tokens than rows"),
@@ -141,9 +141,9 @@ def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
         (("requests", 0, "positions"), 999, ".data.requests[0].positions", "have room for"),
         (("pool", "others"), [pool], ".data.pool.others", "beyond the"),
         (("pool", "others"), data["requests"][0]["table"], ".data.pool.others", "a request of the workload holds"),
-        (("events",), [event("done", request=3)], ".data.events[0]", "of a request that there is not"),
+        (("events",), [event("done", request=3)], ".data.events[0]", "to a request that does not exist"),
         (("events",), [event("shared", count=1)], ".data.events[0]", "with whom it was shared"),
-        (("events",), [event("shared", count=1, other=7)], ".data.events[0]", "of a request that there is not"),
+        (("events",), [event("shared", count=1, other=7)], ".data.events[0]", "to a request that does not exist"),
         (("events",), [event("joined")], ".data.events[0]", "how much"),
         (("events",), [event("done", ms=-1.0)], ".data.events[0].ms", "is refused"),
     ):
@@ -162,7 +162,7 @@ def test_a_decode_without_its_token_and_too_many_tokens_are_named(log: list[byte
     fewer = with_field(log[0], ("study", "requests", 0, "max_new_tokens"), 1)
     found = refusal(log, 0, fewer)
     assert found is not None
-    assert "more than the 1 tokens it asked for" in found or "beyond the last token" in found
+    assert "more than the 1 tokens requested" in found or "beyond the last token" in found
 
 
 def test_rounds_end_in_their_order_and_no_more_of_them_than_were_asked_for(log: list[bytes]) -> None:
@@ -180,7 +180,7 @@ def test_rounds_end_in_their_order_and_no_more_of_them_than_were_asked_for(log: 
 def test_it_opens_with_its_first_request_and_asks_again_only_what_was_given_up(log: list[bytes]) -> None:
     assert "another prompt" in said(log, 0, ("prompt",), "something else")
     assert "another prompt" in said(log, 0, ("study", "requests", 0, "tokens"), 1)
-    place = "parts[0].data.study.requests[2].retry_of is no request before it that was cancelled."
+    place = "parts[0].data.study.requests[2].retry_of must be an earlier request that was cancelled."
     assert said(log, 0, ("study", "requests", 2, "retry_of"), 0) == place
     assert said(log, 0, ("study", "requests", 2, "retry_of"), 2) == place
 
@@ -207,9 +207,9 @@ def test_who_joined_belongs_to_it_from_then_on(joined: list[bytes]) -> None:
     assert check.passes
     at = first(joined, "asked")
     assert "is not request 1" in said(joined, at, ("number",), 2)
-    assert "is no request before it" in said(joined, at, ("request", "retry_of"), 1)
+    assert "must be an earlier request" in said(joined, at, ("request", "retry_of"), 1)
     without = [relabel(payload, "w", seq).payload for seq, payload in enumerate([*joined[:at], *joined[at + 1 :]])]
-    with pytest.raises(BadFile, match=r"is not request 1|are not 1|there is not"):
+    with pytest.raises(BadFile, match=r"is not request 1|are not 1|does not exist"):
         checked(without)
 
 
@@ -223,9 +223,9 @@ def test_frames_of_the_other_kind_of_log_do_not_belong_there(log: list[bytes]) -
     made = service()
     run = run_of(made, made.start(request("w")))
     foreign = refusal(log, 1, relabel(run[1], "w", 1).payload)
-    assert foreign == "parts[1] is of the kind 'layer', which cannot stand there."
+    assert foreign == "parts[1] is of the kind 'layer', which is not allowed there."
     assert refusal(run, 1, relabel(log[1], "w", 1).payload) == (
-        f"parts[1] is of the kind {header(log[1]).kind!r}, which cannot stand there."
+        f"parts[1] is of the kind {header(log[1]).kind!r}, which is not allowed there."
     )
 
 

@@ -142,7 +142,7 @@ def test_a_study_has_steps_and_no_attention() -> None:
     found = LogReader(relabel(frame.payload, "s", seq).payload for seq, frame in enumerate(kept))
     assert len(found.steps) == 2
     assert found.norms(0) == {}
-    with pytest.raises(NotThere, match="studies have none"):
+    with pytest.raises(NotThere, match="beam searches store none"):
         found.attention(0, 0, 0)
 
 
@@ -185,13 +185,13 @@ def test_exact_values_are_read_where_they_are_stored() -> None:
     [
         (lambda log: [], "no frame"),
         (lambda log: [b"x"], "not a safetensors buffer"),
-        (lambda log: log[1:], "frame 1 .* stands where frame 0 belongs"),
-        (lambda log: [*log[:2], *log[3:]], "stands where frame 2 belongs"),
+        (lambda log: log[1:], "frame 1 .* is in the place of frame 0"),
+        (lambda log: [*log[:2], *log[3:]], "is in the place of frame 2"),
         (lambda log: [log[0], relabel(log[1], "other", 1).payload, *log[2:]], "another run"),
         (lambda log: [encode("r", 0, "open", {"prompt": "x"}).payload], "frame 0 .* incomplete: KeyError"),
         (lambda log: [relabel(log[0], "r", 0, {"model": []}).payload], "frame 0 .* incomplete: TypeError"),
-        (lambda log: [log[0], relabel(log[1], "r", 1, {"first_layer": "0"}).payload], "where it belongs"),
-        (lambda log: [*log[:2], relabel(log[2], "r", 2, {"step": 1}).payload], "where step 0 belongs"),
+        (lambda log: [log[0], relabel(log[1], "r", 1, {"first_layer": "0"}).payload], "lacks its step, layers or rows"),
+        (lambda log: [*log[:2], relabel(log[2], "r", 2, {"step": 1}).payload], "in the place of step 0"),
         (lambda log: [*log[:2], relabel(log[2], "r", 2, {"token": 7}).payload], "frame 2 .* incomplete"),
     ],
 )

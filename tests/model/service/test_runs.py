@@ -204,12 +204,12 @@ def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> 
     log = made.start(request(sampling=sampling))
     for _ in range(steps):
         log += made.advance()
-    with pytest.raises(Refused, match="goes on"):
+    with pytest.raises(Refused, match="is running"):
         made.set_aside("a")
     made.control("a", "pause")
     made.set_aside("a")
     assert not made.busy
-    with pytest.raises(Refused, match="over"):
+    with pytest.raises(Refused, match="has ended"):
         made.control("a", "resume")
     run_to_end(made, request("other", prompt="Something else, in between.", max_new_tokens=3))
     taken_up(made, log)
@@ -257,7 +257,7 @@ class TestTokensWithoutARow:
             (lambda: service.workload(workload), "requests[1].prompt"),
         ]
         for ask, field in asks:
-            with pytest.raises(Refused, match=r"'<extra>'.*embedding has 263 rows") as refused:
+            with pytest.raises(Refused, match=r"'<extra>'.*embedding table has 263 rows") as refused:
                 ask()
             assert refused.value.field == field
         assert not service.busy

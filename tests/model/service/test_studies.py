@@ -316,8 +316,8 @@ class TestBeam:
 def test_a_run_goes_on_only_over_weights_that_are_kept_as_its_own_were() -> None:
     log = run_to_end(service(), request())
     rounded = service(dtype=torch.bfloat16)
-    with pytest.raises(Refused, match="made by tiny, and tiny in bfloat16 is loaded"):
+    with pytest.raises(Refused, match="computed by tiny; this server has loaded tiny in bfloat16"):
         rounded.fork(fork_of(log, 0, 33, "f" * 64))
     kept = run_to_end(rounded, request())
-    with pytest.raises(Refused, match="made by tiny in bfloat16, and tiny is loaded"):
+    with pytest.raises(Refused, match="computed by tiny in bfloat16; this server has loaded tiny"):
         service().fork(fork_of(kept, 0, 33, "f" * 64))

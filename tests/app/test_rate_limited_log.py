@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from kvscope.app import sparing
-from kvscope.app.sparing import MINUTE_S, MOST_KINDS, Sparing
+from kvscope.app import rate_limited_log
+from kvscope.app.rate_limited_log import MINUTE_S, MOST_KINDS, RateLimitedFilter
 
 
 class Written(logging.Handler):
@@ -16,7 +16,7 @@ class Written(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[str] = []
-        self.addFilter(Sparing())
+        self.addFilter(RateLimitedFilter())
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(record.getMessage())
@@ -26,19 +26,19 @@ class Written(logging.Handler):
 def written(monkeypatch: pytest.MonkeyPatch) -> Written:
     log, handler = logging.Logger("a stranger's"), Written()
     log.addHandler(handler)
-    monkeypatch.setattr(sparing, "log", log, raising=False)
+    monkeypatch.setattr(rate_limited_log, "log", log, raising=False)
     return handler
 
 
 def say(what: str) -> None:
-    sparing.log.error("%s failed", what)  # type: ignore[attr-defined]
+    rate_limited_log.log.error("%s failed", what)  # type: ignore[attr-defined]
 
 
 def test_a_kind_is_written_once_a_minute_with_how_many_it_stands_for(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
-    monkeypatch.setattr(sparing.time, "monotonic", lambda: now)
+    monkeypatch.setattr(rate_limited_log.time, "monotonic", lambda: now)
     for number in range(1000):
         say(f"/{number}")
     assert written.lines == ["/0 failed"]
@@ -63,11 +63,11 @@ def test_faults_are_told_apart_by_where_they_happened(written: Written) -> None:
         try:
             fail(how)
         except (ValueError, KeyError):
-            sparing.log.exception("it failed")  # type: ignore[attr-defined]
+            rate_limited_log.log.exception("it failed")  # type: ignore[attr-defined]
     assert len(written.lines) == 3
 
 
 def test_however_many_kinds_there_are_few_are_written_and_remembered(written: Written) -> None:
     for number in range(5 * MOST_KINDS):
-        sparing.log.error(f"number {number}")  # type: ignore[attr-defined]
+        rate_limited_log.log.error(f"number {number}")  # type: ignore[attr-defined]
     assert len(written.lines) == MOST_KINDS

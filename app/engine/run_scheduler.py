@@ -1,7 +1,7 @@
-"""Where runs are let in, as many as there is room for, and told to pause, resume, step or stop.
+"""Starts runs, as many at once as there is room for, and pauses, resumes, steps and stops them.
 
-What finds no place waits in line (app.engine.queue). A paused run gives way to it, the one that was paused first: the
-engine drops it, its log stays open, and it is computed again from its tokens when it is to go on.
+Further runs are queued (app.engine.queue). When a queued run needs a place, the run that was paused first is evicted:
+the engine drops it and its log stays open. When it resumes, it is computed again from its tokens.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ METHODS: dict[type, str] = {
     WorkloadRequest: "workload",
 }
 BEGINNING_S = 10.0
-"""How long whoever asks after a run that is beginning waits for its first frame."""
+"""How long a status request waits for the first frame of a run that is starting."""
 ENDING_S = 10.0
-"""How long a run that is told to stop may take until its log is closed."""
+"""How long a stopped run may take to close its log."""
 LOOK_AGAIN_S = 1.0
-"""How often those in line are looked at though nothing was heard of a place."""
+"""How often the queue is checked, even if no run has ended."""
 ABANDONED_S = 60.0
-"""A run in line that nobody asked for in this time leaves it."""
-MOST_ASIDE = 64
-"""Paused runs that gave way and may still be taken up again; beyond it the first ones are stopped."""
+"""A queued run whose status nobody has requested for this time is abandoned."""
+MOST_EVICTED = 64
+"""Evicted runs that can still be resumed. When there are more, the oldest ones are stopped."""
 MOST_FAILURES = 200
 TOKEN_BYTES = 24
 NOBODY = Requester("")
 ENGINE_IS_FULL = 429
-"""Status of what the engine refuses for want of room in its cache."""
+"""Status with which the engine refuses a run that its cache has no room for."""
 
 
 class InUse(Exception):
@@ -63,7 +63,7 @@ class InUse(Exception):
 
 
 class TooManyRuns(Exception):
-    """The line is as long as it may be, `limit`; `retry_after`: in how many seconds to try again."""
+    """The queue holds `limit` runs, the most allowed; `retry_after`: seconds to wait before the next try."""
 
     def __init__(self, message: str, limit: int, retry_after: int):
         super().__init__(message)
@@ -72,7 +72,7 @@ class TooManyRuns(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What became of a request: `token` deletes the run; `waits`: where it stands in line, None where it has begun."""
+    """A run that was accepted. `token` deletes it; `waits`: its place in the queue, None if it has started."""
 
     token: str
     waits: Place | None
@@ -87,45 +87,45 @@ class _Placed:
     ended: Callable[[int], None]
     since: float = field(default_factory=time.monotonic)
     left: int = 0
-    """Bytes that it may still store, of one that gave way."""
+    """Bytes that an evicted run may still store."""
     most_steps: int | None = None
-    """How many tokens it makes at most; None before it has begun, and for a study."""
+    """The most tokens it generates; None before it has started, and for a study."""
 
 
-class Desk:
-    """Lets in `max_open_runs` at a time; `max_waiting` more stand in line, `max_waiting_by_client` of one client.
+class RunScheduler:
+    """Starts `max_open_runs` at once and queues `max_waiting` more, at most `max_waiting_by_client` of one client.
 
-    A paused study, which cannot be computed again, is stopped where its place is needed and nobody has said a word to
-    it for `abandoned_after_s`.
+    A study (twin, beam search or workload) cannot be computed again. If it has been paused for `abandoned_after_s` and
+    its place is needed, it is stopped.
     """
 
     def __init__(self, log: RunLog, calls: Calls, storing: Storing, budget: Budget, settings: Settings) -> None:
         self._log, self._calls, self._storing, self._budget, self._settings = log, calls, storing, budget, settings
         self._lock = RLock()
         self._begun = Condition(self._lock)
-        """Told when a run is no longer in `_beginning`."""
-        self._moves = Lock()
-        """Held while a run is set aside or taken up: the two must not overtake each other on the way to the engine."""
+        """Notified when a run leaves `_beginning`."""
+        self._eviction_lock = Lock()
+        """Held while a run is evicted or readmitted, so that both calls reach the engine in order."""
         self._queue = Queue()
         self._placed: dict[str, _Placed] = {}
         self._beginning: set[str] = set()
-        """Runs that have a place, and no log yet: neither in line nor to be read."""
+        """Runs that have a place but no log yet: no longer queued, not yet readable."""
         self._paused: dict[str, float] = {}
-        self._aside: dict[str, _Placed] = {}
+        self._evicted: dict[str, _Placed] = {}
         self._failures: dict[str, Exception] = {}
         self._is_full = False
-        """Whether the engine, or the disk, had no room for who was next."""
-        self._heard: SimpleQueue[str] = SimpleQueue()
+        """Whether the engine or the disk had no room for the next run."""
+        self._closed_runs: SimpleQueue[str] = SimpleQueue()
         self._wake, self._over = Event(), Event()
-        self._thread = Thread(target=self._serve, name="desk", daemon=True)
-        log.when_closed(self._hear)
+        self._thread = Thread(target=self._serve, name="run-scheduler", daemon=True)
+        log.when_closed(self._on_run_closed)
 
     def open(self) -> None:
-        """Let in those who wait, from now on until `close`."""
+        """Start queued runs until `close`."""
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Start no further runs."""
         self._over.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -143,8 +143,8 @@ class Desk:
         """Start what `make` gives, a run of that id, as soon as it has a place. `study`: a twin, a beam search or a
         workload.
 
-        It is back once the run's log so far is stored, or once it stands in line. `ended` is told how many bytes the
-        run's log has in the end. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
+        Returns when the beginning of the run's log is stored, or when the run is queued. `ended` receives the final
+        size of the log in bytes. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
         """
         token = secrets.token_urlsafe(TOKEN_BYTES)
         waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
@@ -153,15 +153,15 @@ class Desk:
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
         with self._lock:
-            aside = self._aside.get(run)
-        if aside is None:
+            evicted = self._evicted.get(run)
+        if evicted is None:
             return str(self._calls.call("control", run, action, noted=partial(self._note, run)))
         if action == "pause":
             return "paused"
         if action == "stop":
             self._drop(run)
             return "closed"
-        again = Waiting(run, aside.requester, partial(self._take_up, run, action), aside.ended)
+        again = Waiting(run, evicted.requester, partial(self._take_up, run, action), evicted.ended)
         if self._enter(again) is not None:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
@@ -175,18 +175,18 @@ class Desk:
         self._calls.call("leave", run, request)
 
     def is_paused(self, run: str) -> bool:
-        """Whether an open run was last told to pause."""
+        """Whether an open run is paused."""
         with self._lock:
-            return run in self._paused or (run in self._aside and run not in self._queue)
+            return run in self._paused or (run in self._evicted and run not in self._queue)
 
     def waits(self, run: str) -> Place | None:
-        """Where a run stands in line; None for one that has begun, and then it has a log. A run that is beginning is
-        waited for. Raises what kept a run in line from beginning, EngineUnavailable.
+        """The place of a run in the queue; None if it has started and so has a log. Waits for a run that is starting.
+        Raises the error that kept a queued run from starting, or EngineUnavailable.
         """
         with self._lock:
             if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
-                raise EngineUnavailable("The run is about to begin. Ask again in a moment.")
-            if run in self._failures and run not in self._aside:
+                raise EngineUnavailable("The run is starting. Try again in a moment.")
+            if run in self._failures and run not in self._evicted:
                 raise self._failures[run]
             if run not in self._queue:
                 return None
@@ -195,16 +195,16 @@ class Desk:
 
     @property
     def waiting(self) -> int:
-        """How many stand in line."""
+        """How many runs are queued."""
         return len(self._queue)
 
     @property
-    def aside(self) -> int:
-        """How many paused runs gave way."""
-        return len(self._aside)
+    def evicted(self) -> int:
+        """How many paused runs are evicted."""
+        return len(self._evicted)
 
     def leave(self, run: str, token: str) -> bool:
-        """Take a run out of the line that has not begun; whether it was there, and this is its token."""
+        """Remove a run from the queue. Returns whether it was queued and `token` is its token."""
         with self._lock:
             waiting = self._queue.take(run)
             if waiting is None:
@@ -215,12 +215,12 @@ class Desk:
             return True
 
     def remove(self, run: str) -> None:
-        """Forget a run and the studies of it, whatever they are doing. Raises InUse, EngineUnavailable, StoreError."""
+        """Stop and delete a run and the studies of it. Raises InUse, EngineUnavailable, StoreError."""
         runs = [run, *self._log.made_from(run).studies]
         for each in runs:
             self._end(each)
         if not self._log.delete(runs):
-            raise InUse("The run is being shared. Try again when that is done.")
+            raise InUse("The run is being saved as a session. Try again when that has finished.")
 
     def _end(self, run: str) -> None:
         """Stop a run, and wait until its log is closed."""
@@ -230,11 +230,11 @@ class Desk:
                 self.control(run, "stop")
         while (head := self._log.head(run)) is not None and not head.closed:
             if time.monotonic() > deadline:
-                raise EngineUnavailable("The engine did not end the run in time.")
+                raise EngineUnavailable("The engine did not stop the run in time. Try again in a moment.")
             self._log.wait(run, head.last_seq, ENDING_S)
 
     def _enter(self, waiting: Waiting) -> Place | None:
-        """Begin at once where it is next and has a place; otherwise stand in line."""
+        """Start the run if it is next and a place is free; otherwise queue it."""
         with self._lock:
             self._refuse_too_many(waiting)
             self._queue.put(waiting)
@@ -253,7 +253,7 @@ class Desk:
         return None
 
     def _refuse_too_many(self, waiting: Waiting) -> None:
-        self._sweep()
+        self._release_ended()
         holding, places = self._holding(), self._settings.max_open_runs
         if (
             len(holding) < places
@@ -266,44 +266,44 @@ class Desk:
             (
                 len(self._queue),
                 self._settings.max_waiting,
-                "runs wait for a place, which is as many as this server lets wait",
+                "runs are queued, the most that this server allows",
             ),
             (
                 self._queue.of_client(waiting.requester),
                 self._settings.max_waiting_by_client,
-                "of your runs wait for a place, which is as many as one may have",
+                "of your runs are queued, the most that one client may have",
             ),
             (
                 self._queue.of_address(address),
                 of_address,
-                "runs from your address wait for a place, which is as many as one address may have",
+                "runs from your address are queued, the most that one address may have",
             ),
         ]
         for there, limit, words in limits:
             if there >= limit:
-                raise TooManyRuns(f"{limit} {words}. Try again when one has begun.", limit, retry_after=5)
+                raise TooManyRuns(f"{limit} {words}. Try again when one has started.", limit, retry_after=5)
 
     def _next(self, only: str | None = None) -> Waiting | None:
-        """Whoever is next, with a place, which at need a paused run gave it; None where there is no place.
+        """The next run, which now has a place, if necessary that of a paused run; None if there is no place.
 
-        `only`: None too where another one is next.
+        `only`: return None too if another run is next.
         """
         with self._lock:
             waiting, full = self._next_with_place(only)
         if not full:
             return waiting
-        with self._moves:
+        with self._eviction_lock:
             with self._lock:
                 waiting, full = self._next_with_place(only)  # another thread may have made room meanwhile
-                victim = self._who_gives_way() if full else None
-            if victim is None or not self._set_aside(victim):
+                paused = self._run_to_evict() if full else None
+            if paused is None or not self._evict(paused):
                 return waiting
             with self._lock:
                 return self._next_with_place(only)[0]
 
     def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
-        """Whoever is next, if there is a free place for it; and whether only the place is missing."""
-        self._sweep()
+        """The next run, if a place is free for it; and whether only the place is missing."""
+        self._release_ended()
         run = self._queue.next(self._holding(), self._settings.max_open_runs)
         if run is None or only not in (None, run) or not self._calls.is_open:
             return None, False
@@ -316,9 +316,9 @@ class Desk:
         return waiting, False
 
     def _begin(self, waiting: Waiting) -> None:
-        """Start what has just got its place; what goes wrong is kept for whoever asks after the run.
+        """Start a run that has a place. A failure is stored for the next status request.
 
-        Where the engine or the disk has no room for it, it is in line again, as long as something may give it room.
+        If the engine or the disk has no room, the run is queued again as long as another run may free room.
         """
         run, failure = waiting.run, None
         try:
@@ -339,11 +339,11 @@ class Desk:
                 waiting.decided.set()
 
     def _somebody_makes_room(self, run: str, failure: Exception) -> bool:
-        """Whether one that has a place may, when it ends; or one that gave way, which is ended for it."""
+        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now."""
         if self._placed:
             self._is_full = True
             return True
-        others = (other for other in self._aside if other != run and other not in self._queue)
+        others = (other for other in self._evicted if other != run and other not in self._queue)
         first = next(others, None) if isinstance(failure, Full) else None
         if first is not None:
             self._drop(first)
@@ -359,7 +359,7 @@ class Desk:
         try:
             self._calls.call(METHODS[type(request)], request)
         except EngineUnavailable:
-            # An answer that came too late must not leave a run nobody knows.
+            # The engine may have started it after the timeout; nobody would know its id.
             self._calls.tell("control", run, "stop")
             raise
         why = self._storing.why_unopened(run)
@@ -372,22 +372,22 @@ class Desk:
             raise
 
     def _take_up(self, run: str, action: str) -> None:
-        """Let a run go on that gave way."""
-        with self._moves:
+        """Readmit an evicted run to the engine."""
+        with self._eviction_lock:
             head = self._log.head(run)
             if head is None or head.closed:
-                raise Refused("run", "That run is over: it can be read, not controlled.", status=409)
+                raise Refused("run", "The run has ended. It can no longer be controlled.", status=409)
             with self._lock:
-                aside = self._aside.get(run)
-            self._budget.reserve(run, head.bytes + (aside.left if aside else 0))
+                evicted = self._evicted.get(run)
+            self._budget.reserve(run, head.bytes + (evicted.left if evicted else 0))
             chosen = [self._log.frames(run, seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in self._log.chosen(run)))]
             self._calls.call("take_up", TakeUpRequest(run, head.last_seq + 1, tuple(chosen)))
             with self._lock:
-                self._aside.pop(run, None)
+                self._evicted.pop(run, None)
             self._calls.call("control", run, action, noted=partial(self._note, run))
 
-    def _who_gives_way(self) -> str | None:
-        """The run that has been paused for longest; of studies one that nobody has come back to."""
+    def _run_to_evict(self) -> str | None:
+        """The run that has been paused for longest; a study only if it is abandoned."""
         abandoned = time.monotonic() - self._settings.abandoned_after_s
         for run, since in sorted(self._paused.items(), key=lambda item: item[1]):
             placed = self._placed.get(run)
@@ -395,15 +395,15 @@ class Desk:
                 return run
         return None
 
-    def _set_aside(self, run: str) -> bool:
-        """Take its place from a paused run; whether that was done."""
+    def _evict(self, run: str) -> bool:
+        """Take its place from a paused run. Returns whether it was evicted or stopped."""
         placed = self._placed[run]
         try:
             if placed.study:
                 self._calls.call("control", run, "stop", noted=partial(self._note, run))
             else:
                 self._calls.call("set_aside", run)
-        except Refused:  # it goes on meanwhile, is over, or in the middle of a step
+        except Refused:  # it has resumed or ended, or is in the middle of a step
             with self._lock:
                 if run in self._paused:
                     self._paused[run] = time.monotonic()
@@ -415,43 +415,43 @@ class Desk:
             if not placed.study:
                 placed.left = self._budget.left(run)
                 self._budget.release(run)
-                self._aside[run] = placed
-            first = next(iter(self._aside)) if len(self._aside) > MOST_ASIDE else None
+                self._evicted[run] = placed
+            first = next(iter(self._evicted)) if len(self._evicted) > MOST_EVICTED else None
         if first is not None:
             self._drop(first)
         return True
 
     def _drop(self, run: str) -> None:
-        """End a run that gave way."""
+        """Stop an evicted run."""
         with self._lock:
-            self._aside.pop(run, None)
+            self._evicted.pop(run, None)
             self._failures.pop(run, None)
             self._queue.take(run)
         self._log.close_run(run, "stopped", None)
 
     def _note(self, run: str, status: str) -> None:
-        """Told in the order of the engine's answers, so that the last word counts."""
+        """Record the status of a run. Called in the order of the engine's answers, so that the last one counts."""
         with self._lock:
-            self._sweep()
+            self._release_ended()
             self._paused.pop(run, None)
             if status == "paused" and run in self._placed:  # and not over meanwhile
                 self._paused[run] = time.monotonic()
         if status == "paused":
-            self._wake.set()  # somebody may wait for its place
+            self._wake.set()  # a queued run may need its place
 
-    def _hear(self, run: str) -> None:
-        """A run has ended. Called by the log, which is busy: what follows of it is done by `_sweep`."""
-        self._heard.put(run)
+    def _on_run_closed(self, run: str) -> None:
+        """A run has ended. Called by the log while it holds its lock, so `_release_ended` does the work later."""
+        self._closed_runs.put(run)
         self._wake.set()
 
-    def _sweep(self) -> None:
-        """Give back the places of runs that have ended."""
+    def _release_ended(self) -> None:
+        """Free the places of runs that have ended."""
         while True:
             try:
-                run = self._heard.get_nowait()
+                run = self._closed_runs.get_nowait()
             except Empty:
                 return
-            placed = self._placed.pop(run, None) or self._aside.pop(run, None)
+            placed = self._placed.pop(run, None) or self._evicted.pop(run, None)
             self._paused.pop(run, None)
             self._is_full = False
             if placed is not None:
@@ -461,16 +461,16 @@ class Desk:
                 placed.ended(head.bytes if head else 0)
 
     def _holding(self) -> list[Requester]:
-        """Who holds each place. A paused run does not count: it gives way."""
+        """Who holds each place. A paused run does not count, since it can be evicted."""
         return [placed.requester for run, placed in self._placed.items() if placed.study or run not in self._paused]
 
     def _place(self, run: str) -> Place:
         return self._queue.place(run, self._holding(), [self._free_in_s(run) for run in self._placed])
 
     def _free_in_s(self, run: str) -> float | None:
-        """In how many seconds a run gives its place back if it makes all its tokens as fast as those so far.
+        """Seconds until a run frees its place, if it generates its remaining tokens as fast as those so far.
 
-        A paused run gives way at once. None where there is no token yet to go by.
+        0 for a paused run, which can be evicted. None if it has no token yet.
         """
         placed, head = self._placed[run], self._log.head(run)
         if run in self._paused and not placed.study:
@@ -482,7 +482,7 @@ class Desk:
         return (placed.most_steps - head.steps) * (time.monotonic() - placed.since) / head.steps
 
     def _serve(self) -> None:
-        """Let in who is next whenever a place is free."""
+        """Start the next run whenever a place is free."""
         while not self._over.is_set():
             self._wake.wait(LOOK_AGAIN_S if len(self._queue) else None)
             self._wake.clear()
@@ -493,7 +493,7 @@ class Desk:
                 while not self._over.is_set() and (waiting := self._next()) is not None:
                     self._begin(waiting)
             except (EngineUnavailable, StoreError):
-                pass  # looked at again in a moment
+                pass  # tried again after LOOK_AGAIN_S
 
 
 def _waiting_helps(error: BaseException) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.desk import TooManyRuns
 from kvscope.app.engine.queue import Place
+from kvscope.app.engine.run_scheduler import TooManyRuns
 from kvscope.app.store.budget import Full
 from kvscope.app.store.database import LOG_BYTES
 from kvscope.model.api import Refused, RunRequest, TwinRequest
@@ -55,7 +55,7 @@ def test_places_are_counted_while_runs_are_still_starting(engine_side: Started) 
         thread.join()
     assert len(engine.log.open_runs()) == 2
     assert waits.count(None) == 2
-    assert engine.desk.waiting == 4
+    assert engine.scheduler.waiting == 4
 
 
 def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
@@ -64,9 +64,9 @@ def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
     places = [engine.start(run, max_new_tokens=1) for run in ("b", "c")]
     assert [place.place for place in places if place] == [1, 2]
     assert engine.log.head("b") is None
-    engine.desk.control("a", "stop")
+    engine.scheduler.control("a", "stop")
     assert closed(engine.log, "b") == closed(engine.log, "c") == "length"
-    assert engine.desk.waits("c") is None
+    assert engine.scheduler.waits("c") is None
     engine.start("d", max_new_tokens=256)
     waits = engine.start("e")
     assert waits is not None
@@ -78,14 +78,14 @@ def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Starte
     engine.start("a", max_new_tokens=256)
     for run in ("b", "c"):
         engine.start(run, client="one", address="here")
-    with pytest.raises(TooManyRuns, match="2 of your runs wait") as refused:
+    with pytest.raises(TooManyRuns, match="2 of your runs are queued") as refused:
         engine.start("d", client="one", address="here")
     assert (refused.value.limit, refused.value.retry_after) == (2, 5)
     engine.start("e", client="made up", address="here")
     with pytest.raises(TooManyRuns, match="3 runs from your address"):
         engine.start("f", client="made up, too", address="here")
     engine.start("g")
-    with pytest.raises(TooManyRuns, match="4 runs wait for a place"):
+    with pytest.raises(TooManyRuns, match="4 runs are queued"):
         engine.start("h")
 
 
@@ -104,7 +104,9 @@ def test_a_run_is_in_line_or_has_a_log_at_any_moment(engine_side: Started) -> No
     nowhere: list[str] = []
 
     def ask(run: str) -> None:
-        while (waits := engine.desk.waits(run)) is not None or not (head := engine.log.head(run)) or not head.closed:
+        while (
+            (waits := engine.scheduler.waits(run)) is not None or not (head := engine.log.head(run)) or not head.closed
+        ):
             if waits is None and engine.log.head(run) is None:
                 nowhere.append(run)
                 return
@@ -123,10 +125,10 @@ def test_what_keeps_a_run_in_line_from_beginning_is_told_when_it_is_asked_for(en
     engine.start("a", max_new_tokens=256)
     engine.start("b", prompt="long")
     engine.start("c", max_new_tokens=1)
-    engine.desk.control("a", "stop")
+    engine.scheduler.control("a", "stop")
     assert closed(engine.log, "c") == "length"
     with pytest.raises(Refused, match="600 tokens"):
-        engine.desk.waits("b")
+        engine.scheduler.waits("b")
 
 
 ROOM = LOG_BYTES + 6_500_000
@@ -136,24 +138,24 @@ ROOM = LOG_BYTES + 6_500_000
 def test_a_run_waits_until_the_disk_has_room_for_all_of_it(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
     assert engine.start("a", max_new_tokens=256) is None
-    with pytest.raises(Full, match="may come to"):
+    with pytest.raises(Full, match="may need"):
         engine.start("never", max_new_tokens=1000)
     assert engine.start("b", max_new_tokens=256) is not None
-    engine.desk.control("a", "stop")
+    engine.scheduler.control("a", "stop")
     eventually(lambda: engine.log.head("b"))
-    assert engine.desk.waits("b") is None
+    assert engine.scheduler.waits("b") is None
 
 
 def test_a_paused_run_leaves_the_room_that_it_does_not_use(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
     pause(engine, "a")
     assert engine.start("b", max_new_tokens=256) is None or eventually(lambda: engine.log.head("b"))
-    assert engine.desk.aside == 1
-    assert engine.desk.control("a", "resume") == "queued"
+    assert engine.scheduler.evicted == 1
+    assert engine.scheduler.control("a", "resume") == "queued"
     assert engine.log.head("a") is not None
-    engine.desk.control("b", "stop")
-    eventually(lambda: engine.desk.waits("a") is None and not engine.desk.is_paused("a"))
-    engine.desk.control("a", "stop")
+    engine.scheduler.control("b", "stop")
+    eventually(lambda: engine.scheduler.waits("a") is None and not engine.scheduler.is_paused("a"))
+    engine.scheduler.control("a", "stop")
 
 
 def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Started) -> None:
@@ -161,7 +163,7 @@ def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Sta
     for run in ("a", "b"):
         pause(engine, run, 25)
         while len(chosen(engine, run)) < 20:
-            engine.desk.control(run, "step")
+            engine.scheduler.control(run, "step")
     for number in range(2):
         engine.start(f"c{number}", max_new_tokens=25)
         eventually(partial(engine.log.head, f"c{number}"))
@@ -172,11 +174,11 @@ def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Sta
 def test_a_run_leaves_the_line_by_its_token(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.01", max_open_runs=1)
     engine.start("a", max_new_tokens=256)
-    started = engine.desk.start("b", lambda: RunRequest("b", "abc"))
-    assert not engine.desk.leave("b", "guessed")
-    assert engine.desk.leave("b", started.token)
-    assert engine.desk.waiting == 0
-    assert not engine.desk.leave("b", started.token)
+    started = engine.scheduler.start("b", lambda: RunRequest("b", "abc"))
+    assert not engine.scheduler.leave("b", "guessed")
+    assert engine.scheduler.leave("b", started.token)
+    assert engine.scheduler.waiting == 0
+    assert not engine.scheduler.leave("b", started.token)
 
 
 def test_who_waits_outlives_the_engine(engine_side: Started) -> None:
@@ -192,7 +194,7 @@ def test_who_waits_outlives_the_engine(engine_side: Started) -> None:
 
 def pause(engine: EngineSide, run: str, tokens: int = 256) -> None:
     engine.start(run, max_new_tokens=tokens)
-    assert engine.desk.control(run, "pause") == "paused"
+    assert engine.scheduler.control(run, "pause") == "paused"
 
 
 def chosen(engine: EngineSide, run: str) -> list[int]:
@@ -205,12 +207,16 @@ def test_paused_runs_give_way_one_by_one_and_go_on_later_where_they_were(engine_
     pause(engine, "b", 60)
     steps = len(chosen(engine, "a"))
     engine.start("c", max_new_tokens=60)
-    assert (engine.desk.aside, engine.desk.is_paused("a"), engine.desk.is_paused("b")) == (1, True, True)
+    assert (engine.scheduler.evicted, engine.scheduler.is_paused("a"), engine.scheduler.is_paused("b")) == (
+        1,
+        True,
+        True,
+    )
     assert sorted(engine.log.open_runs()) == ["a", "b", "c"]
-    assert engine.desk.control("a", "resume") == "running"  # b gives way
-    assert engine.desk.aside == 1
+    assert engine.scheduler.control("a", "resume") == "running"  # b gives way
+    assert engine.scheduler.evicted == 1
     assert closed(engine.log, "a") == closed(engine.log, "c") == "length"
-    assert engine.desk.control("b", "resume") == "running"
+    assert engine.scheduler.control("b", "resume") == "running"
     assert closed(engine.log, "b") == "length"
     for run in ("a", "b"):
         frames = list(engine.log.all_frames(run))
@@ -224,14 +230,14 @@ def test_a_run_that_gave_way_can_be_stepped_and_stopped_and_waits_for_its_turn(e
     pause(engine, "a")
     steps = len(chosen(engine, "a"))
     engine.start("b", max_new_tokens=256)
-    assert engine.desk.control("a", "pause") == "paused"
-    assert engine.desk.control("a", "step") == "queued"
-    assert not engine.desk.is_paused("a")
-    engine.desk.control("b", "stop")
+    assert engine.scheduler.control("a", "pause") == "paused"
+    assert engine.scheduler.control("a", "step") == "queued"
+    assert not engine.scheduler.is_paused("a")
+    engine.scheduler.control("b", "stop")
     eventually(lambda: len(chosen(engine, "a")) == steps + 1)
-    eventually(lambda: engine.desk.is_paused("a"))
+    eventually(lambda: engine.scheduler.is_paused("a"))
     engine.start("c", max_new_tokens=256)
-    assert engine.desk.control("a", "stop") == "closed"
+    assert engine.scheduler.control("a", "stop") == "closed"
     assert engine.log.closing("a") == {"reason": "stopped", "error": None, "steps": steps + 1}
 
 
@@ -241,8 +247,8 @@ def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Start
         engine.start("a", max_new_tokens=20)
         closed(engine.log, "a")
         frames = [engine.log.frames("a", seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in engine.log.chosen("a")))]
-        engine.desk.start("t", partial(TwinRequest, "t", "a", "none", tuple(frames)), study=True)
-        assert engine.desk.control("t", "pause") == "paused"
+        engine.scheduler.start("t", partial(TwinRequest, "t", "a", "none", tuple(frames)), study=True)
+        assert engine.scheduler.control("t", "pause") == "paused"
         assert (engine.start("b", max_new_tokens=1) is None) == (after == 0.0)
     assert closed(engine.log, "t") == "stopped"
 
@@ -263,7 +269,7 @@ def test_a_pause_that_was_heard_of_after_the_runs_end_gives_no_place_away(
 
     with monkeypatch.context() as patch:
         patch.setattr(engine.calls, "call", late)
-        assert engine.desk.control("a", "pause") == "paused"
+        assert engine.scheduler.control("a", "pause") == "paused"
     engine.start("b", max_new_tokens=256)
     assert engine.start("c") is not None
     assert engine.log.open_runs() == ["b"]
@@ -284,7 +290,7 @@ def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     monkeypatch.setattr(engine.calls, "call", stop_first)
     engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
-    assert engine.desk.aside == 0
+    assert engine.scheduler.evicted == 0
 
 
 def test_of_a_pause_and_a_resume_the_one_that_the_engine_did_last_counts(
@@ -297,9 +303,9 @@ def test_of_a_pause_and_a_resume_the_one_that_the_engine_did_last_counts(
     def overtaken(*arguments: Any, **options: Any) -> Any:
         status = call(*arguments, **options)
         if arguments[-1] == "pause":
-            assert engine.desk.control("a", "resume") == "running"
+            assert engine.scheduler.control("a", "resume") == "running"
         return status
 
     monkeypatch.setattr(engine.calls, "call", overtaken)
-    assert engine.desk.control("a", "pause") == "paused"
-    assert not engine.desk.is_paused("a")
+    assert engine.scheduler.control("a", "pause") == "paused"
+    assert not engine.scheduler.is_paused("a")
