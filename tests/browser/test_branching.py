@@ -35,7 +35,7 @@ def branch(stage: Stage, run: str, step: int, rank: int = 1) -> tuple[str, str]:
     button, text = candidate(stage, step, rank, run)
     button.press("Enter")
     expect(stage.page.locator(f"html:not([data-run='{run}'])")).to_be_attached()
-    expect(stage.region("Branches")).to_contain_text("A branch:")
+    expect(stage.region("Branches")).to_contain_text("Branch:")
     return stage.run_id, text
 
 
@@ -97,7 +97,7 @@ def test_one_branch_starts_at_a_time_and_a_refused_one_can_be_tried_again(
     stage.still()
     assert len(held) == 1
     held[0].continue_()
-    expect(stage.region("Branches")).to_contain_text("A branch:")
+    expect(stage.region("Branches")).to_contain_text("Branch:")
     expect(stage.alert).to_have_count(0)
 
 

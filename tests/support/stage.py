@@ -233,7 +233,7 @@ class Stage:
 
     @property
     def map(self) -> Locator:
-        return self.page.get_by_role("application", name="Arrow keys choose layer and head")
+        return self.page.get_by_role("application", name="The arrow keys select layer and head")
 
     @property
     def alert(self) -> Locator:
