@@ -1,10 +1,12 @@
 /** The default prompts, answer lengths and arrival times. Pure. */
 
 /** Long enough that several whole blocks of it are shared. */
+// Not language: a prompt of the model.
 export const SYSTEM =
   "You work in a small bookshop called Paper Lane. It is open from nine to six, closed on Sundays, and sells new and used books, maps and cards. " +
   "Answer every question in one short and friendly sentence. If you do not know the answer, say so. Never invent a price, and never speak of anything but books.";
 
+// Not language: a prompt of the model.
 const SHORT = [
   ...["When do you open?", "A book about dogs?", "A joke about books?", "What do you sell?"],
   ...["How long may I keep a book?", "A book about cats?", "Who wrote Moby Dick?", "Are you open on Sunday?"],
@@ -14,6 +16,7 @@ const SHORT = [
   ...["What is an atlas?", "A book for a train ride?", "Do you wrap presents?", "Who wrote Dracula?"],
 ];
 
+// Not language: a prompt of the model.
 const MIDDLE = [
   "I am looking for a present for my sister. She is eleven, she likes horses, the sea and anything with a map in it, and she has read all of the books " +
     "that we have at home twice. What would you suggest?",
@@ -21,6 +24,7 @@ const MIDDLE = [
   "I would like to read more this winter but I only have twenty minutes on the tram each day, and I get lost in long chapters. Which kind of book should I try?",
 ];
 
+// Not language: a prompt of the model.
 export const LONG =
   "Summarise this text in one sentence. The lighthouse on the northern rock was built in 1874 by forty men who could only work at low tide. Every stone was cut on " +
   "the mainland, numbered, shipped out in a flat boat and set by hand, and twice the whole lowest ring was swept away in a night and had to be cut again. When the lamp was " +
@@ -30,6 +34,7 @@ export const LONG =
   "read it aloud on the steps.";
 
 /** Prompts whose answers repeat earlier text. */
+// Not language: a prompt of the model.
 export const REPEATED = [
   "Say this again, word for word: Every pass of the model reads all the weights once.",
   "Say this again, word for word: The rain in Spain stays mainly in the plain.",
@@ -37,6 +42,7 @@ export const REPEATED = [
 ];
 
 /** A prompt whose answer is new text. */
+// Not language: a prompt of the model.
 export const NEW = "Write one sentence about a cat on the moon.";
 
 /** Limits of new tokens in turn: batching matters for answers of different lengths. */

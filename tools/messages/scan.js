@@ -10,7 +10,7 @@ const READ = /^(?:title|alt|placeholder|label|says?|aria-(?:label|description|ro
 /** What an attribute ends with whose value nobody reads: words in it are names. */
 const NAMES = /\s(?:class|style|d|viewBox|transform|points|rel|sandbox|allow)=["']?$/;
 
-const BRANDS = new Set(["Jupyter Book"]);
+const BRANDS = new Set(["Jupyter Book", "KV", "Scope"]);
 
 /** Two words or more, the first of them of letters: what is only a class, a key, a selector or a path looks different. */
 const SENTENCE = /(?:^|[\s(“"])[A-Za-z’']{2,}[,:;]? [a-zA-Z’']/;
@@ -75,14 +75,18 @@ function walk(node, visit, parents = []) {
 
 const isMessage = (node) => node.type === "TaggedTemplateExpression" && TAGS.has(node.tag.name);
 
-/** A fault of the code, a module's name, a selector or what is put into a style: nobody reads it on the page. */
+/** An error for developers, a module's name, a selector or what is put into a style: nobody reads it on the page. */
 function isTechnical(parents) {
   const parent = parents.at(-1);
   if (/^(?:Import|Export)/.test(parent.type)) return true;
   const given =
     parent.type === "AssignmentPattern" ? parent.left : parent.type === "VariableDeclarator" ? parent.id : null;
-  if (/class(?:Name)?$/i.test(given?.name)) return true;
-  if (parent.type === "ObjectProperty" && /^(?:class|font|style|filter|transition)$/.test(parent.key.name)) return true;
+  if (/class(?:Name|es)?$|^(?:FONT|STRONG|LARGE)$/i.test(given?.name)) return true;
+  if (
+    parent.type === "ObjectProperty" &&
+    /^(?:class|className|exponentformat|font|style|filter|transition)$/.test(parent.key.name)
+  )
+    return true;
   const call = parents.findLast(({ type }) => type === "CallExpression" || type === "NewExpression");
   const callee = call?.callee.property?.name ?? call?.callee.name ?? "";
   return /^(?:Error|TypeError|RangeError|querySelector(?:All)?|closest|matches|matchMedia|getContext|warn|error)$/.test(
@@ -97,7 +101,8 @@ function readIn({ quasis }) {
   const text = prose.replace(/<(?:"[^"]*"|'[^']*'|[^>"'])*>/g, "\n");
   const attributes = [...markup.matchAll(/\s([\w-]+)=(?:"([^"]*)"|'([^']*)')/g)];
   const values = attributes.filter(([, name]) => READ.test(name)).map(([, , double, single]) => double ?? single);
-  return [...text.split(/[\n\0]/), ...values].filter((piece) => /\p{L}{2}/u.test(piece.replace(/&\w+;/g, "")));
+  const pieces = [...text.split(/[\n\0]/), ...values].filter((piece) => !BRANDS.has(piece.trim()));
+  return pieces.filter((piece) => /\p{L}{2}/u.test(piece.replace(/&\w+;/g, "")));
 }
 
 /** @returns {string} text with places as `{name}`, each name once */

@@ -68,6 +68,7 @@ function TokensOut({ member, tokens }) {
   const { request, first, rows, guessed = 0, more = [] } = member;
   const chosen = chosenOf(member);
   const right = more.length;
+  // Not language: classes.
   const classOf = (at) => (at < right ? "chip is-output cut is-guessed" : "chip is-output cut");
   return html`<li class=${ownerClass(request)}>
     ${chosen.map((token, at) => html`<${Token} key=${at} token=${token} limit=${16} class=${classOf(at)} />`)}

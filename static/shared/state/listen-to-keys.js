@@ -5,6 +5,7 @@
  *
  * @type {[string, (key: string) => boolean][]}
  */
+// Not language: selectors.
 const OWN_KEYS = [
   ["textarea, select, dialog, input:not([type=range], [type=checkbox])", () => true],
   ["button, input[type=checkbox], a, summary", (key) => key === " "],
