@@ -119,7 +119,7 @@ test("a residual row of this step is computed in it, an older one was not kept",
   const at = (position) =>
     factsAt(animal(), 1, { group: "residual", layer: 0, positions: [position, position] }).notes[0];
   assert.match(at(4), /^computed in this step/);
-  assert.match(at(2), /record.*did not keep it after step 0/);
+  assert.match(at(2), /log.*after step 0/);
 });
 
 test("the cache's bytes are checked against the formula, not made from it", () => {

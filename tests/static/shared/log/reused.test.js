@@ -63,14 +63,14 @@ test("a row that was read is not to be chosen: the next one is", () => {
 });
 
 test("one sentence says how many tokens of the prompt were read and how many were computed", () => {
-  assert.match(narrate(run, 0), /2 of 4 prompt tokens were read from the cache.*; 2 were computed, which added 512.B/);
+  assert.match(narrate(run, 0), /2 of the 4 prompt tokens .* earlier run.*computes 2 tokens .* 512.B/);
 });
 
 test("the first step has the rows that it computed, after those that were there", () => {
   const view = mapView(run, 0);
   assert.deepEqual([view.firstQuery, view.positions, view.reused], [2, 4, 2]);
-  const { kept, fresh } = shelfOf({ run, step: 0, settled: 0, reveal: run.layers });
-  assert.deepEqual([kept, fresh], [2, 2]);
+  const { cached, fresh } = shelfOf({ run, step: 0, settled: 0, reveal: run.layers });
+  assert.deepEqual([cached, fresh], [2, 2]);
   const { written } = cacheAccount(run, 0);
   assert.equal(written.measured, written.formula);
   assert.equal(timeFacts(run, 0).prefill.tokens, 2);
@@ -83,8 +83,8 @@ test("scales are those of the rows that were computed", () => {
 
 test("a place of a row that was read says so, and has no length", () => {
   const column = factsAt(run, 0, { group: "residual", layer: 0, positions: [1, 1] });
-  assert.equal(column.value, "its length is not in the log");
-  assert.match(column.notes[0], /never computed in this run/);
+  assert.equal(column.value, "The log does not have its length.");
+  assert.match(column.notes[0], /not computed in this run/);
   const key = factsAt(run, 2, { group: "cache", layer: 0, kind: "K", kvHead: 0, positions: [0, 0] });
   assert.match(key.notes[0], /an earlier run computed it/);
   const look = factsAt(run, 0, { group: "attention", layer: 0, head: 0, keys: [0, 0], queries: [1, 1] });
