@@ -98,7 +98,7 @@ def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Names that can be told again: one with half of a surrogate pair is not known anyway."""
+    """Names that can be repeated in an answer: one with half of a surrogate pair is not known anyway."""
     if len(pairs) > MOST_MEMBERS:
         raise ValueError(f"an object has more than {MOST_MEMBERS:,} members")
     return {name.encode("utf-8", "replace").decode(): value for name, value in pairs}

@@ -18,7 +18,7 @@ class WorkerLog(Logger):  # type: ignore[misc]
     """
 
     def setup(self, cfg: Config) -> None:
-        """Set it up as gunicorn is told to."""
+        """Set up the log from gunicorn's settings."""
         super().setup(cfg)
         self.error_log.filters[:] = [RateLimitedFilter()]
 

@@ -96,8 +96,8 @@ class TwinRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class TakeUpRequest:
-    """A run that was set aside is to go on, paused, from where its log is; `seq` is that of its next frame.
+class ReadmitRequest:
+    """Readmit an evicted run, paused, at the end of its log; `seq` is that of its next frame.
 
     `frames`: its `open` and its `step` frames.
     """
@@ -251,15 +251,15 @@ class Service(Protocol):
         """
         ...
 
-    def set_aside(self, run: str) -> None:
-        """Drop a paused run, without a word in its log, so that others have its room. `take_up` brings it back.
+    def evict_run(self, run: str) -> None:
+        """Evict a paused run without changing its log. `readmit` brings it back.
 
         Raises Refused for a run that is over, goes on, is in the middle of a step, or is a study.
         """
         ...
 
-    def take_up(self, request: TakeUpRequest) -> None:
-        """Admit a run that was set aside, paused as it was; it is computed again from its tokens. Raises Refused."""
+    def readmit(self, request: ReadmitRequest) -> None:
+        """Admit an evicted run again, paused; the engine computes it again from its tokens. Raises Refused."""
         ...
 
     @property

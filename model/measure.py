@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from kvscope.model.engine.conditions import Watch, told
+from kvscope.model.engine.conditions import Watch, conditions_record
 from kvscope.model.linear import name_of
 
 READ_BYTES = 2**29
@@ -64,7 +64,7 @@ def _rate(amount: int, work: Callable[[], Any], device: str) -> dict[str, Any]:
         "per_second": amount / median(takes),
         "spread": [amount / max(takes), amount / min(takes)],
         "takes_ms": [1000 * take for take in takes],
-        "conditions": told(watch.conditions()),
+        "conditions": conditions_record(watch.conditions()),
     }
 
 

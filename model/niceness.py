@@ -10,7 +10,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 """Where Linux keeps the niceness of this process's session (man 7 sched, "The autogroup feature")."""
 
 
-def give_way(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Leave the processors to others from now on: all threads of this process, and its session, which is to be its own.
 
     Linux shares the processors between sessions first, and a process's own niceness counts only against others of its

@@ -50,7 +50,7 @@ class Calls:
             self._connection = connection
 
     def close(self, why: str) -> None:
-        """Carry none; who waits, and whoever calls, is told `why`."""
+        """Refuse further calls; pending and later calls fail with `why`."""
         with self._lock:
             self._connection, self._why_closed = None, why
             waiting = list(self._waiting.values())

@@ -22,10 +22,10 @@ from kvscope.app.engine.inbox import Inbox, Share
 from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
-from kvscope.model.niceness import give_way
+from kvscope.model.niceness import lower_priority
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
-CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "set_aside", "take_up")
+CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "evict_run", "readmit")
 """Of the service's methods; the others answer questions (kvscope.app.http.questions)."""
 
 ENVIRONMENT = {
@@ -72,7 +72,9 @@ def serve(
     loaded = _load(send, service, model, device, dtype)
     if loaded is None:
         return
-    give_way(NICENESS)  # not before: everybody waits for the model, which beside two busy processes would take minutes
+    lower_priority(
+        NICENESS
+    )  # not earlier: beside two busy processes, loading would take minutes
     send(Ready(loaded.info))
     if compiled:
         loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on, loaded.info)))

@@ -63,7 +63,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run stands in line, 1 for the next, and in about how many seconds it begins; None: not known yet."""
+    """The place of a run in the queue, from 1, and the estimated seconds until it starts; None: not known yet."""
 
     place: int
     estimate_s: int | None

@@ -26,9 +26,9 @@ from kvscope.model.api import (
     BeamRequest,
     ForkRequest,
     JoinRequest,
+    ReadmitRequest,
     Refused,
     RunRequest,
-    TakeUpRequest,
     TwinRequest,
     WorkloadRequest,
 )
@@ -381,7 +381,7 @@ class RunScheduler:
                 evicted = self._evicted.get(run)
             self._budget.reserve(run, head.bytes + (evicted.left if evicted else 0))
             chosen = [self._log.frames(run, seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in self._log.chosen(run)))]
-            self._calls.call("take_up", TakeUpRequest(run, head.last_seq + 1, tuple(chosen)))
+            self._calls.call("readmit", ReadmitRequest(run, head.last_seq + 1, tuple(chosen)))
             with self._lock:
                 self._evicted.pop(run, None)
             self._calls.call("control", run, action, noted=partial(self._note, run))
@@ -402,7 +402,7 @@ class RunScheduler:
             if placed.study:
                 self._calls.call("control", run, "stop", noted=partial(self._note, run))
             else:
-                self._calls.call("set_aside", run)
+                self._calls.call("evict_run", run)
         except Refused:  # it has resumed or ended, or is in the middle of a step
             with self._lock:
                 if run in self._paused:

@@ -150,7 +150,7 @@ class Supervisor:
                 vitals.close()
 
     def _end_hung(self, process: BaseProcess) -> None:
-        """Callers are told at once; who watches a run, when it is closed."""
+        """Callers get the error at once, viewers when their run is closed."""
         silence = f"The engine did not respond for {self._settings.hung_after_s:g} s and is restarting."
         self._hung = replace(RESTARTING, message=silence)
         self._wait_for(self._hung)

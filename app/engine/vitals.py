@@ -68,7 +68,7 @@ class Vitals:
 
 
 def processor_time(pid: int) -> int | None:
-    """How long a process has used the processor, all its threads together, in ticks; None where that is not told."""
+    """Processor time of all threads of a process, in ticks; None where the system does not report it."""
     with suppress(OSError):
         fields = _fields(PROCESSES / str(pid))
         return int(fields[11]) + int(fields[12])

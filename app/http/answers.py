@@ -67,7 +67,7 @@ class Queued(Created):
 
 
 class Waits(TypedDict):
-    """A run that stands in line: it has no log yet."""
+    """A queued run, which has no log yet."""
 
     id: str
     url: str

@@ -78,7 +78,7 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
         if example not in EXAMPLES:
             raise unknown("example", example)
         asked = changed(EXAMPLES[example], query(ByHandQuery))
-        response = jsonify(example=_told(asked), **reads.ask("by_hand", asked))
+        response = jsonify(example=_example_answer(asked), **reads.ask("by_hand", asked))
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -124,7 +124,7 @@ def _id(name: str, text: str) -> int:
     return int(text)
 
 
-def _told(example: Example) -> dict[str, object]:
+def _example_answer(example: Example) -> dict[str, object]:
     return {
         "words": example.words,
         "prompt": example.prompt,

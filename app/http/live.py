@@ -75,7 +75,7 @@ class Watch:
             at_end()
 
     def _follow(self) -> None:
-        """Read to the run's end, however often the log cannot be read meanwhile; each time, the viewer is told once."""
+        """Read to the run's end, through any failures to read the log; the viewer gets one message for each."""
         told = False
         while not self._stopped.is_set():
             try:

@@ -69,7 +69,7 @@ class RunLookup:
         return opening
 
     def whole(self, run: str) -> dict[str, Any]:
-        """The `open` data of a run or a workload: what is a study of another run is told with that."""
+        """The `open` data of a run or a workload: a study of another run names that run."""
         self.known(run)
         opening = self._runs.opening(run)
         study = opening.get("study")
@@ -103,7 +103,7 @@ def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:
 
 
 def created(run: str, started: Started, url: str | None = None) -> Response:
-    """201 for a new run, or 202 for one that stands in line: where it is, and the token that deletes it.
+    """201 for a new run, or 202 for a queued run: its address, and the token that deletes it.
 
     `url`: the page that shows it, where that is not the Stage.
     """

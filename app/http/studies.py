@@ -110,9 +110,9 @@ class StudyRoutes:
         """`GET /api/runs/<id>/family?known=`"""
         self._lookup.known(run)
         members = self._runs.family(run, self._public, query(FamilyQuery).known.split(","))
-        return jsonify(root=members[0].run, runs=[self._told(member) for member in members])
+        return jsonify(root=members[0].run, runs=[self._member_answer(member) for member in members])
 
-    def _told(self, member: Member) -> TellsOfMember:
+    def _member_answer(self, member: Member) -> TellsOfMember:
         return {
             "id": member.run,
             "parent": _parent(member),

@@ -60,7 +60,7 @@ def failing_as(failure: str, *, in_full: bool = False) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        reason, told = reason_of(error), reason_of(error) if in_full else _told_of(error)
+        reason, told = reason_of(error), reason_of(error) if in_full else _public_reason(error)
         if told != reason:
             log.error("%s: %s.", failure, reason)
         lost = isinstance(error, DBAPIError) and isinstance(error.orig, _Deleted)
@@ -164,8 +164,8 @@ def reason_of(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(".")
 
 
-def _told_of(error: Exception) -> str:
-    """The cause as anyone may hear it: PostgreSQL's own words have addresses, users and files in them."""
+def _public_reason(error: Exception) -> str:
+    """The cause without PostgreSQL's message, which may name addresses, users and files."""
     if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
         return reason_of(error)
     if isinstance(error.orig, _Deleted):

@@ -71,8 +71,8 @@ def write(connection: sa.Connection, frames: Sequence[Frame]) -> None:
 def write_close(connection: sa.Connection, close: Frame, head: Head) -> None:
     """End a stored run with its `close` frame, after which its log ends at `head`.
 
-    The same however often it is done. A transaction whose end was not heard of may have stored frames that nobody was
-    told of in the place of the close; they go.
+    The same however often it is done. A transaction with an unknown outcome may have stored unannounced frames
+    where the close belongs; they are deleted.
     """
     mine = runs_table.c.run == close.run
     row = {"last_seq": head.last_seq, "bytes": head.bytes, "closed": True}

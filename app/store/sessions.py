@@ -189,7 +189,7 @@ class SessionStore:
         columns = (sessions_table.c.id, sessions_table.c.bytes, sessions_table.c.manifest)
         with reading(self._engine) as connection:
             rows = connection.execute(sa.select(*columns).where(sessions_table.c.manifest.is_not(None))).all()
-        return sorted((_told(*row) for row in rows), key=lambda session: session["created"])
+        return sorted((_summary(*row) for row in rows), key=lambda session: session["created"])
 
     def totals(self) -> dict[str, int]:
         """How much is stored: sessions, bytes. Raises StoreError."""
@@ -415,7 +415,7 @@ def _empty(connection: sa.Connection, session: str) -> None:
     connection.execute(emptied.values(manifest=None, manifest_sha256=None, run=None, bytes=0))
 
 
-def _told(session: str, size: int, stored: bytes) -> dict[str, Any]:
+def _summary(session: str, size: int, stored: bytes) -> dict[str, Any]:
     told = {"id": session, "bytes": size, "created": "", "steps": 0, "title": "", "prompt": ""}
     try:
         manifest = json.loads(stored)

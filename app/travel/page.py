@@ -34,7 +34,7 @@ NONCE_CHARS = 22
 
 
 def opened(manifest: dict[str, Any]) -> dict[str, Any]:
-    """What the page is told of a session before it reads any of its frames."""
+    """The session data that the page gets before it reads any frames."""
     values = manifest.get("values")
     return {
         **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},

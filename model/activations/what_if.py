@@ -11,7 +11,7 @@ from torch import Tensor
 
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.conditions import Watch, told
+from kvscope.model.engine.conditions import Watch, conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
@@ -132,7 +132,7 @@ def everything(engine: Engine, ids: list[int]) -> Kept:
     everything, kv = sum(sizes.values()), len(old) * engine.cache.position_bytes
     watch = Watch()
     everything_ms, kv_ms = (_reading_ms(count, engine.cache.pool.device) for count in (everything, kv))
-    return Kept(everything, kv, everything_ms, kv_ms, told(watch.conditions()))
+    return Kept(everything, kv, everything_ms, kv_ms, conditions_record(watch.conditions()))
 
 
 def _reading_ms(count: int, device: torch.device) -> float:

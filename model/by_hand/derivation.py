@@ -64,18 +64,18 @@ class Derivation:
     without_cache: Step
     """The same step with every row computed again."""
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """JSON-able: arrays as lists."""
         return {
             "token": self.token,
-            "prefill": _told(self.prefill),
-            "decode": _told(self.decode),
-            "without_cache": _told(self.without_cache),
+            "prefill": _step_json(self.prefill),
+            "decode": _step_json(self.decode),
+            "without_cache": _step_json(self.without_cache),
             "difference": float(abs(self.decode.mixed[:, 0] - self.without_cache.mixed[:, -1]).max()),
         }
 
 
-def _told(step: Step) -> dict[str, Any]:
+def _step_json(step: Step) -> dict[str, Any]:
     values = {field.name: getattr(step, field.name) for field in fields(step)}
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 

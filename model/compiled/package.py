@@ -27,7 +27,7 @@ from kvscope.model.grouped import GROUP, GroupedLinear, Groups
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import Linear, times_packed
-from kvscope.model.niceness import give_way
+from kvscope.model.niceness import lower_priority
 from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
 
 SEEN = {**dict.fromkeys(("block", "rows"), ("attn.q_rot", "attn.weights")), "head": ("final",)}
@@ -195,7 +195,7 @@ def main() -> int:
     from torch._inductor.cpp_builder import get_cpp_compiler
     from torch._inductor.exc import InvalidCxxCompiler
 
-    give_way(NICENESS)
+    lower_priority(NICENESS)
     plan = Plan.read(sys.stdin.readline())
     Thread(target=_end_with_input, daemon=True).start()
     try:

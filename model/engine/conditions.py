@@ -52,8 +52,8 @@ class Conditions:
         return self.waiting > MOST_WAITING
 
 
-def told(conditions: Conditions) -> dict[str, Any]:
-    """As frames and answers tell of them (docs/frames.md)."""
+def conditions_record(conditions: Conditions) -> dict[str, Any]:
+    """The form of frames and answers (docs/frames.md)."""
 
     def rounded(share: float | None) -> float | None:
         return None if share is None else round(share, 3)

@@ -178,7 +178,7 @@ class Engine:
         """The run or search of that key, None when it is over."""
         return self.scheduler.active(key)
 
-    def set_aside(self, key: str) -> bool:
+    def evict_run(self, key: str) -> bool:
         """Drop a run that is paused between two steps; whether it was one. Its blocks stay as an ended run's do."""
         run = self.scheduler.runs.get(key)
         if run is None or run.ready or run.recorded != "rows" or run.caching != "kept":

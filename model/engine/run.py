@@ -84,7 +84,7 @@ class Run:
     @property
     def ready(self) -> bool:
         """Whether the next pass has rows of it. A run is paused between two steps: one that has begun is ended first,
-        or half of it would keep the run from giving way (`Engine.set_aside`).
+        or half of it would keep the run from giving way (`Engine.evict_run`).
         """
         return not self.paused or self.single_steps > 0 or self.spent.begun
 

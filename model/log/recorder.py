@@ -12,7 +12,7 @@ import numpy as np
 from kvscope.model.api import Frame, RunRequest, ValuesRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.capture import CapturedRows
-from kvscope.model.engine.conditions import told
+from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord, Timing
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
@@ -123,7 +123,11 @@ class Recorder:
             bytes_read=record.cost.bytes_read,
             weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
-            **({"conditions": schema.Conditions(**told(record.timing.conditions))} if record.timing.conditions else {}),
+            **(
+                {"conditions": schema.Conditions(**conditions_record(record.timing.conditions))}
+                if record.timing.conditions
+                else {}
+            ),
         )
 
     def _beams(self, record: BeamsRecord) -> schema.Beams:
@@ -134,11 +138,11 @@ class Recorder:
             ms=record.ms,
             rows_computed=record.rows,
             kv=schema.BeamKV(**asdict(record.kv)),
-            conditions=schema.Conditions(**told(record.conditions)),
+            conditions=schema.Conditions(**conditions_record(record.conditions)),
         )
 
     def token(self, token: int) -> schema.Token:
-        """What is told of a token."""
+        """A token as frames describe it."""
         if token not in self._told:
             self._told[token] = schema.Token(**self._tokenizer.token(token))
         return self._told[token]

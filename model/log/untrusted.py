@@ -79,7 +79,7 @@ def read_json(text: bytes | str, where: str) -> Any:
 
 
 def marks(text: bytes | str) -> int:
-    """At least how many values JSON has, told without reading it: its commas and brackets, those inside texts too."""
+    """A lower bound of the number of values in unparsed JSON: commas and brackets, also those inside strings."""
     each = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
     return sum(map(text.count, each))  # type: ignore[arg-type]
 

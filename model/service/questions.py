@@ -20,7 +20,7 @@ from kvscope.model.api import CacheDtype, Frame, Refused, ValuesRequest
 from kvscope.model.by_hand.derivation import derive
 from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
-from kvscope.model.engine.conditions import told
+from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
@@ -201,7 +201,7 @@ class Questions:
             "ms": timed.ms,
             "rows": timed.rows,
             "weights_read": timed.weights,
-            "conditions": told(timed.conditions),
+            "conditions": conditions_record(timed.conditions),
         }
 
     @property
@@ -242,7 +242,7 @@ class Questions:
 
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
-        return derive(example).told()
+        return derive(example).as_json()
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [

@@ -15,9 +15,9 @@ from kvscope.model.api import (
     ForkRequest,
     Frame,
     JoinRequest,
+    ReadmitRequest,
     Refused,
     RunRequest,
-    TakeUpRequest,
     TwinRequest,
     WorkloadRequest,
     called,
@@ -267,14 +267,14 @@ class ModelService(Questions):
         state.single_steps = state.single_steps + 1 if action == "step" else 0
         return "paused" if state.paused else "running"
 
-    def set_aside(self, run: str) -> None:
+    def evict_run(self, run: str) -> None:
         """Drop a paused run between two steps; its blocks stay in the cache until others need them. Raises Refused."""
-        if not self.engine.set_aside(run):
+        if not self.engine.evict_run(run):
             raise Refused("run", "The run has ended, is running, or is in the middle of a step.", status=409)
         del self._recorders[run]
 
-    def take_up(self, request: TakeUpRequest) -> None:
-        """Admit a run that was set aside, and pause it. Raises Refused."""
+    def readmit(self, request: ReadmitRequest) -> None:
+        """Admit an evicted run, and pause it. Raises Refused."""
         opened = frames.header(request.frames[0]).data
         self._same_model(opened)
         sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
@@ -303,7 +303,7 @@ class ModelService(Questions):
         for record in self.engine.advance():
             made += self._record(record)
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.told(self.engine.passes))
+            made += self._tell(run, workload.record_passes(self.engine.passes))
         return made
 
     def _record(self, record: Record) -> list[Frame]:

@@ -15,7 +15,7 @@ from kvscope.model.settings import ServingSettings
 class Room:
     """Of the round's requests, `by_key`, to which more may come.
 
-    `evicted` is told whose blocks are taken, which it had kept after its end.
+    `evicted` is called with the request whose cached blocks are reused after its end.
     """
 
     def __init__(

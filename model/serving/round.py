@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from kvscope.model.api import Refused
-from kvscope.model.engine.conditions import told
+from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
@@ -20,7 +20,7 @@ GREEDY = Sampling()
 class Round:
     """Number `number` of the workload `owner`, under `settings`.
 
-    `token` says what is told of a token's id; `clock` gives seconds.
+    `token` describes a token id; `clock` gives seconds.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Round:
         self._cancel(request)
 
     def prepare(self) -> None:
-        """Before a pass: who arrives, goes away, joins or gives way."""
+        """Before a pass: arrivals, cancels, joins and preemptions."""
         self._come_and_go()
         self._let_in()
         self._make_room()
@@ -126,8 +126,8 @@ class Round:
                 self._room.forget(request)
             self._tell("done", request)
 
-    def told(self, number: int, done: PassRecord) -> schema.Pass:
-        """What a pass was, `number` of the workload."""
+    def record_pass(self, number: int, done: PassRecord) -> schema.Pass:
+        """The frame of pass `number` of the workload."""
         start_ms = round((done.started - self._began) * 1000, 3)
         others = [entry for entry in done.entries if not self.owns(entry.run)]
         self._with_others += bool(others)
@@ -144,11 +144,11 @@ class Round:
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
             pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
-            events=self._told_by(start_ms + done.ms),
-            conditions=schema.Conditions(**told(replace(done.conditions, others=len(others)))),
+            events=self._events_by(start_ms + done.ms),
+            conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),
         )
 
-    def _told_by(self, ms: float) -> list[schema.ServingEvent]:
+    def _events_by(self, ms: float) -> list[schema.ServingEvent]:
         """What a pass that was over at `ms` tells. What it chose was there then, not when this heard of it; what a
         later pass chose, of which the engine has told already, is left to that one.
         """
@@ -163,7 +163,7 @@ class Round:
         return told
 
     def end(self) -> schema.Round:
-        """Give back what the requests still hold; what is told of the round."""
+        """Give back what the requests still hold; return the frame of the round."""
         ended = schema.Round(
             round=self._number, ms=round(self._now(), 3), others=self._with_others, events=self._take_events()
         )
@@ -200,25 +200,25 @@ class Round:
         waiting = self._of("preempted") + sorted(self._of("waiting"), key=lambda each: each.asked.arrives_ms)
         if self._settings.batching == "static" and (answered := len(self._of("running"))):
             for request in waiting:
-                self._tell_waits(request, "static", count=answered)
+                self._report_wait(request, "static", count=answered)
             return
         for place, request in enumerate(waiting):
             running = self._of("running")
             if len(running) >= self._settings.at_once:
                 for each in waiting[place:]:
-                    self._tell_waits(each, "places", count=len(running))
+                    self._report_wait(each, "places", count=len(running))
                 return
             if not self._room.for_newcomer(request, running):
                 needed, free = self._room.needed_with(request, running), self._room.free
-                self._tell_waits(request, "blocks", count=needed, free=free)
+                self._report_wait(request, "blocks", count=needed, free=free)
                 # The next one waits for what this one lacks, and does not overtake it.
                 for each in waiting[place + 1 :]:
-                    self._tell_waits(each, "order", other=request.number)
+                    self._report_wait(each, "order", other=request.number)
                 return
             self._join(request)
 
-    def _tell_waits(self, request: ServedRequest, why: schema.Waits, **numbers: int) -> None:
-        """Why it does not join the next pass, unless that was told before."""
+    def _report_wait(self, request: ServedRequest, why: schema.Waits, **numbers: int) -> None:
+        """Report why it does not join the next pass, unless already reported."""
         if request.waits_for != why:
             request.waits_for = why
             self._tell("waits", request, why=why, **numbers)
@@ -252,7 +252,7 @@ class Round:
             self._tell("shared", request, count=run.sequence.length, other=donor.number)
 
     def _make_room(self) -> None:
-        """See to it that the next pass has the blocks it needs; the youngest gives way where there are too few."""
+        """Free the blocks that the next pass needs; preempts the youngest request if there are too few."""
         while not self._room.for_next_pass(running := self._of("running")):
             youngest = max(running, key=lambda each: each.joined)
             rows = self._engine.preempt(youngest.key)

@@ -22,9 +22,9 @@ Told = schema.Asked | schema.Pass | schema.Round | schema.Close
 
 
 class Workload:
-    """`asked` answered under each of `rounds`. `token` says what is told of a token's id; `clock` gives seconds.
+    """`asked` answered under each of `rounds`. `token` describes a token id; `clock` gives seconds.
 
-    Between two passes of the engine `prepare` and `told` are called, and `take` with each record of its runs.
+    Between two passes of the engine `prepare` and `record_passes` are called, and `take` with each record of its runs.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Workload:
         return self._round.owns(key)
 
     def prepare(self) -> list[Told]:
-        """Before a pass: who arrives, goes away, joins or gives way. What is told of a round that is over with that."""
+        """Before a pass: arrivals, cancels, joins and preemptions. Returns the frame of a round that this ends."""
         self._round.prepare()
         if not self._round.over:
             return []
@@ -95,13 +95,13 @@ class Workload:
         """What the engine says of one of its runs."""
         self._round.take(record)
 
-    def told(self, passes: Sequence[PassRecord]) -> list[Told]:
-        """After `Engine.advance`: what each of its passes was."""
+    def record_passes(self, passes: Sequence[PassRecord]) -> list[Told]:
+        """After `Engine.advance`: the frame of each of its passes."""
         if self._round.failure is not None:
             return [self.stop("failed", self._round.failure)]
         first = self._passes
         self._passes += len(passes)
-        return [self._round.told(first + number, done) for number, done in enumerate(passes)]
+        return [self._round.record_pass(first + number, done) for number, done in enumerate(passes)]
 
     def stop(self, reason: schema.Reason = "stopped", error: str | None = None) -> schema.Close:
         """End it, whatever it does."""

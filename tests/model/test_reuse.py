@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kvscope.model.api import ForkRequest, TakeUpRequest, TwinRequest
+from kvscope.model.api import ForkRequest, ReadmitRequest, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.reader import LogReader
@@ -136,12 +136,12 @@ def test_a_run_that_was_set_aside_before_its_first_step_reads_as_much_as_its_log
     made.engine.scheduler.forget("a")
     started = made.start(request("c", OTHER_ENDING, owner="mine"))
     made.control("c", "pause")
-    made.set_aside("c")
+    made.evict_run("c")
     if gone:
         for key in list(made.engine.scheduler.kept):
             made.engine.scheduler.forget(key)
     log_of(made, "d", OTHER_ENDING, reuse=False)  # of whose rows more could be read by now
-    made.take_up(TakeUpRequest("c", 1, (started[0].payload,)))
+    made.readmit(ReadmitRequest("c", 1, (started[0].payload,)))
     made.control("c", "resume")
     found = [frame.payload for frame in started + finish(made)]
     check = LogCheck()

@@ -21,9 +21,9 @@ from kvscope.model.api import (
     Frame,
     JoinRequest,
     Progress,
+    ReadmitRequest,
     Refused,
     RunRequest,
-    TakeUpRequest,
     TwinRequest,
     ValuesRequest,
     WeightDtype,
@@ -209,13 +209,13 @@ class FakeService:
         state.single_steps += action == "step"
         return "paused" if state.paused else "running"
 
-    def set_aside(self, run: str) -> None:
+    def evict_run(self, run: str) -> None:
         state = self._runs.get(run)
         if state is None or not state.paused or state.single_steps or state.searching:
             raise Refused("run", "That run is over or goes on.", status=409)
         del self._runs[run]
 
-    def take_up(self, request: TakeUpRequest) -> None:
+    def readmit(self, request: ReadmitRequest) -> None:
         opened = header(request.frames[0]).data
         ids, prompt = token_ids(request.frames), len(opened["tokens"])
         most = opened["limits"]["max_new_tokens"]
@@ -313,7 +313,7 @@ class FakeService:
         """The real one, whose torch is loaded when it is first asked for."""
         from kvscope.model.by_hand.derivation import derive
 
-        return derive(example).told()
+        return derive(example).as_json()
 
     def measure(self) -> dict[str, Any]:
         if self.busy:

@@ -110,7 +110,7 @@ class Bench:
             for record in self.engine.advance():
                 workload.take(record)  # type: ignore[arg-type]
             if not workload.over:
-                told += workload.told(self.engine.passes)
+                told += workload.record_passes(self.engine.passes)
             for each in told:
                 if isinstance(each, schema.Pass):
                     rounds[each.round].passes.append(each)

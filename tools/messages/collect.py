@@ -35,9 +35,9 @@ def collect() -> Messages:
 def in_templates() -> Iterator[str]:
     environment = Environment(extensions=["jinja2.ext.i18n"])
     for path in sorted((ROOT / "templates").glob("*.html")):
-        for _line, _function, text in environment.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
-            if isinstance(text, str):
-                yield text
+        for _line, _function, found in environment.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
+            # With values for its places it comes as (text, None, …).
+            yield found if isinstance(found, str) else found[0]
 
 
 def in_python() -> Iterator[str]:

@@ -283,7 +283,7 @@ def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     call = engine.calls.call
 
     def stop_first(method: str, *arguments: Any, **options: Any) -> Any:
-        if method == "set_aside":
+        if method == "evict_run":
             call("control", "a", "stop")
         return call(method, *arguments, **options)
 

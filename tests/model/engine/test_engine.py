@@ -222,10 +222,10 @@ class TestControl:
         run = made.admit("a", prompt(40), GREEDY, 6)
         made.advance()
         run.paused = True
-        assert not made.set_aside("a")
+        assert not made.evict_run("a")
         assert len(steps(advance_all(made), "a")) == 1
         assert (made.busy, run.step) == (False, 1)
-        assert made.set_aside("a")
+        assert made.evict_run("a")
         check_cache(made)
 
     def test_stop_in_the_middle_of_prefill_keeps_what_was_computed(self) -> None:
@@ -256,7 +256,7 @@ class TestControl:
             ("fork", made.fork("fork", parent.ids[:22], 20, GREEDY, 6)),
         ):
             run.paused = True
-            assert made.set_aside(key), key
+            assert made.evict_run(key), key
         check_cache(made)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from kvscope.model.api import Frame, Refused, RunRequest, TakeUpRequest
+from kvscope.model.api import Frame, ReadmitRequest, Refused, RunRequest
 from kvscope.model.checkpoint import load
 from kvscope.model.hooks import observing
 from kvscope.model.log import frames
@@ -192,7 +192,7 @@ class TestControl:
 def taken_up(made: ModelService, log: list[Frame]) -> None:
     """A run that was set aside goes on."""
     run = log[0].run
-    made.take_up(TakeUpRequest(run, len(log), tuple(f.payload for f in log if f.kind in ("open", "step"))))
+    made.readmit(ReadmitRequest(run, len(log), tuple(f.payload for f in log if f.kind in ("open", "step"))))
     assert made.control(run, "resume") == "running"
 
 
@@ -205,9 +205,9 @@ def test_a_run_that_was_set_aside_goes_on_as_if_nothing_had_been(steps: int) -> 
     for _ in range(steps):
         log += made.advance()
     with pytest.raises(Refused, match="is running"):
-        made.set_aside("a")
+        made.evict_run("a")
     made.control("a", "pause")
-    made.set_aside("a")
+    made.evict_run("a")
     assert not made.busy
     with pytest.raises(Refused, match="has ended"):
         made.control("a", "resume")
@@ -230,7 +230,7 @@ def test_only_a_run_between_two_steps_is_set_aside() -> None:
     made.control("a", "pause")
     for run in ("a", "nobody"):  # in the middle of its prompt, and none
         with pytest.raises(Refused, match="middle of a step"):
-            made.set_aside(run)
+            made.evict_run(run)
     made.control("a", "resume")
     log = finish(made)
     assert log[-1].kind == "close"

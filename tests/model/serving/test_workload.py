@@ -100,7 +100,7 @@ def serve(
             else:
                 served.note(record)
         if not workload.over:
-            told += workload.told(engine.passes)
+            told += workload.record_passes(engine.passes)
         for each in told:
             if isinstance(each, schema.Pass):
                 served.passes.append(each)
@@ -336,7 +336,7 @@ def test_stopping_gives_everything_back() -> None:
     workload = Workload("w", engine, [asked(prompt(30), new=9), asked(prompt(5))], [CONTINUOUS], token)
     workload.prepare()
     engine.advance()
-    workload.told(engine.passes)
+    workload.record_passes(engine.passes)
     assert workload.stop() == schema.Close(reason="stopped", error=None, steps=0)
     assert workload.over
     assert engine.cache.free_blocks == engine.cache.blocks

@@ -32,7 +32,7 @@ def other_numbers(example: Example, seed: int) -> Example:
 def answer(example: Example) -> dict[str, Any]:
     """The answer of the server."""
     inputs = {"words": example.words, "prompt": example.prompt, "given": example.given, "parts": example.parts}
-    return {"example": {**inputs, "temperature": example.temperature}, **derive(example).told()}
+    return {"example": {**inputs, "temperature": example.temperature}, **derive(example).as_json()}
 
 
 def test_the_terms_of_every_cell_add_up_to_what_the_engine_gave() -> None:
