@@ -72,9 +72,7 @@ def serve(
     loaded = _load(send, service, model, device, dtype)
     if loaded is None:
         return
-    lower_priority(
-        NICENESS
-    )  # not earlier: beside two busy processes, loading would take minutes
+    lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
     send(Ready(loaded.info))
     if compiled:
         loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on, loaded.info)))

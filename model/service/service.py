@@ -84,13 +84,15 @@ class ModelService(Questions):
         Weights may then be held in groups too, which `info` tells from then on.
         """
 
-        def told(line: str, goes_on: bool) -> None:
+        def report(line: str, goes_on: bool) -> None:
             runner = self.engine.runner
             held = weights_held(runner.transformer, runner.compiled.groups if runner.compiled else ())
             self.info = {**self.info, "weights": {**self.info["weights"], "held": held}}
             say(line, goes_on)
 
-        Thread(target=compile_steps, args=(self.engine.runner, self._groups, told), name="compile", daemon=True).start()
+        Thread(
+            target=compile_steps, args=(self.engine.runner, self._groups, report), name="compile", daemon=True
+        ).start()
 
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""

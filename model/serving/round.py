@@ -149,8 +149,8 @@ class Round:
         )
 
     def _events_by(self, ms: float) -> list[schema.ServingEvent]:
-        """What a pass that was over at `ms` tells. What it chose was there then, not when this heard of it; what a
-        later pass chose, of which the engine has told already, is left to that one.
+        """The events of a pass that ended at `ms`. Its tokens count from that time, not from when they were received.
+        Tokens of a later pass that the engine has already reported are left to that pass.
         """
         told = []
         for event in self._take_events():

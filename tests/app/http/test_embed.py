@@ -207,7 +207,7 @@ def test_a_session_with_a_damaged_part_still_has_its_page(app: Flask, client: Fl
     for address in ("url", "embed"):
         page = client.get(shared[address])
         assert page.status_code == 200
-        assert "it cannot be read" in page.text
+        assert "The file is damaged" in page.text
         assert Tags(page.text).content("og:description") == "“abc”"
 
 

@@ -220,7 +220,7 @@ def command(*words: str) -> Result:
 def test_the_commands_say_what_they_did(place: Place, tmp_path: Path) -> None:
     file, (folder, url) = str(tmp_path / "backup"), place
     done = command("--data", str(folder), *(("--database", url) if url else ()), "backup", file)
-    assert (done.exit_code, done.output) == (0, f"{file} has 4 runs and 2 saved sessions.\n")
+    assert (done.exit_code, done.output) == (0, f"{file} contains 4 runs and 2 saved sessions.\n")
     done = command("--data", str(tmp_path / "second"), "restore", file)
     assert (done.exit_code, done.output) == (0, "There are 4 runs and 2 saved sessions now.\n")
     for again in (("second", "restore"), ("third", "backup")):
