@@ -222,7 +222,7 @@ def test_the_commands_say_what_they_did(place: Place, tmp_path: Path) -> None:
     done = command("--data", str(folder), *(("--database", url) if url else ()), "backup", file)
     assert (done.exit_code, done.output) == (0, f"{file} contains 4 runs and 2 saved sessions.\n")
     done = command("--data", str(tmp_path / "second"), "restore", file)
-    assert (done.exit_code, done.output) == (0, "There are 4 runs and 2 saved sessions now.\n")
+    assert (done.exit_code, done.output) == (0, "Restored 4 runs and 2 saved sessions.\n")
     for again in (("second", "restore"), ("third", "backup")):
         done = command("--data", str(tmp_path / again[0]), again[1], file)
         assert (done.exit_code, done.output.count("\n")) == (2, 1)
