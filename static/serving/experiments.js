@@ -154,7 +154,7 @@ export const EXPERIMENTS = [
   {
     id: "sharing",
     name: msg`Prefix sharing`,
-    about: msg`On: the engine computes and stores a common beginning, such as the system prompt, only once.`,
+    about: msg`Off: each request computes its whole prompt. On: a shared prefix, such as the system prompt, is computed once.`,
     setting: "sharing",
     values: [
       { value: false, name: msg`off` },

@@ -41,8 +41,8 @@ function prefillSentences({ request, first, rows, token }, preempted) {
   const read = first
     ? plural(
         rows,
-        form`The pass read ${number} more token of ${letter}’s prompt.`,
-        form`The pass read ${number} more tokens of ${letter}’s prompt.`,
+        form`The pass read another ${number} token of ${letter}’s prompt.`,
+        form`The pass read another ${number} tokens of ${letter}’s prompt.`,
       )
     : msg`The pass read ${tokenCount(rows)} of ${letter}’s prompt.`;
   return token ? [read, msg`${letter} got its first token.`] : [read];
@@ -147,7 +147,7 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
     found + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
     shared &&
       copiesWith(request, pass, events) &&
-      msg`It shares only part of the last block, so it gets a copy to write to.`,
+      msg`The last of these blocks is only partly shared, so ${letter} gets its own copy.`,
   ];
 }
 
@@ -166,14 +166,14 @@ function sharedSentences({ count, other }, tokens) {
   const all = tokenCount(tokens);
   const pool =
     typeof other === "number"
-      ? msg`The pool already held ${shared} of its ${all}, in blocks of ${letterOf(other)}.`
-      : msg`The pool already held ${shared} of its ${all}.`;
+      ? msg`Of its ${all}, the pool already held ${shared}, in blocks of ${letterOf(other)}.`
+      : msg`Of its ${all}, the pool already held ${shared}.`;
   return [pool, msg`It must read only ${tokenCount(tokens - count)}.`];
 }
 
 function first({ request, ms: at }, { answers }) {
   const since = wholeMs(at - answers[request].arrived);
-  return [msg`${letterOf(request)} gets its first token.`, msg`It arrived ${since} earlier.`];
+  return [msg`${letterOf(request)} gets its first token, ${since} after the request arrived.`];
 }
 
 /** A request that joins with a block shared in part copies it at once: its joining has a sentence for that. */

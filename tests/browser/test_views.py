@@ -338,7 +338,7 @@ def test_what_is_asked_of_the_cache_is_answered_by_the_engine(stage: Stage, run:
 
 def test_the_summaries_open_their_views_by_keyboard_and_a_chart_steers(stage: Stage, short_run: str) -> None:
     stage.at(short_run, STEP, "head")
-    for button, view in (("Why a cache?", "cache"), ("Why this token?", "tokens"), ("Where does it go?", "time")):
+    for button, view in (("Why a cache?", "cache"), ("Why this token?", "tokens"), ("Where does the time go?", "time")):
         stage.button(button).focus()
         stage.page.keyboard.press("Enter")
         stage.page.wait_for_url(f"**view={view}*")
@@ -346,7 +346,7 @@ def test_the_summaries_open_their_views_by_keyboard_and_a_chart_steers(stage: St
         stage.page.wait_for_url("**view=head*")
     stage.at(short_run, STEP, "time")
     part = stage.region("Step by step")
-    part.get_by_role("group", name="Milliseconds of each step; step 0 is prefill. Arrow keys read the values.").focus()
+    part.get_by_role("group", name="Milliseconds of each step; step 0 is prefill. Use the arrow keys to read the values.").focus()
     stage.page.keyboard.press("ArrowLeft")
     expect(part).to_contain_text(re.compile(rf"step {STEP - 1}\s*took"))
     stage.expect_step(STEP)

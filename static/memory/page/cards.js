@@ -37,9 +37,9 @@ export function Fits({ setup: { model, inputs } }) {
     <${ResultDetails} name=${msg`Weights`} result=${weightBytes(model, inputs.weights)} kind="is-weights" />
     <${ResultDetails} name=${msg`Space for the cache`} result=${roomForCache(model, inputs)} />
     <${ResultDetails} name=${msg`In use`} result=${usedBytes(model, inputs)} />
-    <p class="fact line on-line"><span>${msg`Most requests with ${tokenCount(inputs.context)} each`}</span> <b class="number">${integer(value)}</b></p>
-    <p class="fact line on-line"><span>${msg`Most tokens each with ${requestCount(inputs.requests)}`}</span> <b class="number">${integer(tokens.value)}</b></p>
-    <p class="muted">${stop === "weights" ? msg`The weights leave no space.` : msg`The cache for these numbers fits into the ${free} B beside the weights.`}
+    <p class="fact line on-line"><span>${msg`Most requests at once, with ${tokenCount(inputs.context)} each`}</span> <b class="number">${integer(value)}</b></p>
+    <p class="fact line on-line"><span>${msg`Most tokens per request, with ${requestCount(inputs.requests)}`}</span> <b class="number">${integer(tokens.value)}</b></p>
+    <p class="muted">${stop === "weights" ? msg`The weights leave no space.` : msg`At either maximum, the cache fits into the ${free} B that the weights leave free.`}
       ${" "}${msg`Other memory of a server is not counted: activations, code, partly filled blocks.`}</p>
   </section>`;
 }
@@ -57,8 +57,8 @@ export function Speed({ setup: { model, inputs } }) {
     <${ResultDetails} name=${msg`Time per token`} result=${step} />
     <p class="fact line on-line"><span>${msg`Tokens per second for each request`}</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">${msg`estimated`}</em></p>
     <${ResultDetails} name=${msg`Time to first token, with a prompt of ${tokenCount(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
-    <p class="muted">${msg`A decode step reads all weights and caches once, so bandwidth bounds it. Prefill multiplies every weight by every token, so the peak bounds it.`}
-      ${" "}${msg`The peak is that of ${inputs.gpu.flops_of}, regardless of the dtypes chosen above. No number here is measured.`}</p>
+    <p class="muted">${msg`A decode step reads all weights and caches once, so memory bandwidth limits its speed. Prefill multiplies every weight by every token, so the GPU’s peak arithmetic rate limits it.`}
+      ${" "}${msg`The peak is that of ${inputs.gpu.flops_of}, whichever number formats you choose. No number here is measured.`}</p>
     ${decode.bound === "peak" && html`<p><b>${msg`With this many requests, the peak bounds a decode step, not bandwidth: it takes at least ${milliseconds(1000 * decode.seconds)}.`}</b></p>`}
     ${prefill.bound === "bandwidth" && html`<p><b>${msg`Bandwidth bounds the prefill of such a short prompt, not the peak: it takes at least ${milliseconds(1000 * prefill.seconds)}.`}</b></p>`}
   </section>`;

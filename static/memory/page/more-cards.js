@@ -36,8 +36,8 @@ export function Heads({ setup: { model, inputs } }) {
 /** @param {{models: Object[]}} props */
 export function Misprints({ models }) {
   const nameOf = (id) => models.find((model) => model.id === id).name;
-  return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong figures`}>
-    <h2>${msg`Common wrong figures`}</h2>
+  return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong numbers`}>
+    <h2>${msg`Common wrong numbers`}</h2>
     ${misprints(models).map(
       ({
         model,
@@ -47,7 +47,7 @@ export function Misprints({ models }) {
         right,
         because,
       }) => html`<details key=${`${model}${size}${printed}`} class="result">
-        <summary><span class="result-name">${nameOf(model)}, ${size}</span> <s class="number">${printed}</s> <b class="number is-cache">${bytesShort(right.value)}</b></summary>
+        <summary><span class="result-name">${nameOf(model)}, ${size}</span> <span>${msg`wrong:`} <s class="number">${printed}</s></span> <span>${msg`right:`} <b class="number is-cache">${bytesShort(right.value)}</b></span></summary>
         <p class="muted">${bytes(wrong)}: ${because}</p>
         <${Derivation} result=${right} />
       </details>`,

@@ -60,7 +60,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
       <${Verdict} ...${of} />
       <${Sliders} inputs=${inputs} put=${actions.put} />
-      <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken} in ${layers} layers.`}</p>
+      <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken}, the sum of ${layers} layers.`}</p>
       <${Paste} pasted=${pasted} config=${texts.config} setup=${setup} paste=${actions.paste} />
       <div class="grid"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
       <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />

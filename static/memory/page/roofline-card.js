@@ -56,8 +56,8 @@ export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
     html`<b class="is-output">${msg`measured`}</b>`,
   ];
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Roofline`}>
-    <h2>${msg`Roofline: is bandwidth or the peak the bound?`}</h2>
-    <p>${msg`In the sloped part of a line, memory bandwidth bounds the speed; in the flat part, the peak does.`}
+    <h2>${msg`Roofline: what limits the speed, bandwidth or peak?`}</h2>
+    <p>${msg`Memory bandwidth limits the sloped part of a line, the peak arithmetic rate the flat part.`}
       ${" "}${boundsText(best, gpuName)} ${nodes`Hollow points are ${estimated}. Filled points are real steps, ${measuredText}.`}</p>
     <${Figure} name=${msg`Roofline`} drawing=${drawing} table=${{ head: [msg`point`, "FLOP/B", "FLOP/s", msg`time`], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
@@ -70,11 +70,11 @@ function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
     decode.bound === "peak"
-      ? msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so the peak bounds it.`
-      : msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so bandwidth bounds it.`,
+      ? msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so the peak arithmetic rate limits it.`
+      : msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so memory bandwidth limits it.`,
     prefill.bound === "peak"
-      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak bounds it.`
-      : msg`A prefill does ${prompt} FLOP per byte read, so bandwidth bounds it.`,
+      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak arithmetic rate limits it.`
+      : msg`A prefill does ${prompt} FLOP per byte read, so memory bandwidth limits it.`,
   ].join(" ");
 }
 

@@ -37,7 +37,7 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
 
 const dtypes = DTYPES.map((id) => {
   const [dtype, group] = id.split("-");
-  return { id, name: group ? msg`${dtype}, a scale per ${group}` : dtype };
+  return { id, name: group ? msg`${dtype}, one scale per ${group} numbers` : dtype };
 });
 
 function fault(name, problem) {

@@ -26,7 +26,7 @@ export function ThisPass({ log, pass }) {
   const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
   return html`<section class="this-pass stack" aria-label=${msg`This pass`}>
     <h2>${msg`This pass: ${rowCount(rows)}, weights read once`}</h2>
-    <p class="muted">${msg`A row is one token’s vectors in the model. The pass computes all rows together.`}</p>
+    <p class="muted">${msg`A row holds the vectors of one token. The pass computes all rows together.`}</p>
     <div class="pass-way" style=${`--lines:${members.length + Number(others.rows > 0)}`}>
       <ul class="pass-rows" aria-label=${msg`Rows in`}>
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
@@ -38,7 +38,7 @@ export function ThisPass({ log, pass }) {
         ${others.rows > 0 && html`<li class="muted">${msg`not shown`}</li>`}
       </ul>
     </div>
-    <p class="pass-sum">${nodes`${produced} for one read of the weights, in ${took}.`} <${Badge} origin=${originOfTimes([pass])} /></p>
+    <p class="pass-sum">${nodes`${produced} in ${took}, for one read of the weights.`} <${Badge} origin=${originOfTimes([pass])} /></p>
   </section>`;
 }
 

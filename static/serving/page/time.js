@@ -1,4 +1,4 @@
-/** Time: a lane per request over measured milliseconds; each pass is a band across all lanes, as wide as it was long. */
+/** Time: a lane per request over measured milliseconds; each pass is a band across all lanes; its width is its duration. */
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
@@ -63,7 +63,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     if (number !== null) go(number);
   };
   return html`<section class="time stack" aria-label=${msg`Time`}>
-    <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}, as wide as it was long`}</h2>
+    <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}: its width is its duration`}</h2>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
       ${
         width > 0 &&
@@ -204,7 +204,7 @@ function BusyText({ busy }) {
       form`With ${requests} requests per pass, the engine was busy ${share} of the time and produced ${rate} tokens per second.`,
     );
   };
-  return html`<p class="busy-text">${sentence(few)} ${sentence(many)} ${msg`So the busy time does not show whether the engine can serve more; tokens per second and the queue do.`}</p>`;
+  return html`<p class="busy-text">${sentence(few)} ${sentence(many)} ${msg`So busy time does not show whether the engine can serve more. Tokens per second and the queue show it.`}</p>`;
 }
 
 function Axis({ frame: { x, end, height, left, right } }) {

@@ -65,7 +65,7 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
     </p>
     <p class="muted small" aria-hidden="true">${yAxis.name}</p>
     <div
-      class=${`chart-plot anchor ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${msg`${label}. Arrow keys read the values.`}
+      class=${`chart-plot anchor ${onPick ? "is-pickable" : ""}`} role="group" tabindex="0" aria-label=${msg`${label}. Use the arrow keys to read the values.`}
       ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}
       onBlur=${() => setPointed(null)} onKeyDown=${onKeyDown} onClick=${() => onPick?.(shown)}
     >

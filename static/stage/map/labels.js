@@ -58,8 +58,8 @@ function Titles({ geometry, prefill }) {
   );
   const dropped = plural(
     geometry.heads,
-    form`${count} head: dropped after the step`,
-    form`${count} heads: dropped after the step`,
+    form`${count} head, weights dropped after the step`,
+    form`${count} heads, weights dropped after the step`,
   );
   const titles = [
     {

@@ -19,7 +19,7 @@ const NAME_CHARS = 12;
 
 export function Time({ state, dispatch }) {
   const { run, settled } = state;
-  const opens = { name: NAME, view: "time", question: msg`Where does it go?` };
+  const opens = { name: NAME, view: "time", question: msg`Where does the time go?` };
   if (!run?.shows)
     return html`<${Card} ...${opens} number="" says=${msg`Times appear after the first step of a run.`} />`;
   if (isAwaited({ run, step: settled }))
@@ -29,7 +29,7 @@ export function Time({ state, dispatch }) {
   const text = decode
     ? {
         number: milliseconds(decode.here),
-        says: `${msg`Time of the newest token, ${newest}.`} ${timeOfPrefill(run, prefill)}`,
+        says: `${msg`Time of the step with the input ${newest}.`} ${timeOfPrefill(run, prefill)}`,
       }
     : { number: milliseconds(prefill.ms), says: firstTokenText(run) };
   return html`<${Card} ...${opens} dispatch=${dispatch} origin=${originOf(run.steps.slice(decode ? settled : 0, settled + 1))} ...${text}>

@@ -60,7 +60,7 @@ function decodeWork(run, step) {
   const cache = run.open.study?.cache;
   if (cache === "none")
     return [
-      msg`Step ${step}, without a cache: the model computes ${token}.`,
+      msg`Step ${step}, without a cache: ${token} goes through the model.`,
       plural(
         firstQuery,
         form`It also computes ${earlier} earlier token again.`,
@@ -69,7 +69,7 @@ function decodeWork(run, step) {
     ];
   if (cache === "forgotten")
     return [
-      msg`Step ${step}, cache forgotten: the model computes only ${token}.`,
+      msg`Step ${step}, cache cleared: only ${token} goes through the model.`,
       plural(
         firstQuery,
         form`It cannot read K and V of ${earlier} earlier token.`,
@@ -78,11 +78,11 @@ function decodeWork(run, step) {
     ];
   const written = bytes(data.kv.bytes_written);
   return [
-    msg`Step ${step}, decode: the model computes only ${token}.`,
+    msg`Step ${step}, decode: only ${token} goes through the model.`,
     plural(
       firstQuery,
-      form`It reads K and V of ${earlier} token from the cache and adds ${written}.`,
-      form`It reads K and V of ${earlier} tokens from the cache and adds ${written}.`,
+      form`It reads K and V of ${earlier} earlier token and caches its own (${written}).`,
+      form`It reads K and V of ${earlier} earlier tokens and caches its own (${written}).`,
     ),
   ];
 }

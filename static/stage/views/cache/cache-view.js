@@ -75,7 +75,7 @@ function headline(run, step) {
   const token = quoted(run.tokens[firstQuery]);
   return plural(
     firstQuery,
-    form`Step ${step} computes only ${token}; ${cached} earlier token is cached`,
-    form`Step ${step} computes only ${token}; ${cached} earlier tokens are cached`,
+    form`In step ${step}, only ${token} goes through the model; ${cached} earlier token is cached`,
+    form`In step ${step}, only ${token} goes through the model; ${cached} earlier tokens are cached`,
   );
 }

@@ -44,7 +44,7 @@ function Text({ name, steps, parting, onPick }) {
   </tr>`;
 }
 
-const IDEA = msg`Here the cache is cleared after each step. Each new token keeps its position, but its attention can read only the token itself.`;
+const IDEA = msg`This experiment clears the cache after each step. Each new token keeps its position, but it can attend only to itself.`;
 
 function outcome(log, parting) {
   if (!log?.close) return IDEA;

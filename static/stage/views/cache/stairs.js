@@ -67,8 +67,10 @@ export function fedNames(run) {
 function lineText(lines, step) {
   const { reused, again, fresh, done } = lines[step];
   const computed = again + fresh;
-  if (again && done) return msg`Rows computed in step ${step}: ${computed}, ${again} of them again.`;
-  if (again) return msg`Rows to compute in step ${step}: ${computed}, ${again} of them again.`;
+  if (again && done)
+    return msg`Step ${step} without a cache: ${computed} rows computed, of which ${again} for the second time.`;
+  if (again)
+    return msg`Step ${step} without a cache: ${computed} rows to compute, of which ${again} for the second time.`;
   if (reused) return msg`Rows computed in step ${step}: ${computed}; read from the cache: ${reused}.`;
   return msg`Rows computed in step ${step}: ${computed}.`;
 }

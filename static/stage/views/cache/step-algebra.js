@@ -73,7 +73,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
           <tr>
             <th scope="col">${msg`operation`}</th><th scope="col">${msg`shape now`}</th><th scope="col">${msg`without a cache`}</th>
             <th scope="col" class="is-left">${plural(old, form`${old} earlier row`, form`${old} earlier rows`)}</th>
-            <th scope="col">${msg`they differ by`}</th><th scope="col">${msg`newest row differs by`}</th>
+            <th scope="col">${msg`difference, earlier rows`}</th><th scope="col">${msg`difference, newest row`}</th>
             <th scope="col">${msg`FLOP now`}</th><th scope="col">${msg`without`}</th>
           </tr>
         </thead>
@@ -139,7 +139,7 @@ function bothWays({ both, differences, keys, layer }) {
 const ROUNDED = msg`This is float32 rounding: a pass over many rows adds in another order.`;
 
 const WAITING = {
-  none: msg`The step must be computed again with the model, which this server does not run.`,
+  none: msg`This comparison needs the model of the run, which this server does not run.`,
   unavailable: NEEDS_MODEL,
   idle: msg`Pause to compare the cached numbers with computed ones.`,
   loading: msg`Computing the step again without the cache…`,

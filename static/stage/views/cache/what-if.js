@@ -33,7 +33,7 @@ export function WhatIf({ state, focus, ready, client }) {
       html`<h4>${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
         <${Experiment}
           key=${`${layer} ${head} ${position}`}
-          question=${msg`${quoted(run.tokens[position])} alone in the model, at position ${position} and at position ${other}: what changes in head ${head} of layer ${layer}?`}
+          question=${msg`The model runs ${quoted(run.tokens[position])} alone, at position ${position} and at ${other}. What changes in head ${head} of layer ${layer}?`}
           name=${msg`Run it at both positions`} ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
           show=${(answer) => html`<${OtherPosition} answer=${answer} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
         />`

@@ -119,7 +119,7 @@ function measuredResult(run, { cached, twin, times: took, logits, parting, steps
 
 function Expected({ expected: { cached, without } }) {
   return html`<table class="numbers" aria-label=${msg`Rows with and without a cache`}>
-    <caption>${msg`Before the second run`} <${Badge} origin="computed" /></caption>
+    <caption>${msg`Expected rows, before the run without a cache`} <${Badge} origin="computed" /></caption>
     <${Sides} />
     <tbody>
       <tr>

@@ -42,11 +42,11 @@ test("only the last step has the reason why the run ended", () => {
 test("runs without a cache compute or lose the earlier tokens", () => {
   assert.match(
     sentencesOf(2, { study: { kind: "twin", cache: "none" } }),
-    /computes “it”\. It also computes all 4 earlier tokens again/,
+    /“it” goes through the model\. It also computes all 4 earlier tokens again/,
   );
   assert.match(
     sentencesOf(2, { study: { kind: "twin", cache: "forgotten" } }),
-    /computes only “it”\. It cannot read K and V of the 4 earlier tokens/,
+    /only “it” goes through the model\. It cannot read K and V of the 4 earlier tokens/,
   );
 });
 
