@@ -346,7 +346,9 @@ def test_the_summaries_open_their_views_by_keyboard_and_a_chart_steers(stage: St
         stage.page.wait_for_url("**view=head*")
     stage.at(short_run, STEP, "time")
     part = stage.region("Step by step")
-    part.get_by_role("group", name="Milliseconds of each step; step 0 is prefill. Use the arrow keys to read the values.").focus()
+    part.get_by_role(
+        "group", name="Milliseconds of each step; step 0 is prefill. Use the arrow keys to read the values."
+    ).focus()
     stage.page.keyboard.press("ArrowLeft")
     expect(part).to_contain_text(re.compile(rf"step {STEP - 1}\s*took"))
     stage.expect_step(STEP)

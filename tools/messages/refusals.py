@@ -29,6 +29,8 @@ HEAD = """# Messages for bad input
 with one request that causes it; several routes may give the same message.
 
 """
+REQUESTS = ("HTTP", ("Request", "Status"))
+COMMANDS = ("Command line", ("Command", "Exit code"))
 MOST_CHARS = 60
 CHECKED = (click.IntRange, click.FloatRange, click.Choice)
 """Types of options that click checks before a command does anything."""
