@@ -229,7 +229,7 @@ def twin_of(server: Server, run: str, cache: str) -> str:
 
 def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run: str) -> None:
     stage.at(run, 4, "cache")
-    part, log = stage.region("Why keep K and V"), stage.server.log(run)
+    part, log = stage.region("Why cache K and V"), stage.server.log(run)
     prompt, steps = len(log.open["tokens"]), len(log.steps)
     stage.button("Run it without a cache").click()
     table = part.get_by_role("table", name="With and without a cache")
@@ -328,7 +328,7 @@ def test_what_is_asked_of_the_cache_is_answered_by_the_engine(stage: Stage, run:
         assert cells(lost, form)[1] == f"{answer['bytes']:,} B"
         assert f"layer {answer['furthest']['layer']}, head {answer['furthest']['head']}" in cells(lost, form)[3]  # type: ignore[index]
 
-    start = stage.region("Why keep K and V").get_by_role("button", name=re.compile("Run this prompt repeated"))
+    start = stage.region("Why cache K and V").get_by_role("button", name=re.compile("Run this prompt repeated"))
     start.click()
     expect(stage.region("Inspector").get_by_role("progressbar", name="Prompt rows")).to_be_visible()
     stage.page.wait_for_url(re.compile(rf"run=(?!{run})"), timeout=90_000)  # once it has a step

@@ -12,7 +12,7 @@ import { WhatIf } from "./what-if.js";
 import { WhyCache } from "./why-cache.js";
 
 const PARTS = [
-  { id: "why", title: msg`Why keep K and V` },
+  { id: "why", title: msg`Why cache K and V` },
   { id: "step", title: msg`One step, operation by operation` },
   { id: "memory", title: msg`The memory it takes` },
 ];
