@@ -105,7 +105,7 @@ def test_an_address_is_followed_wherever_it_comes_from(
     stage.look_at(f"#step={LAST}&layer=13&head=8&query=15&key=1&view=head")
     page.keyboard.press("Home")
     stage.expect_step(0)
-    expect(stage.region("Inspector")).to_contain_text(f"comes in step {LAST}")
+    expect(stage.region("Inspector")).to_contain_text(f"is computed in step {LAST}")
 
 
 def test_a_link_to_no_run_says_so_and_leaves_the_page_usable(stage: Stage, complaints: Complaints) -> None:

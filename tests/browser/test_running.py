@@ -232,7 +232,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
         expect(linked.region("Inspector")).to_contain_text("Heads 3–5 read the same K and V")
         stage.map.press("ArrowRight")
         stage.region("Inspector").get_by_role("button", name="Query·key").click()
-        expect(stage.region("Inspector")).to_contain_text("This comes with the first step.")
+        expect(stage.region("Inspector")).to_contain_text("You see this after the first step.")
         empty = stage.picture("Model map")
     for viewer, place in ((stage, "Layer 0 ▸ Head 1"), (linked, "Layer 4 ▸ Head 5")):
         expect(viewer.ending).to_be_visible(timeout=60_000)

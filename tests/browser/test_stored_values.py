@@ -149,7 +149,7 @@ def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
     elsewhere = Stage(new_page(), tiny).open()
     elsewhere.button("Share").click()
     form = share_dialog(elsewhere.page)
-    expect(form).to_contain_text("this server runs")
+    expect(form).to_contain_text("this server has loaded")
     for name in ("Also Q, K and V", "Also every value"):
         expect(form.get_by_role("radio", name=name)).to_be_disabled()
 

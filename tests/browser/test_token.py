@@ -36,9 +36,7 @@ def test_a_page_without_the_token_says_how_to_get_it_and_one_with_it_keeps_it(
     page = browser.new_page()
     page.goto(f"{server.url}#view=head")
     ask_for_a_run(page)
-    expect(
-        page.get_by_text("This server asks for a token first").first
-    ).to_be_visible()  # a prompt’s tokens may ask too
+    expect(page.get_by_text("This server requires a token").first).to_be_visible()  # a prompt’s tokens may ask too
     page.goto("about:blank")
     page.goto(f"{server.url}#token={TOKEN}")
     expect(page).not_to_have_url(re.compile(TOKEN))  # soon it is that of the run that is shown
