@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     with served(tmp_path_factory.mktemp("server"), OPTIONS) as server:
         yield server
     # Some requests here come without the address that a hub's proxy adds.
-    assert [line for line in server.errors.splitlines() if "does not say for whom" not in line] == []
+    assert [line for line in server.errors.splitlines() if "without visitors' addresses" not in line] == []
 
 
 @contextmanager

@@ -88,7 +88,7 @@ def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_fil
     engine.kill()
     eventually(lambda: not (folder / "unpacked").exists())
     eventually(lambda: folder.is_dir() and server.get("readyz").ok)
-    assert "started again" in server.errors
+    assert "restarting" in server.errors
 
     run, worker, engine = server.start_run(max_new_tokens=250), parent.children()[0], engine_of(server)
     worker.kill()
