@@ -47,7 +47,7 @@ def renewed(language: str, messages: Messages) -> dict[str, Any]:
 
 def write(language: str, translations: dict[str, Any]) -> None:
     found = {"language": language, "messages": translations}
-    text = json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(found, ensure_ascii=False, indent=2) + "\n"
     (LANGUAGES / f"{language}.json").write_text(text, "utf-8")
 
 
