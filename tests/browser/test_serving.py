@@ -146,7 +146,7 @@ def test_a_link_opens_its_pass_and_keys_go_on_from_there(serving: Callable[..., 
         for at, block in enumerate(each["table"]):
             filled[block] = max(filled.get(block, 0), min(16, each["positions"] - 16 * at))
     waste = 1 - sum(max(0, rows) for rows in filled.values()) / (16 * len(filled))
-    expect(region(page, "Memory")).to_contain_text(f"waste {fixed(100 * waste, 0)}")
+    expect(region(page, "Memory")).to_contain_text(fixed(100 * waste, 0) + " % empty")
     page.keyboard.press("ArrowRight")
     expect(slider).to_have_value(str(number + 1))
     page.wait_for_url(re.compile(rf"#pass={number + 1}$"))

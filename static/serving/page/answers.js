@@ -26,7 +26,7 @@ export function Answers({ round, pass, requests, tally, version, look }) {
     html`<${Answer} prompt=${requests[request].prompt} answer=${answers[request]} state=${stateOf(pass, request)} pass=${pass} />`;
   const [open, setOpen] = useState(false);
   return html`<div class="answers">
-    <div class="answer is-selected">${look.selected === null ? html`<p class="muted">${msg`Point at a lane to see the request’s prompt and answer.`}</p>` : of(look.selected)}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining muted"><span class="number">${wholeMs(ms)}</span> ${lead} ${rest}</p>`)}</div>
+    <div class="answer is-selected">${requests[look.selected] ? of(look.selected) : html`<p class="muted">${msg`Point at a lane to see the request’s prompt and answer.`}</p>`}${joining.map(({ ms, lead, rest }, at) => html`<p key=${at} class="answer-joining muted"><span class="number">${wholeMs(ms)}</span> ${lead} ${rest}</p>`)}</div>
     <details onToggle=${(event) => setOpen(event.currentTarget.open)}>
       <summary>${msg`All answers so far`}</summary>
       <ol>${open && requests.map((_, request) => html`<li key=${request} class="answer">${of(request)}</li>`)}</ol>

@@ -86,7 +86,7 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
       <span class="whole">${reserved ? reservedText(reserved) : msg`This round reserves space for the longest answer of each request.`}</span>
       <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
-    <p>${reserved ? msg`Waste is space that holds no token. A block has space for ${blockSize} tokens, and the newest block of a request is seldom full.` : msg`Waste is space that holds no token. A block has space for ${blockSize} tokens, and most of the reserved space is empty until the answer needs it.`}</p>
+    <p>${reserved ? msg`Empty space holds no token. A block has space for ${blockSize} tokens, and the newest block of a request is seldom full.` : msg`Empty space holds no token. A block has space for ${blockSize} tokens, and most of the reserved space is empty until the answer needs it.`}</p>
     <p>${msg`Running requests: 1 − ${integer(waste.filled)} filled rows ÷ (${blocks} × ${blockSize}) = ${share}. A shared block counts once.`}</p>
     ${whole && html`<p>${msg`Over the round: the mean of this value after each pass, weighted by the time of the pass.`}</p>`}
     ${

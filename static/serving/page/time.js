@@ -37,8 +37,9 @@ const CANCELLABLE = ["waiting", "running", "preempted"];
 /** @param {Object} props as `Watched` gives them to all its parts; `go` shows a pass */
 export function Time({ log, round, pass, tally, version, look, go, acts }) {
   const [ref, size] = useSize();
-  const { requests } = log.study;
   const { answers, stall } = tally;
+  // A request that has just been added is in the log before the tally knows it.
+  const requests = log.study.requests.slice(0, answers.length);
   const before = useRef([]);
   const lanes = useMemo(() => steadyLanes(before.current, lanesOf(round, answers)), [round, version]);
   before.current = lanes;
