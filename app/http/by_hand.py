@@ -15,6 +15,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.http.access import COMPUTES, SENDS, declare
 from kvscope.app.http.answers import Worked
+from kvscope.app.http.languages import gettext
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
@@ -45,9 +46,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
     def page(example: str, framed: bool) -> Response:
         if example not in EXAMPLES:
-            text = "There are two worked examples: A, with two numbers per token, and B, with four."
-            told = render_template("message.html", heading="Worked example not found", text=text, framed=framed)
-            return Response(told, 404)
+            heading = gettext("Worked example not found")
+            text = gettext("There are two worked examples: A, with two numbers per token, and B, with four.")
+            return Response(render_template("message.html", heading=heading, text=text, framed=framed), 404)
         return Response(render({"example": example, "framed": framed, "real": real}))
 
     @routes.get("/by-hand")

@@ -14,6 +14,7 @@ from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http import serving
 from kvscope.app.http.access import SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
+from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.page_limits import LIMITS
@@ -153,18 +154,14 @@ def _is_workload(runs: RunLog, run: str) -> bool:
 def _no_session(error: Exception, framed: bool) -> Response:
     match error:
         case Deleted():
-            status, heading, text = 410, "This session was deleted", "The person who shared it has deleted it."
+            status = 410
+            heading, text = gettext("This session was deleted"), gettext("The person who shared it has deleted it.")
         case Damaged():
             log.error("%s", error)
-            status, heading, text = (
-                500,
-                "This session is damaged",
-                "Its stored data has changed. See the server log.",
-            )
+            status = 500
+            heading = gettext("This session is damaged")
+            text = gettext("Its stored data has changed. See the server log.")
         case _:
-            status, heading, text = (
-                404,
-                "There is no such session",
-                "Check that the link is complete.",
-            )
+            status = 404
+            heading, text = gettext("There is no such session"), gettext("Check that the link is complete.")
     return Response(render_template("message.html", heading=heading, text=text, framed=framed), status)

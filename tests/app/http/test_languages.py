@@ -7,6 +7,8 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
+from tools.messages.__main__ import pseudo
+
 PAGES = ("/", "/by-hand/a", "/memory", "/serving", "/gallery")
 
 
@@ -29,3 +31,13 @@ def test_without_a_catalogue_a_page_is_english(client: FlaskClient, language: st
 def test_templates_are_translated(client: FlaskClient) -> None:
     assert "<h1>Gallery</h1>" in client.get("/gallery").text
     assert "<h1>Gálléřý~~</h1>" in client.get("/gallery?lang=xx").text
+
+
+@pytest.mark.parametrize("path", ["/s/nobody", "/by-hand/nobody"])
+def test_a_page_that_does_not_exist_says_so_in_the_language(client: FlaskClient, path: str) -> None:
+    english, other = (client.get(path, query_string=query).text for query in ({}, {"lang": "xx"}))
+    heading = re.compile(r"<h1>(.*?)</h1>")
+    before, after = (heading.search(text) for text in (english, other))
+    assert before is not None
+    assert after is not None
+    assert after[1] == pseudo(before[1])
