@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { under } from "../log/root.js";
 import { jsonOf } from "../state/bootstrap.js";
-import { msg, translated } from "../words/msg.js";
+import { msg } from "../words/msg.js";
 import { Icon } from "./icons.js";
 import { useOpened } from "./use-opened.js";
 
@@ -24,9 +24,9 @@ export function Places({ here, alone = false, run = null, folded = false, childr
     ><${Icon} name="menu" /><span>${msg`Pages`}</span></button>
     <nav class="places line" id="places" aria-label=${msg`Pages`} onClick=${() => setOpen(false)}>
       ${pages.map(({ id, name, address }) => {
-        if (id === here) return html`<b key=${id} aria-current="page">${translated(name)}</b>${children}`;
+        if (id === here) return html`<b key=${id} aria-current="page">${name}</b>${children}`;
         const to = under(run && id === "memory" ? `${address}?run=${run}` : address);
-        return alone ? null : html`<a key=${id} href=${to}>${translated(name)}</a>`;
+        return alone ? null : html`<a key=${id} href=${to}>${name}</a>`;
       })}
     </nav>
   </div>`;

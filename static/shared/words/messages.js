@@ -17,9 +17,12 @@ export function createMessages({ language = "en", messages = {} } = {}) {
   const rules = new Intl.PluralRules(language);
   const translations = new Map(Object.entries(messages).flatMap(([key, translated]) => compiled(key, translated)));
 
+  /** Without a catalogue no key is built: most readers have none, and some messages are drawn in each frame. */
+  const translationOf = (strings) => (translations.size ? translations.get(keyOf(strings)) : undefined);
+
   function piecesOf(strings, values, category = "other") {
-    const translated = translations.size ? translations.get(keyOf(strings)) : undefined;
-    const template = translated?.[category] ?? translated?.other;
+    const translation = translationOf(strings);
+    const template = translation?.[category] ?? translation?.other;
     if (template) return template.map((piece) => (typeof piece === "number" ? values[piece] : piece));
     return strings.flatMap((text, at) => (at < values.length ? [text, values[at]] : [text]));
   }
@@ -43,7 +46,7 @@ export function createMessages({ language = "en", messages = {} } = {}) {
    * @returns {any[]} the children of an element
    */
   function pluralNodes(count, one, other) {
-    const { strings, values } = translations.has(keyOf(one.strings)) || count === 1 ? one : other;
+    const { strings, values } = count === 1 || translationOf(one.strings) ? one : other;
     return piecesOf(strings, values, rules.select(count));
   }
 
