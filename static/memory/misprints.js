@@ -1,9 +1,9 @@
 /** Common wrong figures for KV caches: the right one by its formula, the wrong one by the mistake that gives it. Pure. */
 
+import { tokenCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { BITS } from "./dtypes.js";
 import { batchBytes, cacheBytesPerToken, requestBytes } from "./sizes.js";
-import { tokenCount } from "./units.js";
 
 const BF16 = { dtype: "bf16" };
 const ONE = { requests: 1, prefix: 0 };

@@ -6,10 +6,11 @@
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
 import { integer, listed } from "../shared/facts/format.js";
 import { formatOf } from "../shared/facts/weights.js";
+import { blockCount, passCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { blockCount, passCount, rowCount, wholeMs } from "./counts.js";
 import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
+import { wholeMs } from "./whole-ms.js";
 
 /** @typedef {{round: import("../shared/log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
 

@@ -15,7 +15,6 @@ import {
   reserveResult,
   sharingResult,
 } from "./comparisons.js";
-import { wholeMs } from "./counts.js";
 import {
   busyShare,
   doneMs,
@@ -35,6 +34,7 @@ import { letterOf } from "./owners.js";
 import { LONG } from "./prompts.js";
 import { SPECULATION } from "./speculation.js";
 import { answersOf } from "./tally.js";
+import { wholeMs } from "./whole-ms.js";
 
 /** Every prompt is read in one pass. */
 const WHOLE = 512;

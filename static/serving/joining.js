@@ -1,8 +1,8 @@
 /** Why a request waits, and why it shares nothing: from what the log has of the passes. Pure. */
 
 import { integer } from "../shared/facts/format.js";
+import { tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { tokenCount } from "./counts.js";
 import { runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 

@@ -1,6 +1,6 @@
 /** A round as lanes over time, in milliseconds. Pure. */
 
-import { rowCount } from "./counts.js";
+import { rowCount } from "../shared/words/counts.js";
 import { endOf } from "./measures.js";
 
 /** The end of the axis is one of these times a power of ten, so that the drawing seldom moves while a round grows. */

@@ -1,7 +1,7 @@
 /** In what the workload in sight differs from the form. Pure. */
 
+import { requestCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { requestCount } from "./counts.js";
 import { SETTINGS } from "./settings.js";
 import { fieldsOf, typedIn } from "./workload-form.js";
 

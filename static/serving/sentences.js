@@ -1,11 +1,12 @@
 /** Sentences about a pass and about the events of a round; every number comes from the log. Pure. */
 
 import { fixed, integer } from "../shared/facts/format.js";
+import { blockCount, rowCount, tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { blockCount, rowCount, tokenCount, wholeMs } from "./counts.js";
 import { whyNothingShared, whyWaits } from "./joining.js";
 import { chosenOf, doneMs, endOf, tokensPerSecond } from "./measures.js";
 import { letterOf, lettersOf } from "./owners.js";
+import { wholeMs } from "./whole-ms.js";
 
 /** Every request waits for the running pass; a shorter wait than this is not worth a sentence. */
 const SHORT_WAIT_MS = 1;

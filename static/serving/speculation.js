@@ -4,9 +4,9 @@
  */
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
+import { passCount, rowCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { median } from "../stage/time/facts.js";
-import { passCount, rowCount } from "./counts.js";
 import { afterFirst, guesses, tokensPerPass } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 

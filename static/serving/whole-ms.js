@@ -1,32 +1,7 @@
-/** Counts with their nouns, as places of sentences. Pure. */
+/** Times of passes. Pure. */
 
 import { integer } from "../shared/facts/format.js";
-import { form, msg, plural } from "../shared/words/msg.js";
-
-export function tokenCount(count) {
-  const number = integer(count);
-  return plural(count, form`${number} token`, form`${number} tokens`);
-}
-
-export function rowCount(count) {
-  const number = integer(count);
-  return plural(count, form`${number} row`, form`${number} rows`);
-}
-
-export function blockCount(count) {
-  const number = integer(count);
-  return plural(count, form`${number} block`, form`${number} blocks`);
-}
-
-export function passCount(count) {
-  const number = integer(count);
-  return plural(count, form`${number} pass`, form`${number} passes`);
-}
-
-export function requestCount(count) {
-  const number = integer(count);
-  return plural(count, form`${number} request`, form`${number} requests`);
-}
+import { msg } from "../shared/words/msg.js";
 
 /** @returns {string} a time without decimals */
 export function wholeMs(value) {

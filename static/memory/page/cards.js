@@ -2,12 +2,12 @@
 
 import { html } from "htm/preact";
 import { integer, milliseconds } from "../../shared/facts/format.js";
+import { requestCount, tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { expected } from "../curves.js";
 import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../fits.js";
 import { batchBytes, cacheBytesPerToken, layerBytesPerToken, requestBytes, weightBytes } from "../sizes.js";
 import { timePerToken, timeToFirstToken } from "../speed.js";
-import { requestCount, tokenCount } from "../units.js";
 import { ResultDetails } from "./result-details.js";
 
 /** @param {{setup: import("../setup.js").Setup}} props */

@@ -1,8 +1,8 @@
 /** Curves and points as Plotly's traces, in the page's colours. `<br>` is the only markup in texts; plotly.js has the reason. */
 
 import { integer, milliseconds, short, significant } from "../../shared/facts/format.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
-import { tokenCount } from "../units.js";
 
 const SIZE = 9;
 

@@ -4,11 +4,11 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { shortDtype } from "../../shared/facts/dtypes.js";
 import { bytesShort, integer, short } from "../../shared/facts/format.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { attentionCurve, attentionFlops, cacheCurve, pairCost } from "../curves.js";
 import { lengthsOf, shapeOf } from "../points.js";
 import { requestBytes } from "../sizes.js";
-import { tokenCount } from "../units.js";
 import { coloursOf, estimate, layoutOf, line, measured } from "./drawings.js";
 import { Figure } from "./figure.js";
 

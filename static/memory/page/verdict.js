@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { bytesShort, integer } from "../../shared/facts/format.js";
+import { gpuCount, requestCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, pluralNodes } from "../../shared/words/msg.js";
 import { barOf } from "../bar.js";
 import { mostRequests, mostTokens } from "../fits.js";
-import { gpuCount, requestCount, tokenCount } from "../units.js";
 
 const PERCENT = 100;
 /** A request that takes less than this share of the free memory has no mark there. */

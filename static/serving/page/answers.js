@@ -4,8 +4,8 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { proseOf, readable } from "../../shared/facts/prose.js";
 import { msg } from "../../shared/words/msg.js";
-import { wholeMs } from "../counts.js";
 import { stateOf, statusText, whatHappened } from "../sentences.js";
+import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
 /** These events show why the selected request waited, and what it shares. */

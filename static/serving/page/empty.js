@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { under } from "../../shared/log/root.js";
+import { requestCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { requestCount } from "../counts.js";
 
 /** The workload in sight was recorded elsewhere; the button runs one here. @param {{state: Object}} props */
 export function Recorded({ state }) {

@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { Memo } from "../../shared/ui/memo.js";
 import { msg } from "../../shared/words/msg.js";
-import { wholeMs } from "../counts.js";
 import { ownerClass } from "../owners.js";
 import { whatHappened } from "../sentences.js";
+import { wholeMs } from "../whole-ms.js";
 
 /** @param {Object} props as `Watched` gives them to all its parts */
 export function Happened({ log, round, pass, tally, version }) {

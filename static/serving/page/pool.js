@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { bytesShort, integer, percent } from "../../shared/facts/format.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { useSize } from "../../shared/ui/use-size.js";
+import { blockCount, requestCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import {
@@ -17,7 +18,6 @@ import {
   wasteOf,
   wasteOver,
 } from "../blocks.js";
-import { blockCount, requestCount, tokenCount } from "../counts.js";
 import { whyNoBlockShared } from "../joining.js";
 import { letterOf, ownerClass } from "../owners.js";
 import { cellsOf, NUMBER_PX, tableOf } from "../pool-geometry.js";

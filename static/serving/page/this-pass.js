@@ -6,10 +6,11 @@ import { bytesShort, integer } from "../../shared/facts/format.js";
 import { formatOf, totalOf } from "../../shared/facts/weights.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
+import { rowCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { rowCount, tokenCount, wholeMs } from "../counts.js";
 import { chosenOf, rowsOf, tokensOut } from "../measures.js";
 import { ownerClass } from "../owners.js";
+import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
 /** At most so many bars are drawn; the number beside them has the true count. */

@@ -111,11 +111,6 @@ export function times(ratio) {
   return `${fixed(ratio, ratio < 10 ? 1 : 0)}×`;
 }
 
-/** English only; messages use `plural`. @returns {string} 1 → "1 token", 3 → "3 tokens" */
-export function counted(count, noun, plural = `${noun}s`) {
-  return `${integer(count)} ${count === 1 ? noun : plural}`;
-}
-
 /** @returns {string} "a", "a and b", "a, b and c" */
 export function listed(items) {
   return LIST.format(items.map(String));

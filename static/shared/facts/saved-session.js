@@ -5,12 +5,8 @@ import { msg } from "../words/msg.js";
 /** In place of controls that only a run with an engine has. */
 export const NO_BRANCH = msg`A saved run cannot be branched. Run its prompt again to branch it.`;
 export const NO_STUDY = msg`Not possible in a saved run. Run its prompt again.`;
-/** In place of exact values that this server cannot compute. */
-export const NOT_STORED = msg`not stored with this session, and its model does not run here`;
 /** How to get exact values that are not stored. */
 export const TO_GET_THEM = msg`To see them, run this prompt in KVScope with the same model, or ask for a link that includes exact values.`;
-/** In place of stored exact values whose checksum is wrong. */
-export const DAMAGED = msg`stored with this session but damaged`;
 
 /** @returns {Object} the step and selection that a session opens with, as its author set them */
 export function openingOf({ open }) {

@@ -2,15 +2,8 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import {
-  bareLabel,
-  bytesShort,
-  integer,
-  milliseconds,
-  percent,
-  quoted,
-  tokenLabel,
-} from "../../shared/facts/format.js";
+import { bareLabel, bytesShort, milliseconds, percent, quoted, tokenLabel } from "../../shared/facts/format.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { candidatesOf, memoryOf, mixOf, othersInWords, timesOf } from "./facts.js";
 
@@ -40,11 +33,6 @@ function Bars({ label, progress, rows, children }) {
 function namesOf(tokens) {
   const bare = tokens.map((token) => bareLabel(token));
   return bare.map((name, at) => (bare.filter((other) => other === name).length > 1 ? tokenLabel(tokens[at]) : name));
-}
-
-function tokensInWords(count) {
-  const tokens = integer(count);
-  return plural(count, form`${tokens} token`, form`${tokens} tokens`);
 }
 
 /** The most probable tokens after the prompt, and the chosen one. */
@@ -77,8 +65,8 @@ export function Mix({ run, look, progress }) {
 export function Memory({ run, progress }) {
   const { positions, used } = memoryOf(run);
   const rows = [
-    { name: tokensInWords(positions), times: 1, mark: "is-cached" },
-    { name: tokensInWords(2 * positions), times: 2 },
+    { name: tokenCount(positions), times: 1, mark: "is-cached" },
+    { name: tokenCount(2 * positions), times: 2 },
     { name: msg`2 requests`, times: 4 },
   ].map(({ times, ...row }) => ({ ...row, share: times / 4, value: bytesShort(used * times) }));
   return html`<${Bars} label=${msg`Memory of the cache`} rows=${rows} progress=${progress}>${msg`The first bar is the cache now. The others are calculated.`}<//>`;
@@ -89,7 +77,7 @@ export function Pace({ run, progress }) {
   const times = timesOf(run).slice(0, MOST_STEPS);
   const longest = Math.max(...times.map(({ ms }) => ms));
   const rows = times.map(({ rows: count, ms, disturbed }) => ({
-    name: tokensInWords(count),
+    name: tokenCount(count),
     share: ms / longest,
     value: milliseconds(ms),
     mark: disturbed ? "is-now is-disturbed" : "is-now",

@@ -9,6 +9,7 @@ import { Card } from "../../shared/ui/card.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
 import { drawBars, hitBars } from "./bars.js";
@@ -88,7 +89,7 @@ function StepBars({ run, step, dispatch }) {
   const draw = useCallback(
     (context) => {
       const values = run.steps.slice(0, count).map(({ data }) => data.ms.total);
-      drawBars(context, { values, label: prefillLabel(run) }, { theme }, size);
+      drawBars(context, { values, label: tokenCount(run.prefillRows) }, { theme }, size);
     },
     [run, count, theme, size],
   );
@@ -101,5 +102,3 @@ function StepBars({ run, step, dispatch }) {
     ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;
 }
-
-const prefillLabel = ({ prefillRows: tokens }) => plural(tokens, form`${tokens} token`, form`${tokens} tokens`);

@@ -8,6 +8,7 @@ import { integer, quoted } from "../../shared/facts/format.js";
 import { useFamily } from "../../shared/loading/use-family.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { branchRows, divergingPosition } from "./branch-rows.js";
 
@@ -128,7 +129,7 @@ function titleOf({ token, position, from, to, status, reason }, current) {
     token ? msg`${name} given at position ${position}` : msg`the first run`,
     token
       ? plural(to - from, form`${tokens} token after its parent`, form`${tokens} tokens after its parent`)
-      : plural(to - from, form`${tokens} token`, form`${tokens} tokens`),
+      : tokenCount(to - from),
     status === "closed" ? ending({ reason }) : (STATUSES[status] ?? status),
     current && msg`shown now`,
   ]

@@ -1,5 +1,6 @@
 /** Sentences about one query·key pair, with the run's numbers. Pure. */
 
+import { whereKeyStands } from "../../../shared/facts/attention.js";
 import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
@@ -14,12 +15,8 @@ export function pairSentence(run, { layer, head, query, key }, weight) {
   const token = quoted(run.tokens[query]);
   if (query === key) return msg`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to itself`;
   const read = quoted(run.tokens[key]);
-  const distance = query - key;
-  return plural(
-    distance,
-    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} token back`,
-    form`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${distance} tokens back`,
-  );
+  const where = whereKeyStands(query, key);
+  return msg`Head ${head} of layer ${layer}: ${token} gives ${share} of its attention to ${read}, ${where}`;
 }
 
 /** @returns {string} what q, k and v of this pair mean */

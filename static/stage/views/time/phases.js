@@ -4,7 +4,8 @@ import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
 import { oneFormat, readIn } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
-import { form, msg, plural } from "../../../shared/words/msg.js";
+import { tokenCount } from "../../../shared/words/counts.js";
+import { msg } from "../../../shared/words/msg.js";
 import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
 
@@ -87,7 +88,7 @@ function formatsOf({ steps, open: { model } }) {
 
 function comparison(run, prefill, decode, formats) {
   const { prefillRows: rows, prefillPasses: passes } = run;
-  const tokens = plural(rows, form`${rows} token`, form`${rows} tokens`);
+  const tokens = tokenCount(rows);
   const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
   const first =
     passes === 1

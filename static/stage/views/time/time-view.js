@@ -6,6 +6,7 @@ import { disturbance, marked, originOf, timed } from "../../../shared/facts/cond
 import { fixed, integer, milliseconds, percent, quoted } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { tokenCount } from "../../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { phaseFacts, timeFacts } from "../../time/facts.js";
 import { Phases } from "./phases.js";
@@ -70,7 +71,7 @@ function Steps({ run, step, onPick }) {
 
 function firstToken({ prefillPasses: passes, steps }, { ms, tokens: count }) {
   const time = html`<b>${timed(ms, steps[0].data)}</b>`;
-  const tokens = plural(count, form`${count} token`, form`${count} tokens`);
+  const tokens = tokenCount(count);
   return passes === 1
     ? nodes`The time to the first token (TTFT) was ${time}: prefill of ${tokens} in one pass.`
     : nodes`The time to the first token (TTFT) was ${time}: prefill of ${tokens} in ${passes} passes.`;

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { branchRefusal } from "../../../shared/facts/branching.js";
 import { fixed, integer, percent, quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { tokenCount } from "../../../shared/words/counts.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { LogitHistogram } from "./logit-histogram.js";
 import { drawnBy } from "./token-path.js";
@@ -160,7 +161,7 @@ function Others({ path, rows }) {
 }
 
 function Together({ count, share }) {
-  return html`<span class="path-cell"><small>${plural(count, form`${integer(count)} token`, form`${integer(count)} tokens`)}</small><b>${percent(share)}</b></span>`;
+  return html`<span class="path-cell"><small>${tokenCount(count)}</small><b>${percent(share)}</b></span>`;
 }
 
 function Foot({ path, data, seed }) {

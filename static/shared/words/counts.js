@@ -1,0 +1,34 @@
+/** Counts with their nouns, as places of sentences. Pure. */
+
+import { integer } from "../facts/format.js";
+import { form, plural } from "./msg.js";
+
+export function tokenCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} token`, form`${number} tokens`);
+}
+
+export function rowCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} row`, form`${number} rows`);
+}
+
+export function blockCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} block`, form`${number} blocks`);
+}
+
+export function passCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} pass`, form`${number} passes`);
+}
+
+export function requestCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} request`, form`${number} requests`);
+}
+
+export function gpuCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} GPU`, form`${number} GPUs`);
+}
