@@ -162,8 +162,7 @@ def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Sta
     engine = engine_side(model="delay=0.1,bytes=60000", max_disk_bytes=LOG_BYTES + 4_200_000)
     for run in ("a", "b"):
         pause(engine, run, 25)
-        while len(chosen(engine, run)) < 20:
-            engine.scheduler.control(run, "step")
+        step_to(engine, run, 22)
     for number in range(2):
         engine.start(f"c{number}", max_new_tokens=25)
         eventually(partial(engine.log.head, f"c{number}"))
@@ -195,6 +194,13 @@ def test_who_waits_outlives_the_engine(engine_side: Started) -> None:
 def pause(engine: EngineSide, run: str, tokens: int = 256) -> None:
     engine.start(run, max_new_tokens=tokens)
     assert engine.scheduler.control(run, "pause") == "paused"
+
+
+def step_to(engine: EngineSide, run: str, tokens: int) -> None:
+    """Step a paused run until it has so many tokens, one step after another: it must not end by itself."""
+    while (before := len(chosen(engine, run))) < tokens:
+        engine.scheduler.control(run, "step")
+        eventually(lambda: len(chosen(engine, run)) > before)
 
 
 def chosen(engine: EngineSide, run: str) -> list[int]:
