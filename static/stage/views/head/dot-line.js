@@ -45,7 +45,7 @@ function Awaited() {
 /** Why the exact numbers are missing. */
 const WHY = {
   loading: msg`Asking the model…`,
-  none: msg`This saved session has no exact values, and this server does not run its model.`,
+  none: msg`Exact values are not stored with this session, and its model does not run here.`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };

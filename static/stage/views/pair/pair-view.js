@@ -21,7 +21,7 @@ const NOTES = {
 
 /** Why no exact values are available. */
 const MISSING = {
-  none: `${msg`This saved session has no exact values, and this server does not run its model.`} ${TO_GET_THEM}`,
+  none: `${msg`Exact values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };
