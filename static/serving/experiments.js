@@ -171,7 +171,7 @@ export const EXPERIMENTS = [
   {
     id: "reserve",
     name: msg`Paged memory`,
-    about: msg`Little memory, and answers of unknown length. Reserved: blocks for 64 new tokens from the start. Paged: a new block when one is needed.`,
+    about: msg`Few blocks, and answers of unknown length. Reserved: a request holds blocks for 64 new tokens from its start. Paged: it gets a new block when it needs one.`,
     setting: "reserve",
     values: [
       { value: true, name: msg`reserved` },
@@ -194,7 +194,7 @@ export const EXPERIMENTS = [
   {
     id: "keep",
     name: msg`Eviction`,
-    about: msg`All: the cache holds every row. 4 + 60: it holds the first 4 and the newest 60 rows. Sharing is off, because rows with gaps cannot be shared.`,
+    about: msg`All: the cache holds every token. 4 + 60: it holds only the first 4 and the newest 60 tokens of a request. Sharing is off, because a cache with gaps cannot be shared.`,
     setting: "keep",
     values: [
       { value: null, name: msg`all` },

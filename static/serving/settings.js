@@ -18,7 +18,7 @@ export const SETTINGS = [
   {
     field: "at_once",
     label: msg`Requests at once`,
-    inForm: (field) => nodes`at most ${field} at once,`,
+    inForm: (field) => nodes`Limits: ${field} at once (the batch),`,
     text: (value) => msg`at most ${value} at once`,
   },
   {
@@ -30,7 +30,7 @@ export const SETTINGS = [
   {
     field: "blocks",
     label: msg`Blocks of memory`,
-    inForm: (field) => nodes`at most ${field} blocks`,
+    inForm: (field) => nodes`${field} blocks of memory.`,
     text: (value) => msg`blocks: at most ${value}`,
   },
 ];

@@ -81,7 +81,7 @@ def test_tables_are_the_engines_float32_for_any_row_and_layer(stage: Stage, shor
     above = block(stage, short_run, STEP, LAYER + 1, position(stage, short_run))
     assert same(rows_of(stage, "resid_in")[0][0], float(above["resid_in"][0]))
     area.get_by_label("Row", exact=True).select_option("8")
-    expect(area).to_contain_text("Prefill: 11 rows go through layer 14 at once")
+    expect(area).to_contain_text("Prefill: 11 rows, one per token, go through layer 14 at once")
     wait_for_values(stage)
     exact = block(stage, short_run, 0, LAYER + 1, 8)["attn.weights"]
     shown = rows_of(stage, "attn.weights")

@@ -77,7 +77,7 @@ def test_a_step_is_walked_layer_by_layer_and_back(stage: Stage, short_run: str) 
     expect(stage.map).to_contain_text("lines of “too”")
     press(stage, ",", 35)
     expect(stage.place).to_have_text("Step 0, layer 0")
-    expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
+    expect(stage.region("Strong attention")).to_contain_text("once the prompt has gone through")
 
 
 def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage, short_run: str) -> None:
@@ -189,7 +189,7 @@ def test_on_a_phone_the_lens_opens_lower(server: Server, new_page: Callable[...,
 
 def test_a_press_on_look_here_goes_to_that_head_cell_and_step(stage: Stage, short_run: str) -> None:
     stage.at(short_run, 5, "head")
-    items = stage.region("Look here").get_by_role("button")
+    items = stage.region("Strong attention").get_by_role("button")
     item = items.filter(has_text="→").first
     expect(item).to_be_visible()
     stage.rest()

@@ -74,7 +74,7 @@ def test_results_open_to_their_formula_and_the_address_holds_every_input(memory:
     for name, value in (("Tokens each", "131072"), ("Requests at once", "1"), ("Number of GPUs", "4")):
         field(page, name).fill(value)
     page.get_by_role("combobox", name="GPU", exact=True).select_option("H200 SXM")
-    page.get_by_role("combobox", name="Cache dtype").select_option("int4, one scale per 32 numbers")
+    page.get_by_role("combobox", name="Cache dtype").select_option("int4, one scale factor per 32 numbers")
     field(page, "Shared prefix, tokens").fill("100")
     expect(page.get_by_role("form", name="Inputs").get_by_text("A single request saves nothing")).to_be_visible()
     whole = f"{80 * 2 * 8 * (128 // 2 + 128 // 32 * 2) * 131_072:,} B"

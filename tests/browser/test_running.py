@@ -220,7 +220,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
 
         told = eventually(told_alike)
         assert 0 < int(told[1]) < int(told[2]) == len(server.opened(run)["tokens"])
-        expect(stage.region("Look here")).to_contain_text("once the prompt has gone through")
+        expect(stage.region("Strong attention")).to_contain_text("once the prompt has gone through")
         expect(stage.matrix).to_contain_text("No weights yet")
         stage.matrix.press("ArrowUp")
         stage.matrix.press("Enter")
@@ -237,7 +237,7 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     for viewer, place in ((stage, "Layer 0 ▸ Head 1"), (linked, "Layer 4 ▸ Head 5")):
         expect(viewer.ending).to_be_visible(timeout=60_000)
         expect(viewer.region("Inspector")).to_contain_text(place)
-        expect(viewer.region("KV cache")).to_contain_text("the formula agrees")
+        expect(viewer.region("KV cache")).to_contain_text("the formula gives the same")
     eventually(lambda: stage.picture("Model map") != empty)  # it is painted in frames to come
 
 

@@ -235,9 +235,9 @@ def test_heads_are_pictures_that_lead_there_and_a_locked_link_names_the_stronges
     strongest = max(places, key=lambda place: log.weight(*place, QUERY, KEY))
     region = stage.at(short_run, 3, "head", layer=12, more=CELL)
     layer, head = strongest
-    expect(region).to_contain_text(f"strongest head: layer {layer}, head {head}")
+    expect(region).to_contain_text(f"largest weight here: layer {layer}, head {head}")
     region.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
-    expect(region).to_contain_text("strongest head: this one")
+    expect(region).to_contain_text("largest weight here: this head")
     shared = region.get_by_role("region", name="Heads that share K and V")
     stage.painted()
     pictures = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in shared.locator("canvas").all()]

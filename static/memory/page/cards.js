@@ -39,7 +39,7 @@ export function Fits({ setup: { model, inputs } }) {
     <${ResultDetails} name=${msg`In use`} result=${usedBytes(model, inputs)} />
     <p class="fact line on-line"><span>${msg`Most requests at once, with ${tokenCount(inputs.context)} each`}</span> <b class="number">${integer(value)}</b></p>
     <p class="fact line on-line"><span>${msg`Most tokens per request, with ${requestCount(inputs.requests)}`}</span> <b class="number">${integer(tokens.value)}</b></p>
-    <p class="muted">${stop === "weights" ? msg`The weights leave no space.` : msg`At either maximum, the cache fits into the ${free} B that the weights leave free.`}
+    <p class="muted">${stop === "weights" ? msg`The weights leave no space.` : msg`With either of these numbers, the cache fits into the ${free} B that the weights leave free.`}
       ${" "}${msg`Other memory of a server is not counted: activations, code, partly filled blocks.`}</p>
   </section>`;
 }
@@ -57,9 +57,9 @@ export function Speed({ setup: { model, inputs } }) {
     <${ResultDetails} name=${msg`Time per token`} result=${step} />
     <p class="fact line on-line"><span>${msg`Tokens per second for each request`}</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">${msg`estimated`}</em></p>
     <${ResultDetails} name=${msg`Time to first token, with a prompt of ${tokenCount(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
-    <p class="muted">${msg`A decode step reads all weights and caches once, so memory bandwidth limits its speed. Prefill multiplies every weight by every token, so the GPU’s peak arithmetic rate limits it.`}
-      ${" "}${msg`The peak is that of ${inputs.gpu.flops_of}, whichever number formats you choose. No number here is measured.`}</p>
-    ${decode.bound === "peak" && html`<p><b>${msg`With this many requests, the peak bounds a decode step, not bandwidth: it takes at least ${milliseconds(1000 * decode.seconds)}.`}</b></p>`}
-    ${prefill.bound === "bandwidth" && html`<p><b>${msg`Bandwidth bounds the prefill of such a short prompt, not the peak: it takes at least ${milliseconds(1000 * prefill.seconds)}.`}</b></p>`}
+    <p class="muted">${msg`A decode step (one new token per request) reads all weights and caches once, so memory bandwidth limits its speed. Prefill (reading the prompts) multiplies every weight by every token, so the GPU’s peak (its largest arithmetic speed) limits it.`}
+      ${" "}${msg`This page uses the peak for ${inputs.gpu.flops_of}, whichever formats you choose. No number here is measured.`}</p>
+    ${decode.bound === "peak" && html`<p><b>${msg`With this many requests, the peak limits a decode step, not bandwidth: it takes at least ${milliseconds(1000 * decode.seconds)}.`}</b></p>`}
+    ${prefill.bound === "bandwidth" && html`<p><b>${msg`Bandwidth limits the prefill of such a short prompt, not the peak: it takes at least ${milliseconds(1000 * prefill.seconds)}.`}</b></p>`}
   </section>`;
 }

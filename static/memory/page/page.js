@@ -44,7 +44,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
     ${!framed && html`<${OwnHeader} here="memory" theme=${theme} setTheme=${setTheme} />`}
     <main class="own-page stack wide memory">
       <div class="own-heading row between">
-        <h1>${msg`The KV cache stores keys and values for every token. How many tokens fit?`}</h1>
+        <h1>${msg`The KV cache stores keys and values (K and V) for every token. How many tokens fit?`}</h1>
         <div class="own-tools row">
           <button type="button" class="button" disabled=${search === ""} onClick=${actions.reset}>${msg`Reset`}</button>
           ${
@@ -60,7 +60,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
       <${Verdict} ...${of} />
       <${Sliders} inputs=${inputs} put=${actions.put} />
-      <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken}, the sum of ${layers} layers.`}</p>
+      <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken} in all ${layers} layers together.`}</p>
       <${Paste} pasted=${pasted} config=${texts.config} setup=${setup} paste=${actions.paste} />
       <div class="grid"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
       <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />

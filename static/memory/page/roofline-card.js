@@ -57,7 +57,7 @@ export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
   ];
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Roofline`}>
     <h2>${msg`Roofline: what limits the speed, bandwidth or peak?`}</h2>
-    <p>${msg`Memory bandwidth limits the sloped part of a line, the peak arithmetic rate the flat part.`}
+    <p>${msg`On the sloped part of a line, memory bandwidth limits the speed; on the flat part, the peak does.`}
       ${" "}${boundsText(best, gpuName)} ${nodes`Hollow points are ${estimated}. Filled points are real steps, ${measuredText}.`}</p>
     <${Figure} name=${msg`Roofline`} drawing=${drawing} table=${{ head: [msg`point`, "FLOP/B", "FLOP/s", msg`time`], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
@@ -70,10 +70,10 @@ function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
     decode.bound === "peak"
-      ? msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so the peak arithmetic rate limits it.`
-      : msg`On ${gpuName}, a decode step does ${step} FLOP per byte read, so memory bandwidth limits it.`,
+      ? msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, so the peak limits it.`
+      : msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, so memory bandwidth limits it.`,
     prefill.bound === "peak"
-      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak arithmetic rate limits it.`
+      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak limits it.`
       : msg`A prefill does ${prompt} FLOP per byte read, so memory bandwidth limits it.`,
   ].join(" ");
 }
@@ -126,8 +126,8 @@ function OfRun({ run, shared, points, machine }) {
 function reachedText(reached) {
   const share = percent(reached, 0);
   return reached > 1
-    ? msg`The highest point reaches ${share} of this machine’s bound: another machine computed it, or this one is slower now than then.`
-    : msg`The highest point reaches ${share} of this machine’s bound.`;
+    ? msg`The highest point reaches ${share} of this machine’s limit: another machine computed it, or this one is slower now than then.`
+    : msg`The highest point reaches ${share} of this machine’s limit.`;
 }
 
 /** Prefill and decode can read the weights in different formats, which moves their points apart too. */

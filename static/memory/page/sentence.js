@@ -28,7 +28,7 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
   return html`<form class="sentence stack" aria-label=${msg`Inputs`} onSubmit=${(event) => event.preventDefault()}>
     <p class="sentence-main">${nodes`${model} answers ${requests} requests at once, ${tokens} tokens each, on ${count} ${gpu}`}</p>
     <p class="sentence-more muted">
-      ${nodes`Weights in ${weights}, cache in ${cache}. The first ${prefix} tokens of all requests are the same and stored once.`}
+      ${nodes`Weights (learned numbers) in ${weights}, cache in ${cache}. The first ${prefix} tokens of all requests are the same and stored once.`}
       ${isPrefixUseless && ` ${msg`A single request saves nothing.`}`}
     </p>
     ${problem && html`<p class="own-wrong word-bad breaks" id="own-wrong" role="alert">${problem.text} ${msg`The results below are for the previous inputs.`}</p>`}
@@ -37,7 +37,7 @@ export function Sentence({ texts, known, modelName, problem, actions }) {
 
 const dtypes = DTYPES.map((id) => {
   const [dtype, group] = id.split("-");
-  return { id, name: group ? msg`${dtype}, one scale per ${group} numbers` : dtype };
+  return { id, name: group ? msg`${dtype}, one scale factor per ${group} numbers` : dtype };
 });
 
 function fault(name, problem) {

@@ -10,7 +10,7 @@ import { passLabel } from "../pass-place.js";
 import { hashOf } from "../state.js";
 import { ShareButton } from "./share-button.js";
 
-const ABOUT = msg`One model serves several requests at once. Each pass of the model computes tokens of all of them. Each block of memory holds 16 tokens.`;
+const ABOUT = msg`One model serves several requests at once. Each pass through the model computes tokens of all of them. A block of memory holds the keys and values of 16 tokens.`;
 const TITLE = msg`Several requests at once`;
 const PRINTS = [{ name: msg`Print`, sheet: "serving" }];
 

@@ -82,7 +82,7 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
   return html`<details class="waste">
     <summary>
       <b class="waste-number">${msg`${percent(waste.share, 0)} empty`}</b>
-      <span>${msg`in ${blocks}, after this pass`}${whole && html`; ${nodes`${roundShare} on average over the round`}`}</span>
+      <span>${msg`space in ${blocks} after this pass`}${whole && html`; ${nodes`${roundShare} on average over all passes of this round`}`}</span>
       <span class="whole">${reserved ? reservedText(reserved) : msg`This round reserves space for the longest answer of each request.`}</span>
       <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
@@ -98,7 +98,7 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
 
 function reservedText({ share, held }) {
   const waste = html`<b class="is-bad">${percent(share, 0)}</b>`;
-  return nodes`If each request reserved space for its longest answer: ${waste} of ${blockCount(held)} empty (computed)`;
+  return nodes`If each request reserved space for its longest answer, ${waste} of ${blockCount(held)} would be empty (computed)`;
 }
 
 function TableText({ look, pass }) {
@@ -108,7 +108,7 @@ function TableText({ look, pass }) {
   const letter = html`<b class=${`owner-ink ${ownerClass(look.selected)}`}>${letterOf(look.selected)}</b>`;
   if (!table.length) return html`<p class="table-text">${nodes`${letter} holds no blocks now.`}</p>`;
   const blockTable = html`<${Term} id="block-table">${msg`Block table`}<//>`;
-  return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${msg`${tokenCount(positions)} in ${blockCount(table.length)}, anywhere in the pool`}</p>`;
+  return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${msg`its ${tokenCount(positions)} are in ${blockCount(table.length)}, anywhere in the pool`}</p>`;
 }
 
 function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
@@ -234,7 +234,7 @@ function Legend({ drawn, pass, most }) {
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="row">
       <li class="key line muted small is-used">${msg`in use (filled part in color)`}</li><li class="key line muted small is-written">${msg`written in this pass`}</li>
-      <li class="key line muted small is-cached">${msg`done, still cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
+      <li class="key line muted small is-cached">${msg`request done, still cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
     </ul>
     ${
       others.length > 0 &&

@@ -27,7 +27,7 @@ export function ThisPass({ log, pass }) {
   const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
   return html`<section class="this-pass stack" aria-label=${msg`This pass`}>
     <h2>${msg`This pass: ${rowCount(rows)}, weights read once`}</h2>
-    <p class="muted">${msg`A row holds the vectors of one token. The pass computes all rows together.`}</p>
+    <p class="muted">${msg`A row holds the vectors of one token. The weights are the numbers learned in training.`}</p>
     <div class="pass-way" style=${`--lines:${members.length + Number(others.rows > 0)}`}>
       <ul class="pass-rows" aria-label=${msg`Rows in`}>
         ${members.map((member) => html`<${RowsIn} key=${member.request} ...${member} />`)}
@@ -46,7 +46,7 @@ export function ThisPass({ log, pass }) {
 /** As read by this pass; older logs have only the bytes, or nothing. */
 function WeightsRead({ pass: { weights_read: read, weight_bytes: bytes } }) {
   const all = read ? totalOf(read) : bytes;
-  if (all === undefined) return html`<span>${msg`weights, once`}</span>`;
+  if (all === undefined) return html`<span>${msg`weights read once`}</span>`;
   const format = read && formatOf(read);
   return html`<span class="number">${bytesShort(all)}</span><span>${read ? msg`of weights read, in ${format}` : msg`of weights read`}</span>`;
 }

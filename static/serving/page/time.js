@@ -129,11 +129,11 @@ function Bars({ round, most, frame: { x, left } }) {
       base = top;
     }
   }
-  const prompt = html`<tspan class="is-computed">${msg`prompt`}</tspan>`;
-  const one = html`<tspan class="is-output">${msg`1 per request`}</tspan>`;
+  const prompt = html`<tspan class="is-computed">${msg`prompts`}</tspan>`;
+  const one = html`<tspan class="is-output">${msg`1 per answer`}</tspan>`;
   const guesses = html`<tspan class="is-guessed">${msg`guesses`}</tspan>`;
   return html`<g class="rows">
-    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>${msg`rows per pass`}</text><text class="rows-key" x="0" y=${TOP_PX - 8}>${prompt} + ${one}${paths.guessed && html` + ${guesses}`}</text>`}
+    ${left > 0 && html`<text class="rows-name" x="0" y=${TOP_PX - 24}>${msg`rows (tokens) per pass`}</text><text class="rows-key" x="0" y=${TOP_PX - 8}>${prompt} + ${one}${paths.guessed && html` + ${guesses}`}</text>`}
     ${Object.entries(paths).map(([part, d]) => d && html`<path key=${part} class=${`rows-bar is-${part}`} d=${d} />`)}
   </g>`;
 }
@@ -188,8 +188,8 @@ function StallText({ stall, answers, passes }) {
   return html`<p class="stall-text"><svg width="22" height="8" aria-hidden="true"><path class="stall" d="M1,7V2H21V7" /></svg>
     ${pluralNodes(
       read.length,
-      form`Longest wait during another prompt: ${waiting} waited ${waited} for one token while the engine read ${tokens} of ${readers}’s prompt.`,
-      form`Longest wait during other prompts: ${waiting} waited ${waited} for one token while the engine read ${tokens} of the prompts of ${readers}.`,
+      form`Longest wait while another prompt is read: ${waiting} waited ${waited} for one token while the engine read ${tokens} of ${readers}’s prompt.`,
+      form`Longest wait while other prompts are read: ${waiting} waited ${waited} for one token while the engine read ${tokens} of the prompts of ${readers}.`,
     )} <${Badge} origin=${originOfTimes(during)} /></p>`;
 }
 
@@ -261,11 +261,11 @@ function Name({
 function Legend({ others, names }) {
   return html`<ul class="row">
     <li class="key line muted small is-waiting">${msg`waiting`}</li>
-    <li class="key line muted small is-reading">${msg`reading the prompt (rows)`}</li>
+    <li class="key line muted small is-reading">${msg`reading the prompt (number of tokens)`}</li>
     <li class="key line muted small is-new-token">${msg`new token`}</li>
     <li class="key line muted small is-done">${msg`done`}</li>
     <li class="key line muted small is-cancelled">${msg`cancelled`}</li>
-    <li class="key line muted small is-preempted">${msg`preempted`}</li>
+    <li class="key line muted small is-preempted">${msg`preempted (paused, its cache removed)`}</li>
     ${others.map((round, at) => {
       const name = names[at];
       const time = wholeMs(doneMs(round));

@@ -50,9 +50,9 @@ export function WorkloadForm({ state, limits, live }) {
   const inputs = html`
     <p class="form-sentence row">
       <span>${nodes`${requests} requests,`}</span>
-      <span>${nodes`one about every ${gap} ms,`}</span>
-      <span>${nodes`prompts: ${prompts},`}</span>
-      <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`same system prompt,`}</label>
+      <span>${nodes`one about every ${gap} ms.`}</span>
+      <span>${nodes`Prompts: ${prompts},`}</span>
+      <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`with the same system prompt.`}</label>
       ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
       ${!narrow && buttons}
     </p>

@@ -29,5 +29,5 @@ export function noteOf(run, locked, sight) {
   }
   const computedIn = query === null ? step : run.stepOfQuery(query);
   if (computedIn === step) return null;
-  return msg`computed in step ${computedIn}; of that step, only K and V are read now`;
+  return msg`computed in step ${computedIn}; later steps read only its K and V`;
 }

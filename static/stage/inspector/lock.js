@@ -40,9 +40,9 @@ function Strongest({ run, cell, focus, dispatch }) {
     form`Of all ${heads} heads of the model`,
   );
   if (layer === focus.layer && head === focus.head)
-    return html`<span class="muted" title=${all}>${msg`strongest head: this one`}</span>`;
+    return html`<span class="muted" title=${all}>${msg`largest weight here: this head`}</span>`;
   const weight = percent(share, 0);
   const go = () => dispatch({ type: "select", selection: { layer, head } });
   const button = html`<button class="button small" type="button" onClick=${go}>${msg`layer ${layer}, head ${head}`}</button>`;
-  return html`<span class="muted" title=${all}>${nodes`strongest head: ${button}, ${weight}`}</span>`;
+  return html`<span class="muted" title=${all}>${nodes`largest weight here: ${button}, ${weight}`}</span>`;
 }

@@ -45,7 +45,7 @@ function content({ run, step, settled }) {
   const term = html`<${Term} id="position">${positions === 1 ? msg`position` : msg`positions`}<//>`;
   const agrees = used.measured === used.formula;
   const verdict = agrees
-    ? html`<span class="word-output">✓</span> ${msg`the formula agrees`}`
+    ? html`<span class="word-output">✓</span> ${msg`the formula gives the same`}`
     : html`<span class="word-bad">✗ ${msg`formula: ${bytes(used.formula)}`}</span>`;
   return {
     origin: "measured",

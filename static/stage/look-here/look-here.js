@@ -25,8 +25,8 @@ export function LookHere({ state, dispatch }) {
     });
   };
 
-  return html`<section class="look-here" aria-label=${msg`Look here`}>
-    <h2>${msg`Look here`}</h2>
+  return html`<section class="look-here" aria-label=${msg`Strong attention`}>
+    <h2>${msg`Strong attention`}</h2>
     ${
       items.length
         ? html`<ul>

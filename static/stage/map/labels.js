@@ -66,7 +66,7 @@ function Titles({ geometry, prefill }) {
       group: "residual",
       term: "residual-stream",
       headings: [msg`Residual stream`, msg`Residual`],
-      lines: [msg`dropped after the step`, msg`dropped`],
+      lines: [msg`one vector per token`, msg`vectors`],
     },
     {
       group: "attention",
@@ -74,7 +74,7 @@ function Titles({ geometry, prefill }) {
       headings: [msg`Attention`],
       lines: [prefill ? triangles : dropped, heads],
     },
-    { group: "cache", term: "kv-cache", headings: [msg`KV cache`], lines: [msg`K above V`] },
+    { group: "cache", term: "kv-cache", headings: [msg`KV cache`], lines: [msg`keys above values`] },
   ];
   return titles.map(({ group, term, headings, lines }) => {
     const { x0, x1 } = geometry[group];

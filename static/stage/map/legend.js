@@ -14,16 +14,17 @@ export function MapLegend({ geometry, ranges, theme, reused }) {
   const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
   return html`<div class=${`map-legend untouched muted small ${geometry.compact ? "is-below" : ""}`} style=${place}>
     <span><i class="swatch is-cached"></i>${msg`cached or input`}</span>
-    <span><i class="swatch is-hollow"></i>${msg`dropped`}</span>
+    <span><i class="swatch is-hollow"></i>${msg`dropped after its step`}</span>
     <span><i class="swatch is-computed"></i>${msg`computed now`}</span>
     ${
       reused > 0
         ? html`<span><i class="swatch is-hollow is-cached"></i>${msg`from an earlier run`}</span>`
-        : html`<span><i class="swatch is-weights"></i>${msg`model weights`}</span>`
+        : html`<span><i class="swatch is-weights"></i>${msg`learned weights`}</span>`
     }
     <div class="legend-scales anchor whole">
-      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>${msg`weight 0 → 1 (√)`}</span>
+      <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>${msg`attention weight 0 to 1`}</span>
       <div class="legend-more popover nowrap" role="presentation">
+        <p>${msg`The color of a weight follows its square root.`}</p>
         <p>${msg`Lengths of vectors, on logarithmic scales`}</p>
         <${Norm} name=${msg`row`} range=${ranges?.residual} colours=${theme.computedCell.css} />
         <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />

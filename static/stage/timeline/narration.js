@@ -42,13 +42,13 @@ function prefillWork(run) {
   const passes = run.prefillPasses;
   return [
     passes > 1
-      ? msg`Step 0, prefill: the model computes all ${tokens} prompt tokens in ${passes} passes.`
+      ? msg`Step 0, prefill: the model computes all ${tokens} prompt tokens in ${passes} passes through its layers.`
       : plural(
           rows,
-          form`Step 0, prefill: the model computes the ${tokens} prompt token in one pass.`,
-          form`Step 0, prefill: the model computes all ${tokens} prompt tokens in one pass.`,
+          form`Step 0, prefill: the model computes the ${tokens} prompt token in one pass through its layers.`,
+          form`Step 0, prefill: the model computes all ${tokens} prompt tokens in one pass through its layers.`,
         ),
-    msg`It writes ${written} of K and V to the cache.`,
+    msg`It writes ${written} of keys and values (K and V) to the cache.`,
   ];
 }
 
@@ -78,11 +78,11 @@ function decodeWork(run, step) {
     ];
   const written = bytes(data.kv.bytes_written);
   return [
-    msg`Step ${step}, decode: only ${token} goes through the model.`,
+    msg`Step ${step}, decode: only ${token} is computed.`,
     plural(
       firstQuery,
-      form`It reads K and V of ${earlier} earlier token and caches its own (${written}).`,
-      form`It reads K and V of ${earlier} earlier tokens and caches its own (${written}).`,
+      form`It reads keys and values (K, V) of ${earlier} earlier token and caches its own (${written}).`,
+      form`It reads keys and values (K, V) of ${earlier} earlier tokens and caches its own (${written}).`,
     ),
   ];
 }

@@ -4,13 +4,13 @@ import { fixed, integer } from "../../shared/facts/format.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { settingsInWords } from "../next-token/sampling.js";
 
-/** @returns {string} such as "Always the likeliest token · at most 16 new tokens" */
+/** @returns {string} such as "Next token: always the likeliest · answer: at most 16 tokens" */
 export function settingsOfRun({ sampling, limits, study }) {
   const settings = settingsInWords(sampling);
   const most = integer(limits.max_new_tokens);
   return [
-    sampling.strategy === "greedy" ? msg`Always the likeliest token` : msg`Sampled: ${settings}`,
-    plural(limits.max_new_tokens, form`at most ${most} new token`, form`at most ${most} new tokens`),
+    sampling.strategy === "greedy" ? msg`Next token: always the likeliest` : msg`Next token: sampled, ${settings}`,
+    plural(limits.max_new_tokens, form`answer: at most ${most} token`, form`answer: at most ${most} tokens`),
     study?.cache === "none" && msg`no KV cache`,
     study?.cache === "forgotten" && msg`KV cache forgotten`,
   ]

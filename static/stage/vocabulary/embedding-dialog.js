@@ -9,7 +9,7 @@ import { msg, nodes } from "../../shared/words/msg.js";
 import { Embedding } from "./embedding.js";
 
 const LABEL_CHARS = 24;
-const ELSEWHERE = msg`This run's embedding table is not stored with it, and its model does not run here.`;
+const ELSEWHERE = msg`This run's embedding table is not stored with it, and the run’s model is not loaded.`;
 const WAITING = {
   loading: msg`Loading the token's row…`,
   unavailable: msg`The token's row appears here when the model is ready.`,

@@ -16,7 +16,7 @@ export function BlockControls({ run, scene, newest, locked, dispatch }) {
     >${content}</button>`;
   const options = useOptions(run, newest + 1);
   return html`<div class="row">
-    <h2>${msg`Layer ${layer} of ${run.layers}`} <small>${nodes`row of ${token}`}</small></h2>
+    <h2>${msg`Layer ${layer} of ${run.layers}`} <small>${nodes`row (vectors) of ${token}`}</small></h2>
     <span class="block-layers line" role="group" aria-label=${msg`Layer`}>
       ${layerButton(layer - 1, msg`Open the layer below`, `◀ ${layer > 0 ? `L${layer - 1}` : ""}`)}
       ${layerButton(layer + 1, msg`Open the layer above`, `${layer + 1 < run.layers ? `L${layer + 1}` : ""} ▶`)}
@@ -41,7 +41,7 @@ function stepText({ run, step, prefill, rows: count }) {
   const [rows, passes] = [integer(count), run.prefillPasses];
   if (!prefill) return msg`step ${step}, decode: one row`;
   if (passes > 1) return msg`step ${step}, prefill: ${rows} rows in ${passes} passes`;
-  return plural(count, form`step ${step}, prefill: ${rows} row`, form`step ${step}, prefill: ${rows} rows at once`);
+  return plural(count, form`step ${step}, prefill: ${rows} token`, form`step ${step}, prefill: ${rows} tokens at once`);
 }
 
 /** One option per position. They are reused: creating hundreds again would take most of the time of a step. */

@@ -10,9 +10,9 @@ import { weightOutside } from "./scene.js";
 export function BlockLegend({ scene, waiting, geometry, theme, onMove }) {
   return html`<div class="row wide muted small">
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.signed.css)}`}></i>
-      ${msg`− value +, each tensor scaled to its 98th percentile`}</span>
+      ${msg`− value +, with one scale per tensor`}</span>
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attentionNow.css)}`}></i>
-      ${msg`weight 0 to 1 (√ scale)`}</span>
+      ${msg`attention weight 0 to 1`}</span>
     <span class="nowrap"><i class="swatch is-hollow is-weights"></i>${msg`learned weights`}</span>
     <span role="status">${helpText(scene, waiting)}</span>
     <${Window} scene=${scene} columns=${geometry.columns} onMove=${onMove} />
@@ -23,7 +23,7 @@ function helpText({ exact }, waiting) {
   if (exact) return msg`Point at a cell to see its value and how it was computed.`;
   return waiting
     ? msg`Dashed: the model is computing these values.`
-    : msg`Dashed: values that are not available. Point at a weight to see it.`;
+    : msg`Dashed: values that are not available. Point at an attention weight to see it.`;
 }
 
 function span([from, to]) {

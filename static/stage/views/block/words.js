@@ -224,11 +224,11 @@ function decodeText({ token, query, seen }) {
 
 function prefillHeading({ run: { prefillPasses: passes }, rows, layer }) {
   const count = integer(rows);
-  if (passes > 1) return msg`Prefill: ${count} rows go through layer ${layer} in ${passes} passes.`;
+  if (passes > 1) return msg`Prefill: ${count} rows, one per token, go through layer ${layer} in ${passes} passes.`;
   return plural(
     rows,
-    form`Prefill: ${count} row goes through layer ${layer}.`,
-    form`Prefill: ${count} rows go through layer ${layer} at once.`,
+    form`Prefill: ${count} row, of the only token, goes through layer ${layer}.`,
+    form`Prefill: ${count} rows, one per token, go through layer ${layer} at once.`,
   );
 }
 

@@ -75,7 +75,7 @@ function Growth({ run, step, onPick }) {
         </tbody>
       </table>
       <p class="sheet-note muted small">
-        ${msg`MHA: one KV head for each query head. MQA: one KV head for all query heads. bf16 and int8: this cache with 2 bytes or 1 byte per number; int8 also needs a little more for its scales.`}
+        ${msg`MHA: one KV head for each query head. MQA: one KV head for all query heads. bf16 and int8: this cache with 2 bytes or 1 byte per number. int8 also stores scales (factors that restore the range), which need a little more.`}
       </p>
     </div>
   </div>`;
@@ -114,13 +114,13 @@ function Blocks({ account, newest }) {
   const full = used.measured / reserved.measured;
   const shared = blocks.filter(({ sharedBy }) => sharedBy > 1).length;
   return html`<p class="sheet-say">
-      ${msg`Memory is reserved in blocks of ${blockSize} positions, so a run never reserves space for its longest possible length.`}${" "}
+      ${msg`A run gets blocks of ${blockSize} positions, when it needs them, from a pool for all runs. So it does not reserve space for its longest possible answer.`}${" "}
       ${plural(
         blocks.length,
         form`This run fills ${integer(positions)} positions of ${blocks.length} block: ${bytes(used.measured)} of ${bytes(reserved.measured)}.`,
         form`This run fills ${integer(positions)} positions of ${blocks.length} blocks: ${bytes(used.measured)} of ${bytes(reserved.measured)}.`,
       )}${" "}
-      ${nodes`Used: ${percent(full)}. Reserved and empty: ${html`<b>${percent(1 - full)}</b>`}.`}
+      ${nodes`Used: ${html`<b>${percent(full)}</b>`}. The rest is reserved and still empty.`}
       ${shared > 0 && ` ${msg`Blocks shared with another run: ${shared}. Their memory is counted once.`}`}
     </p>
     <ol class="block-map row" aria-label=${msg`Blocks of the cache`}>
@@ -137,10 +137,10 @@ function Block({ block, first, size, fresh }) {
   const { id, filled, sharedBy } = block;
   const number = first / size + 1;
   const last = first + filled - 1;
-  const label = msg`Block ${number}, number ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
+  const label = msg`Block ${number} of this run, block ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-cached");
   return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${label} ${msg`Runs that share it: ${sharedBy}.`}` : label}>
-    <span class="block-name small">${msg`block ${number}`} <small>${msg`pool ${id}`}</small>${sharedBy > 1 && html` · <b>${msg`shared ×${sharedBy}`}</b>`}</span>
+    <span class="block-name small">${msg`block ${number}`} <small>${msg`pool block ${id}`}</small>${sharedBy > 1 && html` · <b>${msg`shared ×${sharedBy}`}</b>`}</span>
     <span class="block-cells" aria-hidden="true">
       ${Array.from({ length: size }, (_, slot) => html`<i key=${slot} class=${slotClass(slot)}></i>`)}
     </span>

@@ -30,7 +30,7 @@ export function stepOperations(model, { rows, keys }) {
     flopsWithout: product ? all[product] : 0,
   });
   return [
-    operation("norm", msg`norm`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
+    operation("norm", msg`norm (scaling)`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
     operation("q", "q", "unneeded", (t) => `${t} × ${heads * headDim}`, ["attn.q", "attn.q_rot"], "q"),
     operation("kv", msg`k and v`, "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
     operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
@@ -42,8 +42,8 @@ export function stepOperations(model, { rows, keys }) {
       ["attn.scores", "attn.weights"],
       "scores",
     ),
-    operation("mix", msg`mix the V rows`, "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
-    operation("out", msg`project, add`, "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
+    operation("mix", msg`weighted sum of V`, "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
+    operation("out", msg`output matrix, add`, "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
     operation("mlp", msg`MLP, add`, "unneeded", (t) => `${t} × ${dMlp} → ${t} × ${d}`, MLP_POINTS, "mlp"),
   ];
 }

@@ -38,7 +38,7 @@ export function Smaller({ run, ready, client, dispatch }) {
   if (run.open.study) return null;
   return html`<h4>${msg`K and V stored in fewer bytes`} <${Badge} origin="measured" /></h4>
     <p class="sheet-say">
-      ${msg`The model runs the same tokens again, with K and V stored in fewer bits or fewer heads, and once unchanged. Each step is compared.`}
+      ${msg`The model runs the same tokens several times: once with K and V unchanged, and with fewer bits or fewer KV heads. Each step is compared.`}
     </p>
     <p class="twin-control row small">
       <button

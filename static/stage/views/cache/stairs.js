@@ -68,9 +68,9 @@ function lineText(lines, step) {
   const { reused, again, fresh, done } = lines[step];
   const computed = again + fresh;
   if (again && done)
-    return msg`Step ${step} without a cache: ${computed} rows computed, of which ${again} for the second time.`;
+    return msg`Step ${step} without a cache: ${computed} rows computed; earlier steps had already computed ${again} of them.`;
   if (again)
-    return msg`Step ${step} without a cache: ${computed} rows to compute, of which ${again} for the second time.`;
+    return msg`Step ${step} without a cache: ${computed} rows to compute; earlier steps have already computed ${again} of them.`;
   if (reused) return msg`Rows computed in step ${step}: ${computed}; read from the cache: ${reused}.`;
   return msg`Rows computed in step ${step}: ${computed}.`;
 }

@@ -68,7 +68,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const flops = (value) => (value ? short(value, "") : "–");
   return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Operations of the step`}>
       <table class="numbers operations" aria-label=${msg`Eight operations of one layer`}>
-        <caption>${msg`Layer ${layer}: shapes and FLOP with the cache and without one, and the difference between the results`} <${Badge} origin="measured" /></caption>
+        <caption>${msg`Layer ${layer}, with the cache and without one: shapes, FLOP (additions and multiplications), and the difference between the results`} <${Badge} origin="measured" /></caption>
         <thead>
           <tr>
             <th scope="col">${msg`operation`}</th><th scope="col">${msg`shape now`}</th><th scope="col">${msg`without a cache`}</th>
@@ -103,13 +103,13 @@ function Operations({ state, focus, client, operations, rows, keys }) {
     </div>
     <p class="sheet-note muted small" role="status">${keys > most ? msg`Only steps of at most ${most} positions are computed both ways here, because other requests wait meanwhile.` : bothWays({ both, differences, keys, layer })}</p>
     <p class="sheet-note muted small">
-      ${msg`Shapes are rows × numbers; scores and mix have one matrix per head.`}
+      ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}
       ${
         ours === engine
           ? html` <span class="word-output">✓</span> ${msg`The engine counted the same: ${integer(engine)} FLOP in this step.`}`
           : ` ${msg`The engine counted ${integer(engine)} FLOP in this step; this table has ${integer(ours)}.`}`
       }
-      ${" "}${msg`Norms, softmax and the ${ACTIVATIONS[model.activation].name} are not counted, because they take a few operations per number.`}
+      ${" "}${msg`Norms, softmax and the MLP’s ${ACTIVATIONS[model.activation].name} function are not counted, because they take only a few operations per number.`}
     </p>`;
 }
 
@@ -152,7 +152,7 @@ function Check({ state, focus, client }) {
   const { status, values, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
-  return html`<h4>${msg`Are the cached values correct? Layer ${layer}, head ${head} (KV head ${kvHead})`}</h4>
+  return html`<h4>${msg`Are the cached values correct? Layer ${layer}, head ${head}, which reads the K and V of KV head ${kvHead}`}</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>

@@ -16,9 +16,9 @@ export function WhatIf({ state, focus, ready, client }) {
   const newest = run.lastQueryOfStep(step);
   const position = Math.min(selection.query ?? focus.newest, newest);
   const other = position === 0 ? newest : 0;
-  return html`<h4>${msg`What if there were no causal mask?`} <${Badge} origin="measured" /></h4>
+  return html`<h4>${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
     <${Experiment}
-      question=${msg`With the mask, a token never reads a later one, so its values stay the same and can be cached. Without the mask, each new token would change every earlier row.`}
+      question=${msg`With the mask, a token reads no later token, so its values stay the same and can be cached. Without it, each new token would change every earlier row.`}
       name=${msg`Run it without the mask`} ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
       show=${(answer) => html`<${Unmasked} answer=${answer} run=${run} newest=${newest} />`}
     />

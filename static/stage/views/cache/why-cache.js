@@ -80,7 +80,7 @@ function inheritedRows(run) {
   return msg`Steps 0 to ${last} belong to the run that this run branched from. Their rows were computed there and are read here.`;
 }
 
-const NEED = msg`Each step needs K and V of every token so far, so K and V are cached. Q of a token is used only in that token’s own step, so it is dropped.`;
+const NEED = msg`Each step needs the keys and values (K and V) of every token so far, so they are cached. A token’s query (Q) is used only in its own step, so it is dropped. A row is the vectors of one token in one step.`;
 
 /** @returns {string} */
 function rowsSaved({ cached, without, again }) {
@@ -88,13 +88,13 @@ function rowsSaved({ cached, without, again }) {
   const [all, once, repeated] = [without, cached, again].map(integer);
   const withCache = plural(
     cached,
-    form`With the cache, this run computes ${once} row: one per token, except the last token, which is never an input.`,
-    form`With the cache, this run computes ${once} rows: one per token, except the last token, which is never an input.`,
+    form`With the cache, this run computes ${once} row: one for each token but the last, which is never an input.`,
+    form`With the cache, this run computes ${once} rows: one for each token but the last, which is never an input.`,
   );
   const withoutCache = plural(
     without,
-    form`Without a cache, it would compute ${all} row, ${repeated} of them again with the same result.`,
-    form`Without a cache, it would compute ${all} rows, ${repeated} of them again with the same result.`,
+    form`Without a cache, it would compute ${all} row; ${repeated} would repeat earlier work with the same result.`,
+    form`Without a cache, it would compute ${all} rows; ${repeated} would repeat earlier work with the same result.`,
   );
   return `${withCache} ${withoutCache}`;
 }
@@ -119,7 +119,7 @@ function measuredResult(run, { cached, twin, times: took, logits, parting, steps
 
 function Expected({ expected: { cached, without } }) {
   return html`<table class="numbers" aria-label=${msg`Rows with and without a cache`}>
-    <caption>${msg`Expected rows, before the run without a cache`} <${Badge} origin="computed" /></caption>
+    <caption>${msg`Rows expected in both cases`} <${Badge} origin="computed" /></caption>
     <${Sides} />
     <tbody>
       <tr>

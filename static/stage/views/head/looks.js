@@ -29,7 +29,7 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
   const { css } = fresh ? theme.attentionNow : theme.attention;
   const bar = (weight) => `--share:${(weight * 100).toFixed(1)}%;--bar:${css[barShade(weight)]}`;
   return html`<table class="looks fill">
-    <caption>${msg`Where ${quoted(run.tokens[query], 12)} looks`} <small title=${msg`The run’s log stores weights in ${SHADES} levels`}>± 0.4 %</small></caption>
+    <caption>${msg`Where ${quoted(run.tokens[query], 12)} looks`} <small title=${msg`The run’s log stores weights in ${SHADES} levels`}>${msg`error up to 0.4\u202f%`}</small></caption>
     <tbody>
       ${chosen === null && Array.from({ length: Math.min(SHOWN, query + 1) }, (_, i) => html`<tr key=${i}><th scope="row">…</th><td>…</td></tr>`)}
       ${keys.map(

@@ -9,14 +9,14 @@ export function Phases({ run, newest }) {
   return html`<ul class="head-phases muted small">
     <li>${prefillLabel(run)}</li>
     ${run.reused > 0 && html`<li>${cacheLabel(run.reused)}</li>`}
-    ${newest >= run.promptLength && html`<li>${msg`decode: one row per step`}</li>`}
+    ${newest >= run.promptLength && html`<li>${msg`decode: one token per step`}</li>`}
   </ul>`;
 }
 
 function prefillLabel({ prefillRows, prefillPasses: passes }) {
   const rows = integer(prefillRows);
-  if (passes > 1) return msg`prefill: ${rows} rows in ${passes} passes`;
-  return plural(prefillRows, form`prefill: ${rows} row`, form`prefill: ${rows} rows at once`);
+  if (passes > 1) return msg`prefill: ${rows} tokens in ${passes} passes`;
+  return plural(prefillRows, form`prefill: ${rows} token`, form`prefill: ${rows} tokens at once`);
 }
 
 function cacheLabel(reused) {

@@ -28,7 +28,7 @@ export function Loop({ run, step, controller }) {
   const computed = next < run.steps.length;
   return html`<p class="loop-words row">
     <b class="chip is-output"><${Token} token=${token} /></b>
-    <span>${msg`One pass gives one token. ${quoted(token, 16)} is the only input of step ${next}.`}</span>
+    <span>${msg`One pass through all parts gives one token. ${quoted(token, 16)} is the only input of step ${next}.`}</span>
     ${computed && html`<button type="button" class="button nowrap still" onClick=${controller.next}>${msg`Go to step ${next} ▸`}</button>`}
   </p>`;
 }

@@ -66,8 +66,8 @@ export function ModelView({ state, dispatch, client, controller }) {
 function WeightSizes({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
-    ${msg`All parts: ${integer(total)} parameters.`} ${stored ? msg`Weights in the file: ${stored}` : msg`Weights in the file: not in this log`} · ${msg`in memory: ${held}`}
-    ${" "}· ${msg`read by this step: ${readIn(data, model)}`}
+    ${msg`The model has ${integer(total)} parameters, also called weights.`} ${stored ? msg`In the file: ${stored}` : msg`In the file: not recorded`} · ${msg`in memory: ${held}`}
+    ${" "}· ${msg`format read by this step: ${readIn(data, model)}`}
   </p>`;
 }
 
@@ -126,12 +126,12 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   const mlp = html`<${Term} id="mlp">${msg`MLP`}<//>`;
   const shape = html`<span class="shape">${shapeText([flow.rows, d])}</span>`;
   return html`<${Part}
-    number=${3} name=${plural(layers, form`${layers} block`, form`${layers} blocks`)} place="blocks"
+    number=${3} name=${plural(layers, form`${layers} layer`, form`${layers} layers`)} place="blocks"
     open=${{ name: msg`Open layer ${selection.layer}`, short: msg`Open L${selection.layer}`, go: go("block") }}
     weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes.blocks} />`}
   >
     <p>
-      ${nodes`${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
+      ${nodes`A row is the vector of one token. ${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
     </p>
     <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
@@ -147,7 +147,7 @@ function LensWords({ lens, layerStop }) {
   }
   if (lens.status === "idle") return msg`Pause to compute the best guess after each layer.`;
   if (lens.status === "none")
-    return `${msg`Best guesses after each layer are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`;
+    return `${msg`Best guesses after each layer are not stored with this session, and the session’s model is not loaded.`} ${TO_GET_THEM}`;
   if (lens.status === "unavailable") return msg`Best guesses after each layer are available when the model is loaded.`;
   if (lens.status === "damaged") return msg`Best guesses after each layer are stored with this session but damaged.`;
   if (lens.status === "failed")
@@ -177,7 +177,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`}</p>
       ${
         parts.tied
-          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> ${msg`the embedding table again`}</p>`
+          ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> ${msg`the embedding table, used again`}</p>`
           : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes.head} />`
       }
     <//>

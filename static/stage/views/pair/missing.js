@@ -17,7 +17,7 @@ export function Missing({ why, run, focus, dispatch }) {
   return html`<section class="pair-part box pair-missing stack" aria-label=${msg`Attention weights in the log`}>
     <p role="status">${why}</p>
     <p class="pair-how muted small">
-      ${msg`The log has the weight of each key, with an error below 0.004. It has no scores and no q, k or v.`}
+      ${msg`The run’s log has the weight of each key, with an error below 0.004, but no scores and no q, k or v.`}
       ${" "}<${Badge} origin="computed" />
     </p>
     <div class="row-box across">

@@ -21,7 +21,7 @@ const NOTES = {
 
 /** Why no exact values are available. */
 const MISSING = {
-  none: `${msg`Exact values are not stored with this session, and its model does not run here.`} ${TO_GET_THEM}`,
+  none: `${msg`Exact values are not stored with this session, and the session’s model is not loaded.`} ${TO_GET_THEM}`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };
@@ -36,7 +36,7 @@ export function PairView({ state, focus, exact, dispatch }) {
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="muted">${weightSentence(focus)} ${vectorSentence(run, focus)}</p>
+    <p class="muted">${vectorSentence(run, focus)} ${weightSentence(focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`

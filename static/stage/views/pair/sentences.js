@@ -23,7 +23,7 @@ export function pairSentence(run, { layer, head, query, key }, weight) {
 export function vectorSentence(run, { query, key }) {
   const token = quoted(run.tokens[query], 12);
   const read = quoted(run.tokens[key], 12);
-  return msg`q describes what ${token} looks for, k what ${read} contains. v is what ${read} adds to the output.`;
+  return msg`The query q describes what ${token} looks for, the key k what ${read} contains. The value v is what ${read} adds to the output.`;
 }
 
 /** @returns {string} how the weight comes about */
@@ -32,7 +32,7 @@ export function weightSentence({ query }) {
   const others = integer(query);
   return plural(
     query,
-    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other key.`,
-    form`Two steps give this weight: how well q and k match, and how that compares with ${others} other keys.`,
+    form`The weight is large where q matches k better than it matches the ${others} other key.`,
+    form`The weight is large where q matches k better than it matches the ${others} other keys.`,
   );
 }

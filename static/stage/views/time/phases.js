@@ -10,10 +10,15 @@ import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
 
 const LINES = [
-  { id: "rows", label: msg`rows per step`, origin: "measured", write: integer },
+  { id: "rows", label: msg`tokens per step`, origin: "measured", write: integer },
   { id: "ms", label: msg`time of the forward passes`, origin: "measured", ofTime: true, write: milliseconds },
   { id: "msPerToken", label: msg`time per token`, origin: "measured", ofTime: true, write: milliseconds },
-  { id: "flops", label: msg`arithmetic`, origin: "computed", write: (value) => short(value, "FLOP") },
+  {
+    id: "flops",
+    label: msg`arithmetic (FLOP: one + or ×)`,
+    origin: "computed",
+    write: (value) => short(value, "FLOP"),
+  },
   { id: "read", label: msg`memory read`, origin: "computed", write: bytesShort },
   {
     id: "intensity",
@@ -59,7 +64,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
             </tr>`,
           )}
           <tr>
-            <th scope="row">${msg`weights as read`} <${Badge} origin="computed" /></th>
+            <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
             <td class="is-words">${formats.prefillIn}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
           </tr>
         </tbody>
@@ -70,7 +75,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
     ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
     <p class="sheet-note muted small">
       ${decode?.steps > 1 && `${msg`Decode figures are medians of ${decode.steps} steps.`} `}
-      ${msg`Arithmetic counts each multiply-add of the matrix products as two operations. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time; no hardware peak is assumed.`}
+      ${msg`Arithmetic counts the multiplications and additions of the matrix products. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time.`}
     </p>`;
 }
 
@@ -92,8 +97,8 @@ function comparison(run, prefill, decode, formats) {
   const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
   const first =
     passes === 1
-      ? msg`Prefill reads the weights once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
-      : msg`Prefill reads the weights ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
+      ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
+      : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
   if (!decode) return `${first} ${msg`Decode has not started.`}`;
   const later = { format: formats.decode, intensity: significant(decode.intensity) };
   const again = msg`Decode reads them again for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
@@ -109,5 +114,5 @@ function perToken(prefill, decode, alike) {
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) =>
     times(decode[id] / prefill[id]),
   );
-  return msg`Per token, decode does ${work} the arithmetic of prefill, reads ${read} the memory and takes ${time} the time.`;
+  return msg`Per token, decode needs ${work} the arithmetic, ${read} the memory reads and ${time} the time of prefill.`;
 }

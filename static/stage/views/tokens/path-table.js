@@ -50,10 +50,10 @@ function Head({ path, settings, dispatch }) {
   return html`<thead>
     <tr>
       <td class="path-token"></td>
-      <th scope="col"><b>${msg`Logits`}</b> <span>${msg`the model's score for each of its ${integer(path.vocab)} tokens`}</span></th>
-      <th scope="col"><i>→</i> <b>${msg`Temperature`}</b> <span>${msg`divide the logits, then softmax`}</span>${slider("temperature")}</th>
+      <th scope="col"><b>${msg`Logits`}</b> <span>${msg`one for each of the model’s ${integer(path.vocab)} tokens`}</span></th>
+      <th scope="col"><i>→</i> <b>${msg`Temperature`}</b> <span>${msg`divide the logits; softmax then gives probabilities`}</span>${slider("temperature")}</th>
       <th scope="col"><i>→</i> <b>${msg`Top-k`}</b> <span>${msg`keep only the k largest`}</span>${slider("top_k")}</th>
-      <th scope="col"><i>→</i> <b>${msg`Top-p`}</b> <span>${msg`keep the fewest that together reach p`}</span>${slider("top_p")}</th>
+      <th scope="col"><i>→</i> <b>${msg`Top-p`}</b> <span>${msg`keep the likeliest until their sum reaches p`}</span>${slider("top_p")}</th>
       <th scope="col">
         <i>→</i> <b>${msg`Choice`}</b>
         <span>${path.greedy ? msg`greedy: always the largest` : msg`a random number from 0 to 1 selects one of these ranges`}</span>
@@ -202,7 +202,7 @@ function temperatureText({ temperature }, greedy) {
 function Bits({ bits, before }) {
   const [from, to] = [fixed(before, 2), fixed(bits, 2)];
   const title = msg`Entropy: 0 bits when one token is certain, more when more tokens are likely`;
-  return html`<span class="path-bits muted" title=${title}>${from === to ? msg`entropy ${to} bits` : msg`entropy ${from} → ${to} bits`}</span>`;
+  return html`<span class="path-bits muted" title=${title}>${from === to ? msg`uncertainty (entropy) ${to} bits` : msg`uncertainty (entropy) ${from} → ${to} bits`}</span>`;
 }
 
 function choiceText({ greedy, chosen, draw, own, topP, logits }, { top_tokens: named }, seed) {

@@ -50,7 +50,7 @@ function headline({ vocab }, { token, filters }) {
   const name = quoted(token);
   if (token.forced) return msg`${name} comes next: it was set by this branch`;
   if (filters.kept_top_p === 1 || token.prob === token.raw_prob) {
-    return msg`${name} comes next: it has the largest of ${integer(vocab)} logits`;
+    return msg`${name} comes next: it has the largest of ${integer(vocab)} scores (logits)`;
   }
   const count = integer(filters.kept_top_p);
   const probability = percent(token.prob);

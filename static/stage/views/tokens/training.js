@@ -12,7 +12,7 @@ export function Training(props) {
   const [open, setOpen] = useState(false);
   return html`<section class="training stack box still" aria-label=${msg`Training beside inference`}>
     <div class="beams-head row on-line wide between">
-      <h3>${msg`What would training do with this prompt?`} <small>${msg`training knows the next token at every position`}</small></h3>
+      <h3>${msg`What would training do with this prompt?`} <small>${msg`in training, every next token is known`}</small></h3>
       <button class="button small" type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>${open ? msg`Close` : msg`Ask the model`}</button>
     </div>
     ${open && html`<${Fetched} of=${PASS} ...${props} />`}

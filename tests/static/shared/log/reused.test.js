@@ -103,7 +103,7 @@ test("an opened layer counts the columns cached before", () => {
   const scene = blockScene(run, { layer: 1, query: 3 }, null);
   assert.deepEqual([scene.rows, scene.cachedBefore, scene.positions], [2, 2, 4]);
   const said = sentence(scene);
-  assert.match(said.strong, /2 rows go through layer 1 at once/);
+  assert.match(said.strong, /2 rows, one per token, go through layer 1 at once/);
   assert.match(said.text, /number 4 of 4/);
   assert.match(said.cached, /2 tokens reused from an earlier run/);
 });

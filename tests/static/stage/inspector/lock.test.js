@@ -14,10 +14,7 @@ test("what is locked is named: a cell, a row, or a key of whichever row is newes
 
 test("a locked row of another step has that step in its note", () => {
   assert.equal(noteOf(run, at(2, 1), { newest: 2, step: 0 }), null);
-  assert.equal(
-    noteOf(run, at(2, 1), { newest: 3, step: 1 }),
-    "computed in step 0; of that step, only K and V are read now",
-  );
+  assert.equal(noteOf(run, at(2, 1), { newest: 3, step: 1 }), "computed in step 0; later steps read only its K and V");
   assert.equal(noteOf(run, at(3, 1), { newest: 2, step: 0 }), "“was” is computed in step 1");
   assert.equal(noteOf(run, at(null, 1), { newest: 3, step: 1 }), null);
 });

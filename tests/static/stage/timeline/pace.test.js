@@ -13,8 +13,11 @@ test("the pace compares the shown time with the measured time", () => {
 });
 
 test("the settings of a run as labels", () => {
-  assert.equal(settingsOfRun(open({ strategy: "greedy" })), "Always the likeliest token · at most 16 new tokens");
+  assert.equal(
+    settingsOfRun(open({ strategy: "greedy" })),
+    "Next token: always the likeliest · answer: at most 16 tokens",
+  );
   const drawn = settingsOfRun(open({ strategy: "sample", temperature: 0.8, top_k: 3, top_p: 1 }));
-  assert.equal(drawn, "Sampled: temperature 0.8, top-k 3, top-p off · at most 16 new tokens");
+  assert.equal(drawn, "Next token: sampled, temperature 0.8, top-k 3, top-p off · answer: at most 16 tokens");
   assert.match(settingsOfRun(open({ strategy: "greedy" }, { cache: "none" })), /no KV cache$/);
 });

@@ -145,7 +145,7 @@ describe("a block as a whole", () => {
 
   test("prefill: all rows at once, later ones masked", () => {
     const { strong, text, computed } = sentence(made({ query: 1 }));
-    assert.match(strong, /3 rows go through layer 1 at once/);
+    assert.match(strong, /3 rows, one per token, go through layer 1 at once/);
     assert.match(text, /number 2 of 3\. It can read itself and the 1 row before it\. The 1 row after it is masked/);
     assert.match(computed, /3 tokens/);
   });

@@ -99,5 +99,7 @@ test("Escape unlocks what is locked in a head, else it leaves the view", () => {
 test("q, k and v are explained with the two tokens of the pair", () => {
   const run = madeRun({ words: ["The", " animal", " it"], promptLength: 3, row: () => [] });
   const text = vectorSentence(run, { query: 2, key: 1 });
-  assert.ok(["q describes what “it”", "k what “animal”", "v is what “animal”"].every((part) => text.includes(part)));
+  assert.ok(
+    ["q describes what “it”", "the key k what “animal”", "v is what “animal”"].every((part) => text.includes(part)),
+  );
 });
