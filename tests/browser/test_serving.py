@@ -174,7 +174,7 @@ def test_it_opens_at_the_fullest_pass_and_the_selected_request_shows_its_table_a
     page.keyboard.press("Enter")
     expect(lane).to_have_attribute("aria-pressed", "true")
     state = served.passes[number]["requests"][1]
-    expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens in {len(state['table'])} blocks")
+    expect(region(page, "Memory")).to_contain_text(f"{state['positions']} tokens are in {len(state['table'])} blocks")
     numbers = page.locator(".block-number").all_text_contents()
     assert set(map(str, state["table"])) <= set(numbers), "a block that is named is to be found"
     expect(page.locator(".answer.is-selected")).to_contain_text("B joins")

@@ -82,7 +82,7 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
   return html`<details class="waste">
     <summary>
       <b class="waste-number">${msg`${percent(waste.share, 0)} empty`}</b>
-      <span>${msg`space in ${blocks} after this pass`}${whole && html`; ${nodes`${roundShare} on average over all passes of this round`}`}</span>
+      <span>${msg`in ${blocks}, after this pass`}${whole && html`; ${nodes`${roundShare} on average over all passes of this round`}`}</span>
       <span class="whole">${reserved ? reservedText(reserved) : msg`This round reserves space for the longest answer of each request.`}</span>
       <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>

@@ -65,7 +65,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     if (number !== null) go(number);
   };
   return html`<section class="time stack" aria-label=${msg`Time`}>
-    <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}: its width is its duration`}</h2>
+    <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}, as wide as its duration`}</h2>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
       ${
         width > 0 &&

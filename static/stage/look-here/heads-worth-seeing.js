@@ -145,7 +145,7 @@ function wording(run, { kind, layer, head, share, count, cell }) {
       form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} queries.`,
     );
     const why = msg`A head that finds nothing to read often does this.`;
-    return { title: msg`to the first token`, sentence: `${mean} ${highest} ${why}` };
+    return { title: msg`→ first token`, sentence: `${mean} ${highest} ${why}` };
   }
   if (kind === "before") {
     const mean = plural(
@@ -153,7 +153,7 @@ function wording(run, { kind, layer, head, share, count, cell }) {
       form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} query.`,
       form`Layer ${layer}, head ${head} puts ${figure} of its weight on the token just before, averaged over ${count} queries.`,
     );
-    return { title: msg`to the token before`, sentence: `${mean} ${highest}` };
+    return { title: msg`→ token before`, sentence: `${mean} ${highest}` };
   }
   if (kind === "repeat") {
     const mean = plural(
@@ -161,7 +161,7 @@ function wording(run, { kind, layer, head, share, count, cell }) {
       form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeat.`,
       form`When a token occurs again, layer ${layer}, head ${head} puts ${figure} on the token that followed it before, averaged over ${count} repeats.`,
     );
-    return { title: msg`to what followed it before`, sentence: `${mean} ${highest}` };
+    return { title: msg`→ after a repeat`, sentence: `${mean} ${highest}` };
   }
   const [query, key] = [cell.query, cell.key].map((position) => quoted(run.tokens[position], 12));
   const distance = cell.query - cell.key;
