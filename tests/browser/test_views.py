@@ -277,7 +277,7 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
     expect(part).to_contain_text("was computed both ways")
     by_name = {each["name"]: each for each in operations.value.json()["operations"]}
     table = part.get_by_role("table", name="Eight operations of one layer")
-    for row, points in (("k and v", ("attn.k_rot", "attn.v")), ("mix", ("attn.mixed",))):
+    for row, points in (("k and v", ("attn.k_rot", "attn.v")), ("weighted sum of V", ("attn.mixed",))):
         for column, rows in ((3, "old"), (4, "new")):
             largest = max(by_name[point][rows]["largest"] for point in points)
             assert small(cells(table, row)[column]) == pytest.approx(largest, rel=0.06)

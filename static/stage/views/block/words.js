@@ -176,11 +176,11 @@ export function sentence(scene) {
   return {
     strong: prefill ? prefillHeading(scene) : decodeHeading(seen, dims),
     text,
-    cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V reused yet`,
+    cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
       rows,
       form`K and V of ${computed} token computed and stored`,
-      form`K and V of ${computed} tokens computed and stored`,
+      form`K and V of ${computed} tokens are computed and stored`,
     ),
     delta,
   };

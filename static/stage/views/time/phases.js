@@ -22,7 +22,7 @@ const LINES = [
   { id: "read", label: msg`memory read`, origin: "computed", write: bytesShort },
   {
     id: "intensity",
-    label: msg`arithmetic intensity`,
+    label: msg`operations per byte (intensity)`,
     origin: "computed",
     write: (value) => `${significant(value)} FLOP/byte`,
   },
