@@ -179,7 +179,7 @@ export function sentence(scene) {
     cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
       rows,
-      form`K and V of ${computed} token computed and stored`,
+      form`K and V of ${computed} token are computed and stored`,
       form`K and V of ${computed} tokens are computed and stored`,
     ),
     delta,

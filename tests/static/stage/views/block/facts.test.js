@@ -140,7 +140,7 @@ describe("a block as a whole", () => {
     assert.match(strong, /^One query and 5 keys/);
     assert.match(text, /“the”.* those of 4 earlier tokens in the cache\. Its Q reads all 5/);
     assert.match(cached, /4 tokens reused$/);
-    assert.match(computed, /1 token computed/);
+    assert.match(computed, /1 token are computed/);
   });
 
   test("prefill: all rows at once, later ones masked", () => {
