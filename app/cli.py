@@ -68,14 +68,15 @@ class WrongUse(click.ClickException):
     "--dtype",
     type=DTYPES,
     default="float32",
-    help="Format of the weights of linear layers and the embedding in memory; everything else is float32.",
+    help="Format of the weights of linear layers and the embedding in memory; everything else is float32. "
+    "With float32, --compile can keep those of a GGUF file quantized.",
 )
 @click.option(
     "--compile",
     type=click.Choice(["auto", "off"]),
     default="auto",
-    help="Compile decode steps in the background: native code for quantized GGUF weights on a CPU, "
-    "CUDA graphs on a GPU.",
+    help="On a CPU, keep quantized GGUF weights as they are, and multiply them with native code that a C compiler "
+    "compiles once. On a GPU, record decode steps as CUDA graphs.",
 )
 @click.option(
     "--data",

@@ -205,11 +205,8 @@ class Service(Protocol):
     info: dict[str, Any]
     """The `model` object of an `open` frame."""
 
-    def compile(self, say: Callable[[str, bool], None]) -> None:
-        """Make steps faster, beside everything else. To be called once.
-
-        `say` hears in a line how that goes, and whether it goes on; where it does not, that is the last line.
-        """
+    def report_compiled(self, say: Callable[[str], None]) -> None:
+        """`say` hears in a line what was compiled to make steps faster, now and whenever that changes."""
         ...
 
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:

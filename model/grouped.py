@@ -1,78 +1,112 @@
-"""Weights that stay in the groups a GGUF file has them in, and their product with rows in float32.
+"""Weights that stay in the groups a GGUF file has them in.
 
-GGML's quantization (ggml-common.h, `block_q4_0`, `block_q4_1`, `block_q8_0`): 32 weights of an output share a scale d,
-and a minimum m or none; weight = d·q + m. Nothing is rounded here: the product is that of the dequantized weights, but
-for the order of its sums. As it stands it is slow. It is written for a compiler that fuses taking weights apart with
-the sum over them, so that a row reads 0.6 bytes a weight in place of 4.
+GGML's quantization (ggml-common.h): the weights of a group share a scale d and a minimum m, or none; weight = d·q + m.
+Nothing is rounded here: a product is that of the dequantized weights, but for the order of its sums.
+
+They are laid out for `native/kernels.c`: 16 outputs side by side are a panel, and a word of 32 bits holds eight weights
+of 4 bits, or four of 8 bits, of one output. So one vector instruction takes a weight of all 16 outputs out of 16 words.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-GROUP = 32
+LANES = 16
+"""Outputs of a panel."""
+WORD = 32
+CENTRE = 8
+"""Four bits without a minimum stand for −8 to 7."""
+
+Bits = Literal[4, 8]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class Groups:
-    """One weight [N, K] in groups of 32 along K.
+    """One weight [N, K] in groups of `size` weights along K.
 
-    `q`: uint8 [N, K/32, 16], the low half of byte i weight i of the group, the high half weight i + 16; or int8
-    [N, K/32, 32]. `d` and `m`: float16 [N, K/32]; `m` is None where q alone times d is the weight.
+    `q`: int32 [⌈N/16⌉, K/size, size·bits/32, 16]. Four bits: byte i of a group has weight i in its low half and weight
+    i + 16 in its high half. Eight bits: byte i is weight i, signed. `d` and `m`: float16 or float32 [⌈N/16⌉, K/size,
+    16]; `m` is None where there is no minimum. What is beyond output N is 0.
     """
 
     q: Tensor
     d: Tensor
     m: Tensor | None
+    outputs: int
+    bits: Bits
+
+    @classmethod
+    def of(cls, q: Tensor, d: Tensor, m: Tensor | None, bits: Bits) -> Groups:
+        """From rows as a file has them: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
+        words = q.contiguous().view(torch.int32)
+        return cls(_panels(words), _panels(d), None if m is None else _panels(m), len(q), bits)
 
     @property
-    def form(self) -> str:
-        """What code for it depends on: "4 m", "4", or "8"."""
-        bits = "4" if self.q.dtype == torch.uint8 else "8"
-        return bits if self.m is None else f"{bits} m"
+    def inputs(self) -> int:
+        return self.q.shape[1] * self.size
+
+    @property
+    def size(self) -> int:
+        """Weights of a group."""
+        return self.q.shape[2] * WORD // self.bits
 
     @property
     def format(self) -> str:
-        """What the weights are called as they are kept here: "4-bit groups" or "8-bit groups"."""
-        return f"{self.form[0]}-bit groups"
+        """What the weights are called as they are held here: "4-bit groups" or "8-bit groups"."""
+        return f"{self.bits}-bit groups"
 
     @property
     def nbytes(self) -> int:
         return sum(part.nbytes for part in (self.q, self.d, self.m) if part is not None)
 
-    def __getitem__(self, rows: Tensor) -> Groups:
-        """Those of some outputs, [n]."""
-        return Groups(self.q[rows], self.d[rows], None if self.m is None else self.m[rows])
+    @property
+    def finite(self) -> bool:
+        """Whether all weights are finite numbers. No weight is larger than 128 scales and a minimum."""
+        largest = (part.float().abs().max() * 2**7 for part in (self.d, self.m) if part is not None)
+        return all(bool(torch.isfinite(each)) for each in largest)
 
     def dense(self) -> Tensor:
         """The weight itself, float32 [N, K]."""
-        q = self.q if self.q.dtype == torch.int8 else torch.cat(self._halves(), dim=-1)
-        weight = q.float() * self.d.float()[..., None]
-        return (weight if self.m is None else weight + self.m.float()[..., None]).flatten(1)
+        return self._weights(self.q, self.d, self.m).transpose(1, 2).flatten(0, 1)[: self.outputs]
 
-    def times(self, row: Tensor) -> Tensor:
-        """The product with one row [1, K], [1, N]."""
-        x = row.view(1, self.q.shape[1], GROUP)  # 1 K/32 32
-        if self.q.dtype == torch.int8:
-            return (self.q.float() * x * self.d.float()[..., None]).sum((-1, -2))[None]
-        low, high = self._halves()
-        product = low * x[..., : GROUP // 2] + high * x[..., GROUP // 2 :]  # N K/32 16
-        out = (product * self.d.float()[..., None]).sum((-1, -2))
-        if self.m is not None:
-            out = out + (self.m.float() * x.sum(-1)).sum(-1)
-        return out[None]
+    def rows(self, outputs: Tensor) -> Tensor:
+        """The weights of some outputs [n], float32 [n, K]."""
+        panel, lane = outputs // LANES, outputs % LANES
+        parts = (None if part is None else part[panel, ..., lane].unsqueeze(-1) for part in (self.q, self.d, self.m))
+        q, d, m = parts
+        assert q is not None
+        assert d is not None
+        return self._weights(q, d, m)[..., 0]
 
-    def _halves(self) -> tuple[Tensor, Tensor]:
-        """Weights 0 to 15 of each group and 16 to 31, before the scale, float32 [N, K/32, 16]."""
-        middle = 8 if self.m is None else 0  # the four bits of `block_q4_0` stand for −8 … 7
-        return (self.q & 15).float() - middle, (self.q >> 4).float() - middle
+    def _weights(self, q: Tensor, d: Tensor, m: Tensor | None) -> Tensor:
+        """[panels, K, lanes] of panels of any number of lanes."""
+        panels, groups, words, lanes = q.shape
+        shifts = torch.arange(0, WORD, self.bits, dtype=torch.int32, device=q.device)[:, None]
+        each = (q.unsqueeze(3) >> shifts) & 2**self.bits - 1  # panels groups words 32/bits lanes
+        if self.bits == 4:  # the low half of each of a word's bytes, then the high one
+            each = each.view(panels, groups, words, 4, 2, lanes).permute(0, 1, 4, 2, 3, 5)
+            each = each - CENTRE if m is None else each
+        else:
+            each = each.to(torch.uint8).view(torch.int8)
+        weights = each.reshape(panels, groups, self.size, lanes).float() * d.float().unsqueeze(2)
+        weights = weights if m is None else weights + m.float().unsqueeze(2)
+        return weights.flatten(1, 2)
+
+
+def _panels(rows: Tensor) -> Tensor:
+    """Of [N, groups, …] the panels [⌈N/16⌉, groups, …, 16]."""
+    missing = -len(rows) % LANES
+    if missing:
+        rows = torch.cat((rows, rows.new_zeros(missing, *rows.shape[1:])))
+    return rows.view(-1, LANES, *rows.shape[1:]).movedim(1, -1).contiguous()
 
 
 class GroupedEmbedding(nn.Module):
-    """`nn.Embedding` over a table in groups, of which rows that are asked for are taken apart."""
+    """`nn.Embedding` over a table in groups, of which the rows that are looked up are dequantized."""
 
     def __init__(self, groups: Groups):
         super().__init__()
@@ -84,19 +118,4 @@ class GroupedEmbedding(nn.Module):
         return self.groups.dense()
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.groups[ids].dense()
-
-
-class GroupedLinear(nn.Module):
-    """A linear layer of one row over a weight in groups."""
-
-    def __init__(self, groups: Groups, bias: Tensor | None):
-        super().__init__()
-        self.q = nn.Parameter(groups.q, requires_grad=False)
-        self.d = nn.Parameter(groups.d, requires_grad=False)
-        self.m = None if groups.m is None else nn.Parameter(groups.m, requires_grad=False)
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-
-    def forward(self, row: Tensor) -> Tensor:
-        out = Groups(self.q, self.d, self.m).times(row)
-        return out if self.bias is None else out + self.bias
+        return self.groups.rows(ids)

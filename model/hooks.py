@@ -30,7 +30,7 @@ class HookPoint(nn.Module):
     def detach(self, observer: Observer) -> None:
         self.observers.remove(observer)
 
-    def forward(self, value: Tensor) -> Tensor:
+    def __call__(self, value: Tensor) -> Tensor:  # not `forward`: a step passes 500 of them, at a microsecond each
         for observer in self.observers:
             observer(value)
         return value

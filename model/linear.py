@@ -14,9 +14,21 @@ not a factor of such a product, stays float32.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from kvscope.model.grouped import Groups
+
+GroupedWeight = tuple[Groups, ...]
+"""A weight [out, in]: some of its outputs after others, each part stored its own way."""
+Product = Callable[[Tensor], Tensor]
+"""From rows [T, in] to [T, out]."""
+Products = Callable[[GroupedWeight, Tensor | None], Product]
+"""Makes the product with a weight, and a bias [out] or none."""
 
 COMPUTED = torch.float32
 """What all is but matrices and the embedding, which may be kept smaller: rows, K and V, biases, norms, logits."""
@@ -28,9 +40,20 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 class Linear(nn.Linear):
-    """`nn.Linear`; after `pack`, its weight exists only in oneDNN's layout."""
+    """`nn.Linear`, whose weight is dense, in groups after `hold`, or in oneDNN's layout after `pack`."""
 
     packed: Tensor | None = None
+    groups: GroupedWeight = ()
+    _product: Product | None = None
+
+    def hold(self, groups: GroupedWeight) -> None:
+        """Hold the weight in groups and let the dense one go. Before `forward`, `use` makes the product with them."""
+        self.groups = groups
+        del self.weight
+
+    def use(self, products: Products) -> None:
+        """Multiply by the groups with what `products` makes."""
+        self._product = products(self.groups, self.bias)
 
     def pack(self) -> None:
         """Lay the weight out for the CPU and let the dense one go; one that is tied to an embedding lives on there."""
@@ -38,33 +61,49 @@ class Linear(nn.Linear):
         del self.weight
 
     def dense(self) -> Tensor:
-        """The weight [out, in], laid out plainly; of a packed one a copy."""
+        """The weight [out, in], laid out plainly; a copy, unless it is dense."""
+        if self.groups:
+            return dense(self.groups)
         if self.packed is None:
             return self.weight
         plain: Tensor = self.packed.to_dense()
         return plain
 
     @property
-    def nbytes(self) -> int:
-        """Of the weight, where `forward` reads it."""
-        return self.in_features * self.out_features * self._read_as.itemsize
-
-    @property
-    def format(self) -> str:
-        """What `forward` reads the weight as."""
-        return name_of(self._read_as)
-
-    @property
-    def _read_as(self) -> torch.dtype:
-        return COMPUTED if self.packed is not None else self.weight.dtype
+    def bytes_by_format(self) -> dict[str, int]:
+        """Bytes of the weight as `forward` reads it, such as {"4-bit groups": 331776}."""
+        if self.groups:
+            read: Counter[str] = Counter()
+            for part in self.groups:
+                read[part.format] += part.nbytes
+            return dict(read)
+        dtype = COMPUTED if self.packed is not None else self.weight.dtype
+        return {name_of(dtype): self.in_features * self.out_features * dtype.itemsize}
 
     def forward(self, rows: Tensor) -> Tensor:
+        if self._product is not None:
+            return self._product(rows)
         if self.packed is not None:
             return times_packed(rows, self.packed, self.bias)
         if self.weight.dtype == rows.dtype:
             return F.linear(rows, self.weight, self.bias)
         product = times_rounded(rows, self.weight)
         return product if self.bias is None else product + self.bias
+
+
+def dense(weight: GroupedWeight) -> Tensor:
+    """The weight itself, float32 [out, in]."""
+    return torch.cat([part.dense() for part in weight])
+
+
+def plain_product(weight: GroupedWeight, bias: Tensor | None) -> Product:
+    """In torch. It dequantizes the weight each time, so it is slow."""
+    return lambda rows: F.linear(rows, dense(weight), bias)
+
+
+def linears(module: nn.Module) -> list[Linear]:
+    """The linear layers in `module`: of a transformer, all that a pass multiplies by."""
+    return [each for each in module.modules() if isinstance(each, Linear)]
 
 
 def times_packed(rows: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
@@ -90,10 +129,3 @@ def can_pack(device: str) -> bool:
     """Whether float32 weights on `device` can be packed: a CPU for which torch has oneDNN."""
     available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return device == "cpu" and available and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-def pack_all(transformer: nn.Module) -> None:
-    """Pack every `Linear` of `transformer`."""
-    for module in transformer.modules():
-        if isinstance(module, Linear):
-            module.pack()

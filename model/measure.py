@@ -2,7 +2,7 @@
 
 A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
 cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
-matrices. Both in what the engine keeps its matrices as, on its device, with all of torch's threads. The median of
+matrices. Both in the dtype of weights that are not in groups, on the engine's device, with all threads. The median of
 several takes counts; their spread is told, and whether anything disturbed them.
 """
 

@@ -17,7 +17,7 @@ Shapes are written in letters:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -27,11 +27,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from kvscope.model.config import ModelConfig
-from kvscope.model.grouped import GroupedEmbedding, Groups
+from kvscope.model.grouped import GroupedEmbedding
 from kvscope.model.hooks import HookPoint
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.linear import COMPUTED, Linear, can_pack, pack_all
+from kvscope.model.linear import COMPUTED, GroupedWeight, Linear, Products, can_pack, linears, plain_product
 from kvscope.model.rope import attention_factor, frequencies, rotate, rotations
+
+Weight = Tensor | GroupedWeight
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +203,7 @@ class StandIn(Protocol):
     @property
     def blocks(self) -> Sequence[Callable[..., Tensor]]: ...
 
-    @property
-    def head(self) -> Callable[[Tensor], Tensor] | None: ...
+    def head(self, rows: Tensor) -> Tensor: ...
 
 
 class Transformer(nn.Module):
@@ -215,8 +216,8 @@ class Transformer(nn.Module):
         self.config = config
         self.weight_dtype = COMPUTED
         """Of the matrices and the embedding, as far as they are not in groups."""
-        self.embed: nn.Embedding | GroupedEmbedding = nn.Embedding(config.vocab, config.d)
-        self.positions = nn.Embedding(config.context, config.d) if config.positions == "learned" else None
+        self.embed: nn.Embedding | GroupedEmbedding = _table(config.vocab, config.d)
+        self.positions = _table(config.context, config.d) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.norm = make_norm(config, config.d)
         self.lm_head = Linear(config.d, config.vocab, bias=False)
@@ -227,9 +228,15 @@ class Transformer(nn.Module):
         self.register_buffer("inv_freq", None, persistent=False)
 
     @classmethod
-    def from_weights(cls, config: ModelConfig, weights: dict[str, Tensor], device: str = "cpu") -> Transformer:
-        """The transformer with these weights, without allocating any others. Matrices and the embedding may all be in
-        another dtype than the rest.
+    def from_weights(
+        cls,
+        config: ModelConfig,
+        weights: Mapping[str, Weight],
+        device: str = "cpu",
+        products: Products = plain_product,
+    ) -> Transformer:
+        """The transformer with these weights, without allocating any others. Matrices and the embedding may be in
+        groups, or all in another dtype than the rest. `products` makes the products with weights in groups.
 
         Raises RuntimeError when names or shapes differ.
         """
@@ -237,26 +244,42 @@ class Transformer(nn.Module):
             transformer = cls(config)
         if config.tied:
             weights = {**weights, "lm_head.weight": weights["embed.weight"]}
-        transformer.weight_dtype = weights["embed.weight"].dtype
-        transformer.load_state_dict(weights, assign=True, strict=True)
-        if config.tied:
+        dense: dict[str, Tensor] = {}
+        for name, weight in weights.items():
+            if isinstance(weight, Tensor):
+                dense[name] = weight
+            else:
+                transformer._hold(name, weight)
+        if (table := dense.get("embed.weight")) is not None:
+            transformer.weight_dtype = table.dtype
+        transformer.load_state_dict(dense, assign=True, strict=True)
+        if config.tied and isinstance(transformer.embed, nn.Embedding):
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
         if config.positions == "rotary":
             transformer.inv_freq = frequencies(config.rope_theta, config.head_dim, config.rope_scaling).to(device)
-        if transformer.weight_dtype == COMPUTED and can_pack(device):
-            pack_all(transformer)
+        packs = transformer.weight_dtype == COMPUTED and can_pack(device)
+        for linear in linears(transformer):
+            if linear.groups:
+                linear.use(products)
+            elif packs:
+                linear.pack()
         return transformer
 
-    def embed_from(self, groups: Groups) -> None:
-        """Read embeddings from the table's groups and let the dense one go."""
-        self.embed = GroupedEmbedding(groups)
+    def _hold(self, name: str, parts: GroupedWeight) -> None:
+        """Hold the weight called `name` in groups, in place of a dense one."""
+        if name == "embed.weight":
+            (table,) = parts
+            self.embed = GroupedEmbedding(table)
+        else:
+            linear = self.get_submodule(name.removesuffix(".weight"))
+            assert isinstance(linear, Linear)
+            linear.hold(parts)
 
     @cached_property
     def block_products(self) -> int:
         """Weights of one block's matrices: multiply-adds per row."""
-        linears = (module for module in self.blocks[0].modules() if isinstance(module, Linear))
-        return sum(linear.in_features * linear.out_features for linear in linears)
+        return sum(linear.in_features * linear.out_features for linear in linears(self.blocks[0]))
 
     @torch.inference_mode()
     def forward(
@@ -271,7 +294,7 @@ class Transformer(nn.Module):
         blocks: Sequence[Callable[..., Tensor]] = list(self.blocks) if stand_in is None else stand_in.blocks
         for layer, block in enumerate(blocks[:layers]):
             rows = block(rows, batch, rope, cache, layer)
-        head = self.decode_rows if stand_in is None or stand_in.head is None else stand_in.head
+        head = self.decode_rows if stand_in is None else stand_in.head
         return head(rows[batch.out_rows])
 
     def rope(self, positions: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -284,6 +307,11 @@ class Transformer(nn.Module):
         """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""
         logits: Tensor = self.lm_head(self.final(self.norm(rows)))
         return logits
+
+
+def _table(rows: int, width: int) -> nn.Embedding:
+    """Without numbers: to draw some on the meta device, torch imports its compiler, which takes more than a second."""
+    return nn.Embedding(rows, width, _weight=torch.empty(rows, width))
 
 
 class RMSNorm(nn.Module):

@@ -1,8 +1,6 @@
 """What is said of bytes of weights, everywhere: as stored in the file, as held in memory, as read by a pass.
 
-The three differ. The default model's file has groups of 4 and 8 bits, memory holds float32 made of them beside the
-groups themselves, and which of the two a pass reads depends on the pass: compiled code for one row reads groups, all
-else float32. So bytes go with their format, and those of two formats are never compared without saying so.
+Bytes go with their format, such as "4-bit groups", and those of two formats are never compared without saying so.
 """
 
 from __future__ import annotations
@@ -10,10 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from torch import nn
-
-from kvscope.model.grouped import GroupedEmbedding, Groups
-from kvscope.model.linear import Linear, name_of
+from kvscope.model.grouped import GroupedEmbedding
+from kvscope.model.linear import Linear, linears, name_of
 from kvscope.model.transformer import Transformer
 
 ByFormat = dict[str, int]
@@ -28,23 +24,20 @@ def added(*parts: Mapping[str, int]) -> ByFormat:
     return dict(total)
 
 
-def weights_read(layers: Iterable[Linear | Groups]) -> ByFormat:
+def weights_read(layers: Iterable[Linear]) -> ByFormat:
     """What these take where a product with them reads them."""
-    return added(*({layer.format: layer.nbytes} for layer in layers))
+    return added(*(layer.bytes_by_format for layer in layers))
 
 
-def linears(module: nn.Module) -> list[Linear]:
-    """The linear layers in `module`: of a transformer, all that a pass multiplies by."""
-    return [each for each in module.modules() if isinstance(each, Linear)]
-
-
-def weights_held(transformer: Transformer, groups: Iterable[Groups]) -> ByFormat:
-    """What all weights take in memory, those in `groups` included; what two share counts once."""
-    embed = [transformer.embed.groups] if isinstance(transformer.embed, GroupedEmbedding) else []
-    kept = {each.q.data_ptr(): each for each in (*groups, *embed)}
-    packed = [each for each in linears(transformer) if each.packed is not None]
+def weights_held(transformer: Transformer) -> ByFormat:
+    """What all weights take in memory; what two share counts once."""
+    embed, head = transformer.embed, transformer.lm_head
+    # Parameters are what no linear layer has laid out its own way.
+    laid_out = [linear for linear in linears(transformer) if linear.packed is not None or linear.groups]
     plain = ({name_of(parameter.dtype): parameter.nbytes} for parameter in transformer.parameters())
-    return added(weights_read([*packed, *kept.values()]), *plain)
+    table = [embed.groups] if isinstance(embed, GroupedEmbedding) else []
+    own = ({each.format: each.nbytes} for each in table if each not in head.groups)
+    return added(weights_read(laid_out), *own, *plain)
 
 
 def embedding_row_bytes(transformer: Transformer) -> int:

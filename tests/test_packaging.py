@@ -180,6 +180,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     assert {
         "kvscope/app/cli.py",
         "kvscope/model/api.py",
+        "kvscope/model/native/kernels.c",
         "kvscope/reader/run.py",
         "kvscope/app/templates/shell.html",
     } <= names
@@ -205,7 +206,7 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob("kvscope-*"))
-    assert {"app/cli.py", "model/api.py", "kvscope/__init__.py"} <= files_of(unpacked)
+    assert {"app/cli.py", "model/api.py", "model/native/kernels.c", "kvscope/__init__.py"} <= files_of(unpacked)
     assert not [name for name in files_of(unpacked) if name.startswith(("kvscope/app", "kvscope/model"))]
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
     assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())

@@ -42,14 +42,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Engine to web: how making steps faster goes, in a line; `goes_on`: whether another will follow.
-
-    `info`: the model as it is then, for weights may be held otherwise.
-    """
+    """Engine to web: what was compiled to make steps faster, or why nothing was, in a line."""
 
     line: str
-    goes_on: bool
-    info: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def serve(
 ) -> None:
     """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
 
-    `compiled`: whether steps are to be made faster by compiling them. `folder`: for temporary files, which are
+    `compiled`: whether code may be compiled to make steps faster. `folder`: for temporary files, which are
     left there; the system's where there is none.
     """
     if folder is not None:
@@ -69,13 +69,12 @@ def serve(
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
-    loaded = _load(send, service, model, device, dtype)
+    loaded = _load(send, service, model, device, dtype, compiled)
     if loaded is None:
         return
     lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
+    loaded.report_compiled(lambda line: send(Compiled(line)))
     send(Ready(loaded.info))
-    if compiled:
-        loaded.compile(lambda line, goes_on: send(Compiled(line, goes_on, loaded.info)))
     while True:
         if not loaded.busy:
             _answer(send, loaded, calls.get())
@@ -133,9 +132,9 @@ def _beat(send: Sender) -> None:
         time.sleep(BEAT_S)
 
 
-def _load(send: Sender, service: str, model: str | None, device: str, dtype: str) -> Service | None:
+def _load(send: Sender, service: str, model: str | None, device: str, dtype: str, compiled: bool) -> Service | None:
     try:
-        loaded: Service = resolve(service)(model, device, dtype, lambda progress: send(Loading(progress)))
+        loaded: Service = resolve(service)(model, device, dtype, lambda progress: send(Loading(progress)), compiled)
         return loaded
     except Refused as refused:
         send(LoadFailed(refused.message))

@@ -29,8 +29,8 @@ ENGINE_FOLDER = "engine"
 class Readiness:
     """Whether the model can be used.
 
-    `state`: fetching, loading, ready, failed or restarting; `done` of `total` bytes of `phase`. `compiled`: how making
-    steps faster goes, in a line; empty where nobody has tried. `compiling`: whether that line will change.
+    `state`: fetching, loading, ready, failed or restarting; `done` of `total` bytes of `phase`. `compiled`: what
+    was compiled to make steps faster, or why nothing was, in a line; empty where nobody has tried.
     """
 
     state: str
@@ -39,7 +39,6 @@ class Readiness:
     total: int
     message: str
     compiled: str = ""
-    compiling: bool = False
 
 
 STARTING = Readiness("loading", "loading", 0, 0, "Starting the engine")
@@ -180,10 +179,9 @@ class Supervisor:
                 case Ready(info):
                     self._calls.open(connection)
                     self._info = info
-                    self._readiness = Readiness("ready", "ready", 0, 0, "Ready", compiling=self._compiles)
-                case Compiled(line, goes_on, info):
-                    self._info = info
-                    self._readiness = replace(self._readiness, compiled=line, compiling=goes_on)
+                    self._readiness = Readiness("ready", "ready", 0, 0, "Ready", self.readiness.compiled)
+                case Compiled(line):
+                    self._readiness = replace(self._readiness, compiled=line)
                 case LoadFailed(reason):
                     if self._last_failure != reason:
                         self._report(reason)

@@ -473,7 +473,7 @@ class Readiness(TypedDict):
     total: Count
     message: str
     compiled: Annotated[
-        str, Field(description="Progress of compiling decode steps, as one line; empty if nothing was compiled")
+        str, Field(description="What was compiled to make steps faster, or why nothing was; empty if nobody tried")
     ]
-    compiling: Annotated[bool, Field(description="Whether compiling still runs")]
+    compiling: Annotated[Literal[False], Field(description="Always false: code is compiled before the model is ready")]
     model: Model | None

@@ -111,7 +111,7 @@ def blueprint(
             runs.check()
         except Lost as error:
             readiness = replace(readiness, state="failed", phase="failed", message=str(error))
-        response = jsonify(**asdict(readiness), model=engine.info)
+        response = jsonify(**asdict(readiness), compiling=False, model=engine.info)
         response.status_code = 200 if readiness.state == "ready" else 503
         response.headers["Cache-Control"] = "no-store"
         return response

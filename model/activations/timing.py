@@ -24,8 +24,8 @@ class Timed:
 def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
     """Time the passes that a step over `ids` takes: of its last row over what the cache holds of the others, or of all.
 
-    Neither is by compiled code: that reads the weights of one row in another format, and the two would differ by more
-    than the cache. Making the cache is not timed. Raises CacheFull.
+    Both are taken `alike`: one row is faster in other code, and the two would differ by more than the cache. Making the
+    cache is not timed. Raises CacheFull.
     """
     scheduler, runner = engine.scheduler, engine.runner
     sequence = scheduler.shared_prefix(ids, len(ids) - 1) if cached else Sequence()
@@ -34,7 +34,7 @@ def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
             runner.run([entry])
         watch, started, rows = Watch(), time.perf_counter(), len(ids) - sequence.length
         for entry in scheduler.chunks_of(ids, sequence):
-            done = runner.run([entry], compiled=False)
+            done = runner.run([entry], alike=True)
         ms = (time.perf_counter() - started) * 1000
         return Timed(ms, rows, done.weights, watch.conditions())
     finally:

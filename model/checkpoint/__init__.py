@@ -19,7 +19,7 @@ from kvscope.model.checkpoint.hub import fetch_repository
 from kvscope.model.checkpoint.recognise import what_it_is
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
-from kvscope.model.grouped import Groups
+from kvscope.model.transformer import Weight
 
 __all__ = ["Checkpoint", "Tokenizer", "load"]
 
@@ -31,41 +31,44 @@ class Checkpoint:
     """A model ready to be built.
 
     `weights`: contiguous, under the names of `model.checkpoint.layout.slots`; fp32, but for matrices and the embedding
-    where these were wanted smaller. `sha256`: of the GGUF file, or of the safetensors files one after the other, in the
-    order of their names. `source`: what the model was loaded from, for people. `groups`: reads those of linear layers
-    that a GGUF file has in groups once more, as they are there, by the same names. `stored`: bytes of the weights in
-    the file, by what it stores them as.
+    where these were wanted smaller, or in groups. `sha256`: of the GGUF file, or of the safetensors files one after the
+    other, in the order of their names. `source`: what the model was loaded from, for people. `stored`: bytes of the
+    weights in the file, by what it stores them as.
     """
 
     config: ModelConfig
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, Weight]
     tokenizer: Tokenizer
     name: str
     sha256: str
     source: str
-    groups: Callable[[], dict[str, Groups]] = dict
     stored: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tokenizer.fit(self.config.vocab, self.source)
 
 
-def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> Checkpoint:
+def load(
+    model: str | None,
+    progress: Callable[[Progress], None],
+    dtype: torch.dtype = torch.float32,
+    grouped: bool = False,
+) -> Checkpoint:
     """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
 
-    `dtype`: of matrices and the embedding.
+    `dtype`: of matrices and the embedding; if `grouped`, those that a file has in groups stay as they are.
 
     Raises Refused("model") with one sentence that says what is wrong.
     """
     if model is None:
-        return _gguf(fetch.fetch(progress), fetch.NAME, progress, dtype)
+        return _gguf(fetch.fetch(progress), fetch.NAME, progress, dtype, grouped)
     path = Path(model).expanduser()
     if path.is_dir():
         return _folder(path, path.resolve().name, progress, dtype)
     if path.is_file():
         if (what := what_it_is(path)) is not None:
             raise Refused("model", f"{path.name} {what}.")
-        return _gguf(path, name_of(path), progress, dtype)
+        return _gguf(path, name_of(path), progress, dtype, grouped)
     if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
         return _folder(fetch_repository(model, progress), model, progress, dtype)
     raise Refused(
@@ -73,13 +76,13 @@ def load(model: str | None, progress: Callable[[Progress], None], dtype: torch.d
     )
 
 
-def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
-    loaded = read_gguf(path, progress, dtype)
+def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype, grouped: bool) -> Checkpoint:
+    loaded = read_gguf(path, progress, dtype, grouped)
     tokenizer = tokenizer_from_gguf(loaded.metadata, path.name)
     sha256 = fetch.sha256_of(*loaded.files)
-    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256, path.name, loaded.groups, loaded.stored)
+    return Checkpoint(loaded.config, loaded.weights, tokenizer, name, sha256, path.name, loaded.stored)
 
 
 def _folder(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype) -> Checkpoint:
     loaded = read_folder(path, progress, name, dtype)
-    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name, stored=loaded.stored)
+    return Checkpoint(loaded.config, loaded.weights, loaded.tokenizer, name, loaded.sha256, name, loaded.stored)

@@ -17,10 +17,11 @@ from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_groups import groups_of
 from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo
 from kvscope.model.checkpoint.gguf_parts import read_whole
-from kvscope.model.checkpoint.layout import fill, slots
+from kvscope.model.checkpoint.layout import Slot, fill, slots
 from kvscope.model.config import ModelConfig
-from kvscope.model.grouped import Groups
+from kvscope.model.linear import GroupedWeight
 from kvscope.model.rope import Scaling
+from kvscope.model.transformer import Weight
 
 _MODULES = {
     "embed": "token_embd",
@@ -82,14 +83,10 @@ _CHUNK_ELEMENTS = 1 << 19
 
 @dataclass(frozen=True, slots=True)
 class GgufModel:
-    """What a GGUF file holds: `metadata` is its whole key–value table, the tokenizer's part included.
-
-    `groups` reads the weights of linear layers once more, as they are there.
-    """
+    """What a GGUF file holds: `metadata` is its whole key–value table, the tokenizer's part included."""
 
     config: ModelConfig
-    weights: dict[str, torch.Tensor]
-    groups: Callable[[], dict[str, Groups]]
+    weights: dict[str, Weight]
     metadata: dict[str, Any]
     stored: dict[str, int]
     """Bytes of all its tensors by what it stores them as."""
@@ -97,8 +94,10 @@ class GgufModel:
     """Itself, or all the parts that it is split into, in order."""
 
 
-def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32) -> GgufModel:
-    """Read a whole GGUF file, dequantized to fp32, matrices then rounded to `dtype`.
+def read_gguf(
+    path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32, grouped: bool = False
+) -> GgufModel:
+    """Read a whole GGUF file, dequantized to fp32, matrices then rounded to `dtype`, or in their groups if `grouped`.
 
     Raises Refused("model"), naming the file and the fault.
     """
@@ -107,13 +106,14 @@ def read_gguf(path: Path, progress: Callable[[Progress], None], dtype: torch.dty
         config = _config(header, _numbers)
         _check_tensors(header, config)
         reader = _Reader(header, config)
-        weights = fill(config, reader.read, path.name, progress, dtype)
+        groups = reader.groups if grouped else lambda slot: None
+        weights = fill(config, reader.read, path.name, progress, dtype, groups)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
     reader.let_go()
-    return GgufModel(config, weights, reader.groups, header.metadata, header.stored, files)
+    return GgufModel(config, weights, header.metadata, header.stored, files)
 
 
 def file_name(part: str) -> str:
@@ -295,14 +295,12 @@ class _Reader:
         if (ordered := self._in_order(part, target)) is not target:
             target[:] = ordered
 
-    def groups(self) -> dict[str, Groups]:
-        """As `GgufModel.groups`."""
-        found = groups_of(self._config, self._raw)
-        self.let_go()
-        return found
+    def groups(self, slot: Slot) -> GroupedWeight | None:
+        """A matrix in groups, where the file has it so."""
+        return groups_of(slot, self._raw)
 
     def let_go(self) -> None:
-        """What was read of the file is memory of this process no more; the file stays open, to be read once more."""
+        """What was read of the file is memory of this process no more."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for data in {id(info.data): info.data for info in self._tensors.values()}.values():
                 assert isinstance(data, mmap.mmap)

@@ -22,6 +22,7 @@ from kvscope.model.checkpoint.recognise import other_format, what_is_here
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
 from kvscope.model.linear import name_of
+from kvscope.model.transformer import Weight
 
 _LLAMA_MODULES = {
     "embed": "embed_tokens",
@@ -63,7 +64,7 @@ class FolderModel:
     """What a folder holds. `sha256` is of its safetensors files one after the other, in the order of their names."""
 
     config: ModelConfig
-    weights: dict[str, torch.Tensor]
+    weights: dict[str, Weight]
     tokenizer: Tokenizer
     sha256: str
     stored: dict[str, int]

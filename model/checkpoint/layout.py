@@ -14,6 +14,8 @@ import torch
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.config import ModelConfig
+from kvscope.model.linear import GroupedWeight
+from kvscope.model.transformer import Weight
 
 _ELEMENT_BYTES = 4
 
@@ -30,6 +32,9 @@ class Slot:
     parts: tuple[tuple[str, int], ...]
     matrix: bool = False
 
+
+ReadGroups = Callable[[Slot], GroupedWeight | None]
+"""A matrix in the groups that the file has it in; None where it is to be read part by part. Called likewise."""
 
 ReadPart = Callable[[str, torch.Tensor], None]
 """Decode the named part into the given fp32 tensor, which has the shape wanted. Called from several threads."""
@@ -94,8 +99,10 @@ def fill(
     source: str,
     progress: Callable[[Progress], None],
     dtype: torch.dtype = torch.float32,
-) -> dict[str, torch.Tensor]:
-    """Allocate every weight (fp32, contiguous) and read its parts straight into it; keep matrices as `dtype`.
+    groups: ReadGroups = lambda slot: None,
+) -> dict[str, Weight]:
+    """Allocate every weight (fp32, contiguous) and read its parts straight into it; keep matrices as `dtype`, or in
+    `groups`.
 
     `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused for what `read` refuses
     and for a weight that is NaN or infinite.
@@ -103,11 +110,11 @@ def fill(
     wanted = sorted(slots(config), key=lambda slot: -_elements(slot))
     total = sum(_elements(slot) for slot in wanted) * _ELEMENT_BYTES
     done = 0
-    weights: dict[str, torch.Tensor] = {}
+    weights: dict[str, Weight] = {}
     message = f"Loading {source}"
     progress(Progress("loading", 0, total, message))
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        pending = {pool.submit(_filled, slot, read, source, dtype): slot for slot in wanted}
+        pending = {pool.submit(_filled, slot, read, source, dtype, groups): slot for slot in wanted}
         try:
             for future in as_completed(pending):
                 slot = pending[future]
@@ -120,7 +127,12 @@ def fill(
     return {slot.name: weights[slot.name] for slot in slots(config)}
 
 
-def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype) -> torch.Tensor:
+def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype, groups: ReadGroups) -> Weight:
+    weight = groups(slot) if slot.matrix else None
+    if weight is not None:
+        if not all(part.finite for part in weight):
+            raise _not_finite(slot, source)
+        return weight
     tensor = torch.empty(slot.shape, dtype=torch.float32)
     start = 0
     for part, rows in slot.parts:
@@ -128,8 +140,12 @@ def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype) -> torc
         start += rows
     # aminmax propagates NaN, so two numbers tell about all of them.
     if not all(torch.isfinite(bound) for bound in torch.aminmax(tensor)):
-        raise Refused("model", f"{source} is corrupted: {slot.name} holds values that are NaN or infinite.")
+        raise _not_finite(slot, source)
     return tensor.to(dtype) if slot.matrix else tensor
+
+
+def _not_finite(slot: Slot, source: str) -> Refused:
+    return Refused("model", f"{source} is corrupted: {slot.name} holds values that are NaN or infinite.")
 
 
 def _elements(slot: Slot) -> int:

@@ -35,12 +35,15 @@ class Candidates:
 def candidates(logits: Tensor) -> Candidates:
     """Of finite logits [V]."""
     best, ids = logits.topk(min(TOP, len(logits)))
-    rest = logits.scatter(0, ids, torch.inf)
     counts, low, high = np.zeros(TAIL_BINS, np.int32), 0.0, 0.0
     if len(best) < len(logits):
-        low, high = float(rest.min()), float(best[-1])
+        low, high = float(logits.min()), float(best[-1])
         if low < high:
-            counts = torch.histc(rest.cpu(), TAIL_BINS, low, high).numpy().astype(np.int32)
+            # Not divided by a bin's width, which may be too small for float32.
+            bins = (logits - low).div_(high - low).mul_(TAIL_BINS).int().clamp_(0, TAIL_BINS - 1)
+            bins.index_fill_(0, ids, TAIL_BINS - 1)  # from where the best are taken off
+            counts = torch.bincount(bins, minlength=TAIL_BINS).cpu().numpy().astype(np.int32)
         else:
-            counts[-1] = len(logits) - len(best)
+            counts[-1] = len(logits)
+        counts[-1] -= len(best)
     return Candidates(ids.int().cpu().numpy(), best.float().cpu().numpy(), counts, low, high)

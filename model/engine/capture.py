@@ -111,5 +111,5 @@ class Capture:
 
 def _norms(values: Tensor) -> np.ndarray:
     """F16 lengths along the last axis. Saturates rather than overflow to infinity."""
-    norms: Tensor = values.norm(dim=-1).clamp_(max=LARGEST_F16)
+    norms: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
     return norms.half().cpu().numpy()

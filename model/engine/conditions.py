@@ -115,8 +115,9 @@ def _waited_s() -> float | None:
     waited = 0
     try:
         for thread in os.listdir(_THREADS):
-            with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-                waited += int((_THREADS / thread / "schedstat").read_bytes().split()[1])
+            gone = suppress(FileNotFoundError, ProcessLookupError)  # it has ended meanwhile
+            with gone, open(f"{_THREADS}/{thread}/schedstat", "rb") as file:
+                waited += int(file.read().split()[1])
     except (OSError, ValueError, IndexError):
         return None
     return waited / 1e9

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from kvscope.model.compiled.graph import GraphedSteps
-from kvscope.model.compiled.step import CompiledSteps
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
 from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.transformer import Transformer
-from kvscope.model.weights import ByFormat, linears, weights_read
-
-Steps = CompiledSteps | GraphedSteps
+from kvscope.model.linear import linears
+from kvscope.model.transformer import Batch, StandIn, Transformer
+from kvscope.model.weights import ByFormat, weights_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,12 @@ class Pass:
         return self.logits[start : start + self.outputs[place]]
 
 
+class Steps(Protocol):
+    def for_pass(self, batch: Batch, observed: Iterable[str]) -> StandIn | None:
+        """What takes this pass while these hook points are `observed`; None where the transformer itself does."""
+        ...
+
+
 class Runner:
     """Runs `transformer` over `cache`, both on `device`."""
 
@@ -61,8 +65,10 @@ class Runner:
         self.device = device
         self.points = hook_points(transformer)
         self._weights = weights_read(linears(transformer))
-        self.compiled: Steps | None = None
-        """Compiled code or graphs for passes of one row of each sequence, once there are any."""
+        self.spare = 1
+        """How many processors a pass of one row leaves to others, such as the browser."""
+        self.steps: Steps | None = None
+        """What takes passes of one row of each sequence faster, where there is something."""
 
     def run(
         self,
@@ -72,25 +78,26 @@ class Runner:
         capture: bool = False,
         attention: bool = False,
         layers: int | None = None,
-        compiled: bool = True,
+        alike: bool = False,
     ) -> Pass:
         """Compute the new rows of `entries` in one ragged batch, seen by `observers` at the hook points they name.
 
         `capture`: also give what frames show of each sequence; `attention`: how much each row got. `layers`: run the
-        first ones alone. `compiled`: use compiled steps where there are any for this pass. Raises what the transformer
-        or an observer raises, and KeyError for a hook point that is not there.
+        first ones alone. `alike`: take every kind of pass in the same way, not those of one row faster. Raises what
+        the transformer or an observer raises, and KeyError for a hook point that is not there.
         """
-        with threads_for(sum(entry.count for entry in entries)):
+        with threads_for(sum(entry.count for entry in entries), self.spare):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
             watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
-            code = self.compiled.for_pass(batch, chain.from_iterable(watched)) if self.compiled and compiled else None
+            steps = None if alike else self.steps
+            step = steps.for_pass(batch, chain.from_iterable(watched)) if steps else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:
                     attached.enter_context(observing(self.points, those))
-                logits: Tensor = self.transformer(batch, self.cache, layers, code)
+                logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
             computed = time.perf_counter()
             captured = recording.rows(batch, lengths, self.cache) if recording else []
@@ -101,7 +108,7 @@ class Runner:
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
-                weights=self._weights if code is None or code.weights is None else code.weights,
+                weights=self._weights,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,

@@ -15,10 +15,10 @@ import torch
 
 
 @contextmanager
-def threads_for(rows: int) -> Iterator[None]:
-    """Inside, what is done to one row leaves a processor to others; more rows take all threads."""
+def threads_for(rows: int, spare: int = 1) -> Iterator[None]:
+    """Inside, what is done to one row leaves `spare` processors to others; more rows take all threads."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(min(threads, max(1, _processors() - 1)) if rows == 1 else threads)
+    torch.set_num_threads(min(threads, max(1, _processors() - spare)) if rows == 1 else threads)
     try:
         yield
     finally:

@@ -149,7 +149,7 @@ class Recorder:
 
     def frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
         """The log's next frame."""
-        made = _checked(self._run, self._seq, kind, data, tensors or {}, self._model)
+        made = _encoded(self._run, self._seq, kind, data, tensors or {})
         self._seq += 1
         return made
 
@@ -172,28 +172,16 @@ def values_frames(
         "level": request.level,
         "window": window,
     }
-    return [
-        _checked(
-            request.run,
-            request.step * len(layers) + layer,
-            frames.VALUES,
-            schema.Values(**place, layer=layer, **also),
-            tensors,
-            model,
-        )
-        for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True))
-    ]
+    made = []
+    for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True)):
+        seq, data = request.step * len(layers) + layer, schema.Values(**place, layer=layer, **also)
+        schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
+        made.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
+    return made
 
 
-def _checked(
-    run: str,
-    seq: int,
-    kind: str,
-    data: schema.FrameData,
-    tensors: Mapping[str, np.ndarray],
-    model: schema.Model,
-) -> Frame:
-    schema.check_tensors(data.tensors, tensors, model.sizes, f"{kind} frame {seq} of run {run}")
+def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:
+    """Tensors of a log's frames are not checked here, in every step, but in tests and by whoever reads a log."""
     return frames.encode(run, seq, kind, data.model_dump(exclude_unset=True), tensors)
 
 

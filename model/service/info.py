@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.linear import COMPUTED, name_of
-from kvscope.model.transformer import Transformer
+from kvscope.model.transformer import Transformer, Weight
 from kvscope.model.weights import weights_held
 
 _OF_CONFIG = (
@@ -18,7 +21,7 @@ _OF_CONFIG = (
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
-    config = checkpoint.config
+    config, weights = checkpoint.config, checkpoint.weights.values()
     return {
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
@@ -26,9 +29,18 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,
         "weight_dtype": name_of(transformer.weight_dtype),
-        "weight_bytes": sum(weight.nbytes for weight in checkpoint.weights.values()),
-        "weights": {"stored": dict(checkpoint.stored), "held": weights_held(transformer, ())},
-        "parameters": sum(weight.numel() for weight in checkpoint.weights.values()),
+        "weight_bytes": sum(_numbers(each) * _dtype(each).itemsize for each in weights),
+        "weights": {"stored": dict(checkpoint.stored), "held": weights_held(transformer)},
+        "parameters": sum(map(_numbers, weights)),
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
+
+
+def _numbers(weight: Weight) -> int:
+    return weight.numel() if isinstance(weight, Tensor) else sum(part.outputs * part.inputs for part in weight)
+
+
+def _dtype(weight: Weight) -> torch.dtype:
+    """What the numbers of a weight are computed with."""
+    return weight.dtype if isinstance(weight, Tensor) else COMPUTED

@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import torch
 
 from kvscope.model.api import Progress, Refused, WeightDtype
 from kvscope.model.checkpoint import load
+from kvscope.model.checkpoint.fetch import cache_folder
+from kvscope.model.linear import COMPUTED, name_of
+from kvscope.model.native import Native, Unavailable
 from kvscope.model.service.service import ModelService
+
+NATIVE, NO_NATIVE = "native code for this processor", "no native code"
+
+log = logging.getLogger(__name__)
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
 ) -> ModelService:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. Raises `Refused` with one
-    readable sentence when the model cannot be had.
+    `device`: "auto", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use native code on
+    a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence when the model
+    cannot be had.
     """
-    chosen = pick_device(device)
-    if chosen != "cpu":
-        torch.cuda.set_device(chosen)  # graphs are recorded on the current one
-    service = ModelService(load(model, progress, getattr(torch, dtype)), chosen)
+    chosen, weights = pick_device(device), getattr(torch, dtype)
+    native, line = _native(weights) if compiled and chosen == "cpu" else (None, "")
+    checkpoint = load(model, progress, weights, grouped=native is not None)
+    if native and not any(isinstance(weight, tuple) for weight in checkpoint.weights.values()):
+        line = f"{NO_NATIVE}: the weights are not in 4-bit or 8-bit groups"
+    service = ModelService(checkpoint, chosen, native, line)
+    if compiled and chosen != "cpu":
+        torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current one
+        service.use_graphs()
     service.warm_up()
     progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
     return service
+
+
+def _native(weights: torch.dtype) -> tuple[Native | None, str]:
+    """Native code where it can be had, and a line about that."""
+    if weights != COMPUTED:
+        return None, f"{NO_NATIVE}: the weights are in {name_of(weights)}"
+    try:
+        return Native.from_folder(cache_folder() / "native"), NATIVE
+    except Unavailable as why:
+        log.warning("%s: %s", NO_NATIVE, why)
+        return None, f"{NO_NATIVE}: {why}"
 
 
 def pick_device(device: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from threading import Thread
 from typing import Any
 
 from kvscope.model.api import (
@@ -24,16 +23,17 @@ from kvscope.model.api import (
     same_model,
 )
 from kvscope.model.checkpoint import Checkpoint
+from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
-from kvscope.model.linear import COMPUTED
+from kvscope.model.linear import COMPUTED, plain_product
 from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import forked, study_opening
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
-from kvscope.model.service.compiling import compile_steps
+from kvscope.model.native import Native
 from kvscope.model.service.info import describe
 from kvscope.model.service.limits import among, fits_the_log, not_too_long, refusing_when_full, within
 from kvscope.model.service.questions import Questions
@@ -41,7 +41,6 @@ from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
 from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.transformer import Transformer
-from kvscope.model.weights import weights_held
 
 IDLE_S = 0.005
 """How long nothing is looked at while a workload waits for its next request and no run goes on."""
@@ -53,9 +52,10 @@ CAPACITY_BYTES = 2 << 30
 class ModelService(Questions):
     """One model, one engine, and the logs of the runs it is serving; beside them it answers `Questions`."""
 
-    def __init__(self, checkpoint: Checkpoint, device: str):
+    def __init__(self, checkpoint: Checkpoint, device: str, native: Native | None = None, compiled: str = ""):
         config = checkpoint.config
-        transformer = Transformer.from_weights(config, checkpoint.weights, device)
+        products = native.products if native else plain_product
+        transformer = Transformer.from_weights(config, checkpoint.weights, device, products)
         position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
@@ -63,7 +63,11 @@ class ModelService(Questions):
         longest = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
         engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
         super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
-        self._groups = checkpoint.groups
+        if native:
+            engine.runner.steps = native.steps(transformer, engine.cache)
+        self.compiled = compiled
+        """What was compiled to make steps faster, or why nothing was, in a line."""
+        self._say: Callable[[str], None] = lambda line: None
         self._recorders: dict[str, Recorder] = {}
         self._workloads: dict[str, Workload] = {}
         self._systems: dict[str, str] = {}
@@ -78,21 +82,20 @@ class ModelService(Questions):
         with self.engine.replay(ids, len(ids) - 1):
             pass
 
-    def compile(self, say: Callable[[str, bool], None]) -> None:
-        """Have decode steps compiled, in a thread beside everything else; `say` hears how that goes.
+    def use_graphs(self) -> None:
+        """Compute decode steps as CUDA graphs, for as long as they can be recorded."""
+        runner = self.engine.runner
+        runner.steps = GraphedSteps(runner.transformer, runner.cache, lambda why: self._set(f"{NOT_GRAPHED}: {why}"))
+        self._set(GRAPHED)
 
-        Weights may then be held in groups too, which `info` tells from then on.
-        """
+    def report_compiled(self, say: Callable[[str], None]) -> None:
+        """`say` hears in a line what was compiled, now and whenever that changes."""
+        self._say = say
+        say(self.compiled)
 
-        def report(line: str, goes_on: bool) -> None:
-            runner = self.engine.runner
-            held = weights_held(runner.transformer, runner.compiled.groups if runner.compiled else ())
-            self.info = {**self.info, "weights": {**self.info["weights"], "held": held}}
-            say(line, goes_on)
-
-        Thread(
-            target=compile_steps, args=(self.engine.runner, self._groups, report), name="compile", daemon=True
-        ).start()
+    def _set(self, compiled: str) -> None:
+        self.compiled = compiled
+        self._say(compiled)
 
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import torch
 
+from kvscope.model.checkpoint.fetch import cache_folder
 from kvscope.model.hooks import HookPoint, Observer
+from kvscope.model.native import Native, Unavailable
+
+
+@pytest.fixture(scope="session")
+def native() -> Native:
+    """Compiled where KVScope keeps it. Without a C compiler the test is skipped, or failed where CI=true."""
+    try:
+        return Native.from_folder(cache_folder() / "native")
+    except Unavailable as why:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"no native code: {why}")
 
 
 @pytest.fixture(autouse=True)

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from gguf import GGMLQuantizationType as Kind
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from kvscope.model.linear import Linear, times_rounded
+from kvscope.model.linear import Linear, dense, plain_product, times_rounded
+from tests.support.grouped import in_groups, random_blocks
 
 
 def layer(inputs: int, outputs: int, dtype: torch.dtype) -> tuple[Linear, Tensor, Tensor]:
@@ -69,3 +71,23 @@ def test_on_a_gpu_one_product_gives_float32() -> None:
             found = times_rounded(rows, weight)
     assert (found.dtype, tuple(found.shape), found.device.type) == (torch.float32, (3, 48), "cuda")
     assert products.called == [torch.ops.aten.mm.dtype]
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_a_weight_in_groups_takes_the_place_of_a_dense_one(biased: bool) -> None:
+    weight = in_groups((Kind.Q4_0, random_blocks(Kind.Q4_0, 20, 64)), (Kind.Q8_0, random_blocks(Kind.Q8_0, 12, 64)))
+    made = Linear(64, 32, bias=biased).requires_grad_(False)
+    made.hold(weight)
+    made.use(plain_product)
+    rows = rows_of(3, 64)
+    assert [name for name, _ in made.named_parameters()] == (["bias"] if biased else [])
+    assert torch.equal(made.dense(), dense(weight))
+    assert torch.equal(made(rows), F.linear(rows, dense(weight), made.bias))
+    assert made.bytes_by_format == {"4-bit groups": 32 * 2 * 18, "8-bit groups": 16 * 2 * 34}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_dense_weight_is_read_as_it_is(dtype: torch.dtype) -> None:
+    made, weight, _ = layer(32, 48, dtype)
+    assert made.dense() is made.weight
+    assert made.bytes_by_format == {str(dtype).removeprefix("torch."): weight.nbytes}

@@ -16,16 +16,14 @@ import torch
 from torch import Tensor
 
 from kvscope.model.checkpoint import Checkpoint, load
-from kvscope.model.checkpoint.fetch import cache_folder, fetch
-from kvscope.model.compiled import job
-from kvscope.model.compiled.job import compiled_steps
-from kvscope.model.engine.batch import Entry, make_batch
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.kv_cache import Sequence
+from kvscope.model.native import Native
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
-from tests.support import compiling
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -91,16 +89,23 @@ def engine(checkpoint: Checkpoint) -> Engine:
 
 
 @pytest.fixture(scope="module")
-def compiled(checkpoint: Checkpoint, engine: Engine) -> Engine:
-    """An engine over the same weights whose steps are compiled. The code is kept where KVScope keeps it, as
-    the model is: it takes a minute to make, and its name is the digest of all it was made from.
-    """
-    made = Engine(engine.transformer, capacity=2048)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "package", compiling)
-        folder = cache_folder() / "compiled"
-        made.runner.compiled = compiled_steps(engine.transformer, checkpoint.groups(), folder, print)
+def compiled(native: Native) -> Engine:
+    """An engine over the same weights in the file's groups, with products and steps by native code."""
+    kept = load(None, lambda progress: None, grouped=True)
+    made = Engine(Transformer.from_weights(kept.config, kept.weights, products=native.products), capacity=2048)
+    made.runner.steps = native.steps(made.transformer, made.cache)
+    assert made.runner.steps is not None
     return made
+
+
+@pytest.fixture(scope="module")
+def either(request: pytest.FixtureRequest) -> Engine:
+    """One of the two, by the name of its fixture."""
+    engine: Engine = request.getfixturevalue(request.param)
+    return engine
+
+
+BOTH = pytest.mark.parametrize("either", ["engine", "compiled"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +142,12 @@ def test_token_ids_equal(checkpoint: Checkpoint, reference: Reference) -> None:
 
 
 @pytest.mark.parametrize("name", PROMPTS)
+@BOTH
 def test_logits_and_every_heads_attention_agree(
-    name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference
+    name: str, checkpoint: Checkpoint, either: Engine, reference: Reference
 ) -> None:
     ids = encode(checkpoint, name)[:500]
-    logits, attention = prefill(engine, ids)
+    logits, attention = prefill(either, ids)
     expected_logits, expected_attention = reference.prefill(ids)
     off = float((logits - expected_logits).abs().max())
     attention_off = max(float((a - b).abs().max()) for a, b in zip(attention, expected_attention, strict=True))
@@ -229,7 +235,7 @@ def test_compiled_steps_of_runs_together_choose_and_attend_alike(
     assert codes <= 1
 
 
-@pytest.mark.parametrize("name", ["one token", "500 tokens", "emoji"])
+@pytest.mark.parametrize("name", PROMPTS)
 def test_compiled_steps_of_a_run_alone_choose_and_attend_alike(
     name: str, checkpoint: Checkpoint, compiled: Engine, greedy: Together, reference: Reference
 ) -> None:
@@ -256,15 +262,16 @@ def test_compiled_steps_of_a_run_alone_choose_and_attend_alike(
 
 
 @pytest.mark.parametrize("chunk", [1, 7])
-def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoint, engine: Engine) -> None:
+@BOTH
+def test_prefill_in_chunks_equals_whole_prefill(chunk: int, checkpoint: Checkpoint, either: Engine) -> None:
     """In chunks of 1 it is decode."""
     ids = encode(checkpoint, "plain")
-    whole, _ = prefill(engine, ids)
-    cache, sequence = engine.cache, Sequence()
+    whole, _ = prefill(either, ids)
+    cache, sequence = either.cache, Sequence()
     for first in range(0, len(ids), chunk):
         part = ids[first : first + chunk]
         entry = Entry(part, first, cache.extend(sequence, len(part)), cache.slots(sequence))
-        logits = engine.transformer(make_batch([entry], "cpu")[0], cache)[0]
+        logits = either.runner.run([entry]).logits[0]
     cache.release(sequence)
     off = float((logits - whole).abs().max())
     print(f"chunks of {chunk}: logits differ by {off:.2g}")

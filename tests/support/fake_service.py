@@ -40,7 +40,7 @@ MOST_TOKENS = 100
 
 
 def load_service(
-    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
 ) -> FakeService:
     """Like kvscope.model.service.load_service."""
     progress(Progress("fetching", 5, 10, "Fetching the fake"))
@@ -53,7 +53,7 @@ def load_service(
     options = dict(option.split("=") for option in (model or "").split(",") if option)
     time.sleep(float(options.get("load", 0)))
     progress(Progress("loading", 10, 10, "Loading the fake"))
-    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype)
+    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype, compiled)
 
 
 @dataclass(slots=True)
@@ -73,19 +73,20 @@ class FakeRun:
 class FakeService:
     """Implements model.api.Service. The token after n is n + 1."""
 
-    def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype = "float32") -> None:
+    def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype = "float32", compiled: bool = False) -> None:
         sizes = {"head_dim": HEAD_DIM, "d_mlp": 16, "context": 1024}
         self.info = {**described(LAYERS, HEADS, 1, VOCAB), "name": "fake", **sizes, "weight_dtype": dtype}
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}
         self._waiting: list[Frame] = []
         self._calls = 0
-        self._compiled: Callable[[], None] = lambda: None
+        self._compiled = compiled
+        self._start: Callable[[], None] = lambda: None
 
-    def compile(self, say: Callable[[str, bool], None]) -> None:
-        """Until the first run is asked for."""
-        say("being compiled", True)
-        self._compiled = lambda: say("compiled", False)
+    def report_compiled(self, say: Callable[[str], None]) -> None:
+        """That changes when the first run is asked for."""
+        say("compiled" if self._compiled else "")
+        self._start = lambda: say("no longer compiled") if self._compiled else None
 
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         frame = 1000 + self._layer_bytes
@@ -102,7 +103,7 @@ class FakeService:
                 return 20_000 + len(request.workload.rounds) * len(request.workload.requests) * 1000
 
     def start(self, request: RunRequest) -> list[Frame]:
-        self._compiled()
+        self._start()
         if "boom" in request.prompt:
             raise ZeroDivisionError("boom")
         if request.prompt.startswith("long"):

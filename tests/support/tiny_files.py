@@ -138,10 +138,10 @@ def write_gguf(
     tokenizer: dict[str, Any] | None = None,
     **metadata: Any,
 ) -> dict[str, np.ndarray]:
-    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some. `metadata` replaces keys, `__` for a dot.
+    """A GGUF file of `tensors` (or random ones); `kinds` quantizes some, or says what those in bytes are.
 
-    `split`: make several files of so many tensors each; 0 for one file. `tokenizer`: its keys, where they are not
-    those of `gguf_metadata()`.
+    `metadata` replaces keys, `__` for a dot. `split`: make several files of so many tensors each; 0 for one file.
+    `tokenizer`: its keys, where they are not those of `gguf_metadata()`.
     """
     tensors = gguf_tensors(arch) if tensors is None else tensors
     values: dict[str, Any] = {
@@ -176,7 +176,8 @@ def write_gguf(
         if kind is None:
             writer.add_tensor(name, tensor)
         else:
-            writer.add_tensor(name, gguf.quants.quantize(tensor, kind), raw_dtype=kind)
+            blocks = tensor if tensor.dtype == np.uint8 else gguf.quants.quantize(tensor, kind)
+            writer.add_tensor(name, blocks, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

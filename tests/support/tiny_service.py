@@ -22,7 +22,9 @@ class SlowService(ModelService):
         return super().advance()
 
 
-def load_service(model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None]) -> Service:
+def load_service(
+    model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
+) -> Service:
     """Like model.service.load_service. Every byte of a text is a token.
 
     Some runs end by a token of their own, but none of the model `endless`.

@@ -1,6 +1,6 @@
 """`python -m tools.bench.as_served`: the engine as people have it, in a server that is started with one command.
 
-Servers that compile and that do not take turns, round after round: a run that is started on the page in Chromium and
+Servers with native code and without it take turns, round after round: a run that is started on the page in Chromium and
 played there as it comes, on the same processors; and, by a server behind a proxy, eight runs at once, each with a
 viewer elsewhere. `--code FOLDER` adds an earlier checkout of this project that was installed there (`pip install -e .`
 fills its `static/vendor`).
@@ -22,7 +22,8 @@ import requests
 from playwright.sync_api import Browser, sync_playwright
 
 from kvscope.model.checkpoint.fetch import fetch
-from kvscope.model.compiled.job import COMPILED, COMPILING
+from kvscope.model.cuda_graphs import GRAPHED
+from kvscope.model.service.loading import NATIVE
 from tests.support.server import ROOT, RUN_S, Server
 from tests.support.stage import Stage
 from tests.support.viewer import Viewer, kind
@@ -58,12 +59,13 @@ class Side:
     compiling: tuple[str, ...]
 
 
-NOW = (Side("not compiled", ROOT, ("--compile", "off")), Side("compiled", ROOT, ("--compile", "auto")))
+PLAIN, FAST = "without native code", "with native code"
+NOW = (Side(PLAIN, ROOT, ("--compile", "off")), Side(FAST, ROOT, ("--compile", "auto")))
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Seconds from the start of the process, memory of the one that holds the model; nothing where nothing compiles.
+    """Seconds from the start of the process, memory of the one that holds the model.
 
     `first_s`: from the POST of a run to its end after one token, once the model is ready.
     """
@@ -71,8 +73,6 @@ class Start:
     ready_s: float
     first_s: float
     ready_bytes: int
-    compiled_s: float | None
-    compiled_bytes: int | None
 
 
 def main() -> None:
@@ -105,7 +105,7 @@ def main() -> None:
         ("median (min to max)", *servers),
         ((what, *(spread([one[f"{what}, {name}"] for one in rounds]) for name in servers)) for what in MEASURED),
     )
-    print_claims(rounds, [claim for name in ("before", "not compiled") for claim in claims_against(name)])
+    print_claims(rounds, [claim for name in ("before", PLAIN) for claim in claims_against(name)])
     print(f"\nmeasured in {time.perf_counter() - began:.0f} s")
 
 
@@ -119,20 +119,16 @@ def use_cache(folder: Path) -> None:
 
 @contextmanager
 def started(side: Side, folder: Path, *options: str) -> Iterator[tuple[Server, Start]]:
-    """A server once it is all that it will be. Ends the command where steps should be compiled and are not."""
+    """A server that is ready. Ends the command where there should be native code or graphs and are none."""
     began = time.perf_counter()
     with serving(folder, *options, code=side.code, compiling=side.compiling) as server:
         eventually(lambda: server.ready, PATIENCE_S, LOOK_S)
         ready, ready_bytes = time.perf_counter(), server.engine_bytes
         server.finished_run(PROMPT, max_new_tokens=1)
         answered = time.perf_counter()
-        compiled = compiled_bytes = None
-        if "auto" in side.compiling:
-            said = eventually(lambda: (line := server.compiled) != COMPILING and line, PATIENCE_S, LOOK_S)
-            if said != COMPILED:
-                raise SystemExit(said)
-            compiled, compiled_bytes = time.perf_counter() - began, server.engine_bytes
-        yield server, Start(ready - began, answered - ready, ready_bytes, compiled, compiled_bytes)
+        if "auto" in side.compiling and server.compiled not in (NATIVE, GRAPHED):
+            raise SystemExit(server.compiled)
+        yield server, Start(ready - began, answered - ready, ready_bytes)
 
 
 def measured(name: str, beside_browser: Server, behind_proxy: Server, chromium: Browser) -> Iterator[tuple[str, float]]:
@@ -174,17 +170,14 @@ def start_rows(starts: dict[str, tuple[Start, Start]]) -> Iterator[tuple[str, ..
         took = [start[which] for start in starts.values()]
         yield f"{when}: ready, s", *(f"{start.ready_s:.1f}" for start in took)
         yield f"{when}: then a run's first token, s", *(f"{start.first_s:.2f}" for start in took)
-        yield f"{when}: compiled, s", *(f"{start.compiled_s:.1f}" if start.compiled_s else "–" for start in took)
         yield f"{when}: engine's memory when ready, MB", *(f"{start.ready_bytes / MB:,.0f}" for start in took)
-        sizes = (f"{start.compiled_bytes / MB:,.0f}" if start.compiled_bytes else "–" for start in took)
-        yield f"{when}: engine's memory when compiled, MB", *sizes
 
 
 def claims_against(name: str) -> tuple[Claim, ...]:
-    """Of the server that compiles."""
+    """Of the server with native code."""
     return (
-        Claim(f"{STEP}: compiled ÷ {name}", f"{STEP}, compiled", f"{STEP}, {name}", at_most=0.6),
-        Claim(f"{TOGETHER}: compiled ÷ {name}", f"{TOGETHER}, compiled", f"{TOGETHER}, {name}", at_least=1.8),
+        Claim(f"{STEP}: {FAST} ÷ {name}", f"{STEP}, {FAST}", f"{STEP}, {name}", at_most=0.6),
+        Claim(f"{TOGETHER}: {FAST} ÷ {name}", f"{TOGETHER}, {FAST}", f"{TOGETHER}, {name}", at_least=1.2),
     )
 
 

@@ -11,12 +11,11 @@ from functools import partial
 import torch
 
 from kvscope.model.api import RunRequest
-from kvscope.model.checkpoint import load
-from kvscope.model.checkpoint.fetch import cache_folder, fetch
-from kvscope.model.compiled.graph import GraphedSteps
-from kvscope.model.compiled.job import compiled_steps
-from kvscope.model.engine.runner import Steps
-from kvscope.model.service import ModelService
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.cuda_graphs import GRAPHED
+from kvscope.model.linear import name_of
+from kvscope.model.service import ModelService, load_service
+from kvscope.model.service.loading import NATIVE
 from kvscope.model.settings import Sampling
 from tools.bench.llama import LlamaCpp, installed
 
@@ -26,10 +25,10 @@ POSITIONS = 1024
 TITLES = {
     "transformers": "`transformers`, eager, with attentions",
     "llama.cpp": "llama.cpp, which shows nothing and rounds activations to 8 bits",
-    "plain": "KVScope, everything shown, not compiled",
+    "plain": "KVScope, everything shown, without native code",
     "captured": "KVScope, everything shown",
     "uncaptured": "KVScope, nothing shown",
-    "eight plain": "KVScope, everything shown, eight runs at once, not compiled",
+    "eight plain": "KVScope, everything shown, eight runs at once, without native code",
     "eight": "KVScope, everything shown, eight runs at once",
 }
 
@@ -51,33 +50,35 @@ class Contender:
 
 
 def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
-    """Each with the model loaded; the engine's share one set of weights, kept as `dtype`."""
-    checkpoint = load(None, lambda progress: None, dtype)
-    service = ModelService(checkpoint, device)
-    service.engine.eos = frozenset()  # every run goes to its last token
-    runner = service.engine.runner
-    step: Steps | None = None
-    if device != "cpu":
-        step = GraphedSteps(runner.transformer, runner.cache, print)
-    elif dtype == torch.float32:
-        step = compiled_steps(runner.transformer, checkpoint.groups(), cache_folder() / "compiled", print)
+    """Each with the model loaded, KVScope's weights as `dtype`. Raises Refused where there is no native code."""
+    plain, fast = service_of(device, dtype, compiled=False), service_of(device, dtype, compiled=True)
     reference = load_reference(device)
     sides = {
-        "transformers": partial(hugging_face, reference, service),
-        "plain": partial(captured, service, None, 1),
-        "captured": partial(captured, service, step, 1),
-        "uncaptured": partial(uncaptured, service, step),
-        "eight plain": partial(captured, service, None, EIGHT),
-        "eight": partial(captured, service, step, EIGHT),
+        "transformers": partial(hugging_face, reference, fast),
+        "plain": partial(captured, plain, 1),
+        "captured": partial(captured, fast, 1),
+        "uncaptured": partial(uncaptured, fast),
+        "eight plain": partial(captured, plain, EIGHT),
+        "eight": partial(captured, fast, EIGHT),
     }
     if device == "cpu" and installed():
         model = LlamaCpp(fetch(lambda progress: None), torch.get_num_threads(), POSITIONS)
-        sides["llama.cpp"] = partial(llama_cpp, model, service)
+        sides["llama.cpp"] = partial(llama_cpp, model, fast)
     return [Contender(name, partial(sides[name], prompt, tokens)) for name in TITLES if name in sides]
 
 
-def captured(service: ModelService, step: Steps | None, runs: int, prompt: str, tokens: int) -> Figures:
-    service.engine.runner.compiled = step
+def service_of(device: str, dtype: torch.dtype, *, compiled: bool) -> ModelService:
+    """Every run of it goes to its last token, on all processors, as the others do. Ends the command where nothing could
+    be compiled that should be.
+    """
+    service = load_service(None, device, name_of(dtype), lambda progress: None, compiled)
+    if compiled and service.compiled not in (NATIVE, GRAPHED):
+        raise SystemExit(service.compiled)
+    service.engine.eos, service.engine.runner.spare = frozenset(), 0
+    return service
+
+
+def captured(service: ModelService, runs: int, prompt: str, tokens: int) -> Figures:
     wire = 0
     began = time.perf_counter()
     for number in range(runs):
@@ -94,8 +95,7 @@ def captured(service: ModelService, step: Steps | None, runs: int, prompt: str, 
     return Figures(len(service.tokenizer.encode(prompt)), 1000 * (first - began), rate, wire / steps)
 
 
-def uncaptured(service: ModelService, step: Steps | None, prompt: str, tokens: int) -> Figures:
-    service.engine.runner.compiled = step
+def uncaptured(service: ModelService, prompt: str, tokens: int) -> Figures:
     ids = service.tokenizer.encode(prompt)
     began = time.perf_counter()
     run = service.engine.admit("bench", ids, Sampling(), tokens, recorded="end")

@@ -62,16 +62,15 @@ def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(engine_side: Sta
     assert closed(engine.log, "b") == "length"
 
 
-def test_readiness_tells_how_compiling_goes_and_when_that_is_over(engine_side: Started) -> None:
+def test_readiness_says_what_was_compiled_and_when_that_changes(engine_side: Started) -> None:
     engine = engine_side()
-    assert engine.supervisor.readiness.compiling
-    eventually(lambda: engine.supervisor.readiness.compiled == "being compiled")
-    assert engine.supervisor.readiness.compiling
+    eventually(lambda: engine.supervisor.readiness.compiled == "compiled")
     engine.start("a", max_new_tokens=1)
-    eventually(lambda: not engine.supervisor.readiness.compiling)
-    assert engine.supervisor.readiness.compiled == "compiled"
-    untouched = engine_side(compile="off").supervisor.readiness
-    assert (untouched.compiled, untouched.compiling) == ("", False)
+    eventually(lambda: engine.supervisor.readiness.compiled == "no longer compiled")
+    untouched = engine_side(compile="off")
+    untouched.start("a", max_new_tokens=1)
+    assert closed(untouched.log, "a") == "length"
+    assert untouched.supervisor.readiness.compiled == ""
 
 
 def test_the_engine_keeps_weights_as_the_settings_say(engine_side: Started) -> None:

@@ -54,6 +54,8 @@ def test_ready_says_which_model(client: FlaskClient) -> None:
     assert response.status_code == 200
     assert response.json["state"] == "ready"
     assert response.json["model"]["name"] == "fake"
+    assert response.json["compiling"] is False
+    eventually(lambda: client.get("/readyz").json["compiled"] == "compiled")
     assert client.get("/healthz").json["status"] == "ok"
 
 

@@ -56,5 +56,15 @@ def test_every_logit_is_counted_once(logits: np.ndarray) -> None:
     found = candidates(torch.from_numpy(logits))
     assert len(found.ids) + found.tail_size == len(logits)
     assert (np.diff(found.logits) <= 0).all()
+    assert (found.tail_counts >= 0).all()
     if found.tail_size:
         assert found.tail_low <= found.tail_high == found.logits[-1]
+
+
+@pytest.mark.parametrize("width", [1e-45, 1e-38, 1.0, 3e38])
+def test_logits_may_be_as_near_and_as_far_as_float32_allows(width: float) -> None:
+    logits = torch.tensor([-width, 0.0, width]).repeat(300)
+    found = candidates(logits)
+    assert found.logits.tolist() == [float(logits.max())] * TOP
+    assert (found.tail_counts >= 0).all()
+    assert found.tail_size == len(logits) - TOP

@@ -156,19 +156,22 @@ def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
     assert check.steps == step + 1
 
 
-def test_the_recorder_does_not_write_what_would_be_refused() -> None:
+def test_the_recorder_does_not_write_data_that_would_be_refused() -> None:
     recorder = Recorder("r", described(vocab=3), tiny_tokenizer(), 1.0)
-    for numbers, top, what in (
-        ([1.0], 5, "top_ids"),
-        ([float("nan")], 3, "prob"),
-        ([1.0, 1.0, 1.0, float("inf")], 3, "Milliseconds"),
-    ):
+    for numbers, what in (([float("nan")], "prob"), ([1.0, 1.0, 1.0, float("inf")], "Milliseconds")):
         with pytest.raises(ValueError, match=what):
-            recorder.record(step_record(0, 5, numbers, 3, top))
+            recorder.record(step_record(0, 5, numbers, 3, 3))
+
+
+def test_tensors_that_do_not_fit_are_refused_by_whoever_reads_the_log() -> None:
+    """Not by the recorder, in every step."""
     rows = captured(3, 4, 2, 1, 0)
     short = CapturedRows(0, rows.attention, rows.q_norm, rows.k_norm[:, :1], rows.v_norm, rows.residual_norm)
-    with pytest.raises(ValueError, match="k_norm"):
-        recorder.record(RowsRecord("r", 0, short))
+    for record, what in ((step_record(0, 5, [1.0], 3, 5), "top_ids"), (RowsRecord("r", 0, short), "k_norm")):
+        recorder = Recorder("r", described(3, 4, 2, 3), tiny_tokenizer(), 1.0)
+        made = [recorder.open(RunRequest("r", ""), [2], 64), *recorder.record(record)]
+        with pytest.raises(ValueError, match=what):
+            checked([frame.payload for frame in made])
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -39,6 +39,7 @@ ARRAYS = st.sampled_from([np.uint8, np.float16, np.int32, np.float32]).flatmap(
     lambda dtype: arrays(dtype, array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4))
 )
 TENSORS = st.dictionaries(st.sampled_from(["attention", "k_norm", "top_ids", "a.b", "é"]), ARRAYS, max_size=4)
+NAMED = st.dictionaries(TEXT.filter(lambda name: name != "__metadata__"), ARRAYS, max_size=6)
 LOGS = st.lists(st.tuples(st.sampled_from(KINDS), DATA, TENSORS), max_size=6)
 
 
@@ -47,6 +48,38 @@ def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
         (a[name].dtype, a[name].shape, a[name].tobytes()) == (b[name].dtype, b[name].shape, b[name].tobytes())
         for name in a
     )
+
+
+@settings(max_examples=150)
+@given(
+    NAMED, st.dictionaries(TEXT, TEXT, max_size=3), st.sampled_from(["as it is", "transposed", "reversed", "strided"])
+)
+def test_a_buffer_is_what_the_library_saves_with_its_header_in_order(
+    named: dict[str, np.ndarray], metadata: dict[str, str], lie: str
+) -> None:
+    """The library's own header has the metadata in a random order."""
+    views = {
+        "as it is": lambda array: array,
+        "transposed": lambda array: array.T,
+        "reversed": lambda array: array[::-1],
+        "strided": lambda array: np.repeat(array, 2, axis=-1)[..., ::2],
+    }
+    lying = {name: views[lie](array) for name, array in named.items()}
+    # The library reads memory as it lies, whatever the strides say.
+    saved = safetensors.numpy.save({name: np.ascontiguousarray(array) for name, array in lying.items()})
+    (length,) = struct.unpack_from("<Q", saved)
+    described = {**json.loads(saved[8 : 8 + length]), "__metadata__": dict(sorted(metadata.items()))}
+    head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    buffer = frames.serialize(lying, metadata)
+    assert buffer == struct.pack("<Q", len(head)) + head + saved[8 + length :]
+    assert same(safetensors.numpy.load(buffer), lying)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int8, np.bool_, ">f4"])
+def test_an_array_that_no_frame_may_have_is_not_written(dtype: Any) -> None:
+    with pytest.raises(ValueError, match="not in"):
+        frames.serialize({"a": np.zeros(2, dtype)}, {})
 
 
 def a_log() -> list[Frame]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from gguf import GGMLQuantizationType as Kind
 from safetensors.torch import load
 from torch.nn import LayerNorm
 from torch.nn import functional as F
 
 from kvscope.model.activations.answers import block_values
 from kvscope.model.engine.engine import Engine
+from kvscope.model.linear import linears
 from kvscope.model.log.schema import Model
 from kvscope.model.service.info import describe
 from kvscope.model.transformer import Block, RMSNorm, Transformer
+from kvscope.model.weights import embedding_row_bytes, weights_held, weights_read
+from tests.support.grouped import CODES, checkpoint_of, write_grouped
 from tests.support.tiny import ARCHS, prompt, shared_model, tiny_checkpoint, tiny_engine
 
 ACTIVATIONS = {"silu": F.silu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh")}
@@ -69,3 +74,57 @@ def test_a_query_sees_as_many_keys_as_the_window_of_its_layer(arch: str, window:
         weights = load(block_values(engine, prompt(12), layer))["attn.weights"]
         seen = 12 if model["windows"] is None else model["windows"][layer]
         assert (weights > 0).sum(-1).unique().tolist() == [seen]
+
+
+GROUP_BYTES = {Kind.Q4_0: 18, Kind.Q4_1: 20, Kind.Q5_1: 36, Kind.Q8_0: 34}
+"""Of 32 weights, as they are held: 5 bits as 8, and one or two float16."""
+
+
+def groups_bytes(kind: Kind, outputs: int, inputs: int) -> int:
+    """Panels have 16 outputs, of which the last one's may be empty."""
+    return -(-outputs // 16) * 16 * inputs // 32 * GROUP_BYTES[kind]
+
+
+class TestGroups:
+    """Of a model whose weights are in groups as in its file."""
+
+    @pytest.mark.parametrize("tied", [True, False])
+    @pytest.mark.parametrize("arch", CODES)
+    def test_what_all_its_numbers_take_is_said_as_of_a_dense_one(self, arch: str, tied: bool, tmp_path: Path) -> None:
+        write_grouped(tmp_path / "a.gguf", arch, tied)
+        said = []
+        for grouped in (True, False):
+            checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=grouped)
+            transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+            said.append(describe(checkpoint, transformer, "cpu"))
+        held = [model["weights"].pop("held") for model in said]
+        assert said[0] == said[1]
+        assert sum(held[1].values()) >= said[1]["weight_bytes"] == 4 * said[1]["parameters"]
+        assert sum(held[0].values()) < said[0]["weight_bytes"] / 2
+
+    @pytest.mark.parametrize("tied", [True, False])
+    @pytest.mark.parametrize("arch", CODES)
+    def test_each_is_counted_once_where_it_is_held(self, arch: str, tied: bool, tmp_path: Path) -> None:
+        write_grouped(tmp_path / "a.gguf", arch, tied)
+        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
+        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        config, kind = checkpoint.config, CODES[arch]
+        table = groups_bytes(kind, config.vocab, config.d)
+        blocks = sum(
+            groups_bytes(kind, linear.out_features, linear.in_features) for linear in linears(transformer.blocks)
+        )
+        format = f"{4 if kind in (Kind.Q4_0, Kind.Q4_1) else 8}-bit groups"
+        plain = sum(weight.nbytes for weight in checkpoint.weights.values() if isinstance(weight, torch.Tensor))
+        held = weights_held(transformer)
+        assert held == {format: blocks + (table if tied else 2 * table), "float32": plain}
+        assert weights_read(linears(transformer)) == {format: blocks + table}
+        assert embedding_row_bytes(transformer) == table // config.vocab
+
+    def test_formats_are_counted_apart(self, tmp_path: Path) -> None:
+        write_grouped(tmp_path / "a.gguf", attn_v=Kind.Q8_0, ffn_down=Kind.F16)
+        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
+        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        read = weights_read(linears(transformer))
+        assert read["8-bit groups"] == 2 * groups_bytes(Kind.Q8_0, 16, 32)
+        assert read["float32"] == 2 * 4 * 32 * 64
+        assert set(read) == {"4-bit groups", "8-bit groups", "float32"}

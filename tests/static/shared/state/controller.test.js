@@ -100,23 +100,19 @@ test("a run that is started opens in the view that was open", async () => {
   controller.dispose();
 });
 
-test("what is said of compiling is followed to its last word, and nothing waits for it", async () => {
-  const compiling = { state: "ready", compiled: "being compiled", compiling: true };
-  const { client, store, controller, calls } = harness({ states: ["loading", compiling, compiling] });
+test("what the server compiled is known with its readiness, which is then polled no more", async () => {
+  const ready = { state: "ready", compiled: "native code for this processor" };
+  const { client, store, controller } = harness({ states: ["loading", ready] });
   controller.begin(null, {});
-  store.dispatch({ type: "prompt", prompt: "hello" });
-  controller.submit();
   await settled();
-  assert.deepEqual(calls, [["start", "hello"]]);
-  assert.equal(store.state().readiness.compiled, "being compiled");
+  assert.equal(store.state().readiness.compiled, "native code for this processor");
   let asked = 0;
   client.readiness = async () => {
     asked += 1;
-    return { state: "ready", compiled: "not compiled: why", compiling: false };
+    return ready;
   };
   await settled();
-  assert.equal(store.state().readiness.compiled, "not compiled: why");
-  assert.equal(asked, 1);
+  assert.equal(asked, 0);
 });
 
 test("a prompt that was taken back does not start", async () => {

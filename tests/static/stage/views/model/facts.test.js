@@ -59,6 +59,11 @@ test("matrices and the embedding may be kept in fewer bytes than norms, biases a
   assert.deepEqual(halved, expected);
 });
 
+test("weights in groups have no size of each part", () => {
+  const held = { "4-bit groups": 66_355_200, "8-bit groups": 30_081_024 };
+  assert.equal(partsOf({ ...SMOLLM2, weight_bytes: 538_060_032, weights: { held } }).bytes, null);
+});
+
 const run = madeRun({
   words: ["a", "b", "c", "d", "e"],
   promptLength: 3,

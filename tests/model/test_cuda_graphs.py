@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kvscope.model.compiled.graph import KEYS, GraphedSteps, Values
+from kvscope.model.cuda_graphs import KEYS, GraphedSteps, Values
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import Record, RowsRecord, StepRecord
 from kvscope.model.hooks import hook_points
@@ -48,7 +48,7 @@ def once(compute: Callable[[], Values]) -> tuple[Callable[[], None], Values]:
 def graphed(arch: str = "llama") -> tuple[Engine, Again]:
     engine = tiny_engine(arch)
     recorded = Again(engine.transformer)
-    engine.runner.compiled = GraphedSteps(engine.transformer, engine.cache, pytest.fail, recorded)
+    engine.runner.steps = GraphedSteps(engine.transformer, engine.cache, pytest.fail, recorded)
     return engine, recorded
 
 
@@ -107,7 +107,7 @@ def test_who_looks_within_a_graph_sees_the_modules() -> None:
 def test_a_graph_that_gives_other_values_is_given_up_and_said_so_once() -> None:
     said: list[str] = []
     engine = tiny_engine()
-    engine.runner.compiled = GraphedSteps(engine.transformer, engine.cache, said.append, once)
+    engine.runner.steps = GraphedSteps(engine.transformer, engine.cache, said.append, once)
     plain = records(tiny_engine(), [5, 9], 5)
     fast = records(engine, [5, 9], 5)
     assert said == ["a CUDA graph gives other values than what it was recorded from"]

@@ -16,11 +16,8 @@ from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from kvscope.model.compiled.package import SEEN, head_of
-from kvscope.model.compiled.step import BORDERS
-from kvscope.model.grouped import Groups
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
@@ -31,8 +28,10 @@ KEPT = 32
 """Sizes whose graphs are kept, the least recently used going first."""
 CLOSE = 1e-3
 """How far a graph's values may be from those of the modules it was recorded from, in parts of the largest."""
-GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "decode steps not as CUDA graphs"
-BLOCK_POINTS = (*SEEN["block"], *BORDERS)
+GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "no CUDA graphs"
+BLOCK_POINTS = ("resid_in", "attn.q_rot", "attn.weights", "resid_out")
+"""Hook points of a block whose values its graph gives."""
+HEAD_POINTS = ("final",)
 
 Values = list[Tensor]
 Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
@@ -72,13 +71,10 @@ class GraphedSteps:
     Where one cannot be made, `say` hears why, once.
     """
 
-    groups: tuple[Groups, ...] = ()
-    """None are held for it: graphs read the weights where the modules do."""
-
     def __init__(
         self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record | None = None
     ):
-        self._shown = {"embedded", *SEEN["head"]}
+        self._shown = {"embedded", *HEAD_POINTS}
         self._shown |= {f"blocks.{layer}.{point}" for layer in range(len(transformer.blocks)) for point in BLOCK_POINTS}
         self._say, self._given_up = say, False
         self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
@@ -103,8 +99,6 @@ class GraphedSteps:
 class GraphedStep:
     """Stands in for the transformer in passes of one new row of each of `sequences` that have `keys` keys at most."""
 
-    weights = None
-
     def __init__(self, transformer: Transformer, cache: KVCache, record: Record, sequences: int, keys: int):
         self._transformer, self._cache, self._record = transformer, cache, record
         new = partial(torch.zeros, device=cache.pool.device)
@@ -118,8 +112,8 @@ class GraphedStep:
     def take(self, batch: Batch) -> None:
         """Put what a pass brings where the graphs read it. Raises RuntimeError where they cannot be made."""
         (group,) = batch.groups
-        slots = group.slots.view(group.sequences, group.keys)
         self._slots.copy_(batch.slots)
+        slots = group.slots.view(group.sequences, group.keys)
         self._keys[:, : group.keys] = slots
         self._keys[:, group.keys :] = slots[:, :1]
         self._visible.zero_()
@@ -140,8 +134,8 @@ class GraphedStep:
             around = (static, self._rope or None, self._cache, layer)
             blocks.append(GraphedPart(block, rows, around, points, self._record))
             rows = blocks[-1].out
-        head = head_of(transformer)
-        self._logits = GraphedPart(head, self._last, (), hook_points(head), self._record)
+        points = {name: getattr(transformer, name) for name in HEAD_POINTS}
+        self._logits = GraphedPart(transformer.decode_rows, self._last, (), points, self._record)
         self._first, self.blocks = blocks[0], [self._enter, *blocks[1:]]
 
     def _enter(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, *around: object) -> Tensor:
@@ -163,7 +157,12 @@ class GraphedPart:
     """
 
     def __init__(
-        self, part: nn.Module, rows: Tensor, around: tuple[object, ...], points: Mapping[str, HookPoint], record: Record
+        self,
+        part: Callable[..., Tensor],
+        rows: Tensor,
+        around: tuple[object, ...],
+        points: Mapping[str, HookPoint],
+        record: Record,
     ):
         self._points = list(points.values())
 

@@ -1,0 +1,153 @@
+"""Compiles `kernels.c` with the machine's C compiler, once, and loads it.
+
+The file's name has a digest of all that the code depends on (the source, the command, the compiler's version and the
+processor) and one of its content: half a library would end the process that loads it. A file is renamed when it is
+whole, so two engines may compile at once, and be killed at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from ctypes import CDLL
+from pathlib import Path
+
+import torch
+
+SOURCE = Path(__file__).with_name("kernels.c")
+OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
+OPENMP, LINK = ("-fopenmp",), ("-shared",)
+if sys.platform == "darwin":
+    OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
+"""Linking without OpenMP leaves its functions to be found in the library that torch has loaded: two in one process
+would each have threads of their own."""
+COMPILERS = ("cc", "gcc", "clang")
+FUNCTIONS = ("product", "block")
+COMPILING = "compiling-"
+LIMIT_S = 120.0
+AN_HOUR_S = 3600.0
+
+
+class Unavailable(RuntimeError):
+    """Why there is no native code, in a line."""
+
+
+def load(folder: Path) -> CDLL:
+    """The native code, from `folder` or compiled and stored there. Raises Unavailable."""
+    compiler = _compiler()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _clear_away(folder)
+        name = f"kernels-{_digest(compiler)}"
+        for path in folder.glob(f"{name}-*.so"):
+            if path.name == _named(name, path):
+                with suppress(Unusable):  # it is compiled again
+                    return _opened(path)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=COMPILING) as work:
+            made = _compile(compiler, Path(work))
+            library = _opened(made)
+            made.replace(folder / _named(name, made))
+        return library
+    except Unusable as error:
+        raise Unavailable(f"{shlex.join(compiler)} gave no library that can be used: {error}") from error
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be used: {error.strerror or error}") from error
+
+
+class Unusable(Exception):
+    """Of a library: why."""
+
+
+def _opened(path: Path) -> CDLL:
+    """Raises Unusable."""
+    try:
+        library = CDLL(str(path))
+    except OSError as error:
+        raise Unusable(str(error).partition("\n")[0]) from error
+    for name in FUNCTIONS:
+        if not hasattr(library, name):
+            raise Unusable(f"it has no function {name}")
+    return library
+
+
+def _named(name: str, path: Path) -> str:
+    """What the file at `path` is called where it is whole."""
+    return f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.so"
+
+
+def _clear_away(folder: Path) -> None:
+    """Remove what compiles left that were killed together with their engines."""
+    for left in folder.glob(f"{COMPILING}*"):
+        with suppress(FileNotFoundError):  # another engine's, which is done with it
+            if time.time() - left.stat().st_mtime > AN_HOUR_S:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _compiler() -> list[str]:
+    """The command of `CC`, or the first C compiler on the path. Raises Unavailable."""
+    value = os.environ.get("CC", "")
+    try:
+        wanted = shlex.split(value)
+    except ValueError as error:
+        raise Unavailable(f"CC is {value!r}, which is no command: {error}") from error
+    for command in [wanted] if wanted else [[name] for name in COMPILERS]:
+        if shutil.which(command[0]):
+            return command
+    raise Unavailable(f"there is no C compiler ({shlex.join(wanted) if wanted else ', '.join(COMPILERS)})")
+
+
+def _compile(compiler: list[str], work: Path) -> Path:
+    """Compile in `work`; the library's path there. Raises Unavailable."""
+    compiled, linked = work / "kernels.o", work / "kernels.so"
+    _run([*compiler, *OPTIONS, *OPENMP, "-c", str(SOURCE), "-o", str(compiled)])
+    _run([*compiler, *LINK, str(compiled), "-o", str(linked), "-lm"])
+    return linked
+
+
+def _run(command: list[str]) -> str:
+    """What it prints. A compiler has processes of its own, which end with it where it takes too long."""
+    try:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, "LC_ALL": "C"},  # messages in English, as `_why` reads them
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Unavailable(f"{command[0]} cannot be run: {error.strerror or error}") from error
+    with process:
+        try:
+            output, errors = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise Unavailable(f"{command[0]} took more than {LIMIT_S:.0f} s") from error
+    if process.returncode:
+        raise Unavailable(f"{command[0]} failed: {_why(errors.splitlines(), process.returncode)}")
+    return output
+
+
+def _why(lines: Iterable[str], status: int) -> str:
+    """The line that names the error."""
+    return next((line.strip() for line in lines if "error" in line), f"status {status}")
+
+
+def _digest(compiler: list[str]) -> str:
+    """Raises Unavailable where the compiler does not even tell its version."""
+    machine = json.dumps(dict(torch.cpu.get_capabilities()), sort_keys=True)
+    command = " ".join((*compiler, *OPTIONS, *OPENMP, *LINK))
+    parts = (SOURCE.read_text("utf-8"), command, _run([*compiler, "--version"]), torch.__version__, machine)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,72 @@
+"""Products with weights in groups, by `product` of kernels.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import CDLL, POINTER, Structure, c_int32, c_int64, c_void_p
+from typing import Any
+
+from torch import Tensor, float32
+
+from kvscope.model.linear import GroupedWeight, Product, Products
+
+
+class Weight(Structure):
+    """`struct weight`."""
+
+    _fields_ = (
+        *((name, c_void_p) for name in ("q", "d", "m")),
+        *((name, c_int64) for name in ("panels", "groups", "outputs")),
+        *((name, c_int32) for name in ("bits", "size", "wide")),
+    )
+
+
+class Linear(Structure):
+    """`struct linear`."""
+
+    _fields_ = (("parts", POINTER(Weight)), ("count", c_int64), ("outputs", c_int64), ("bias", c_void_p))
+
+
+def products(library: CDLL) -> Products:
+    """See `model.linear.Products`; rows are float32 on the CPU."""
+    multiply = function(library.product, POINTER(Linear), c_void_p, c_int64, c_void_p)
+
+    def product_with(weight: GroupedWeight, bias: Tensor | None) -> Product:
+        native, outputs = linear(weight, bias), sum(part.outputs for part in weight)
+
+        def product(rows: Tensor, held: Any = (weight, bias)) -> Tensor:  # `held` is what `native` points to
+            rows = rows.contiguous()
+            T = rows.shape[0]
+            out = rows.new_empty(T, outputs)
+            multiply(native, rows.data_ptr(), T, out.data_ptr())
+            return out
+
+        return product
+
+    return product_with
+
+
+def linear(weight: GroupedWeight, bias: Tensor | None) -> Linear:
+    """A linear layer as kernels.c has it. It points to these tensors and does not keep them."""
+    parts = (Weight * len(weight))()
+    for native, part in zip(parts, weight, strict=True):
+        native.q, native.d, native.m = pointer(part.q), pointer(part.d), pointer(part.m)
+        native.panels, native.groups = part.q.shape[:2]
+        native.outputs, native.bits, native.size, native.wide = (
+            part.outputs,
+            part.bits,
+            part.size,
+            part.d.dtype == float32,
+        )
+    return Linear(parts, len(parts), sum(part.outputs for part in weight), pointer(bias))
+
+
+def pointer(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def function(found: Any, *arguments: type) -> Callable[..., None]:
+    """A function of the library that takes `arguments` and gives nothing."""
+    found.argtypes, found.restype = arguments, None
+    called: Callable[..., None] = found
+    return called

@@ -1,0 +1,172 @@
+"""Decode steps by `block` of kernels.c: one call for each block, where torch needs forty operations.
+
+A step passes the same hook points with the same values, all of which the call leaves in a buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ctypes import CDLL, POINTER, Structure, c_float, c_int64, c_void_p
+from itertools import accumulate
+from math import prod
+
+import torch
+from torch import Tensor
+
+from kvscope.model.hooks import hook_points
+from kvscope.model.kv_cache import KVCache
+from kvscope.model.linear import linears
+from kvscope.model.native.products import Linear, function, linear, pointer
+from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
+
+VALUES = (
+    *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
+    *("mlp_normed", "gate_up", "hidden", "mlp_change", "end"),
+)
+"""What a call leaves in the buffer, in the order of `struct pass`."""
+
+
+class NativeBlock(Structure):
+    """`struct block`."""
+
+    _fields_ = (
+        *((name, Linear) for name in ("qkv", "out", "gate_up", "down")),
+        *((name, c_void_p) for name in ("attn_norm", "mlp_norm", "q_norm", "k_norm")),
+        *((name, c_int64) for name in ("heads", "kv_heads", "head_dim", "d", "d_mlp")),
+        ("eps", c_float),
+    )
+
+
+class NativePass(Structure):
+    """`struct pass`."""
+
+    _fields_ = (
+        *((name, c_void_p) for name in ("cosine", "sine", "slots", "read", "visible")),
+        *((name, c_int64) for name in ("rows", "length", "pool", *VALUES)),
+    )
+
+
+def can_step(transformer: Transformer) -> bool:
+    """Whether kernels.c has what the blocks are made of."""
+    config = transformer.config
+    as_llama = config.norm == "rms" and config.mlp == "swiglu" and config.positions == "rotary" and config.residual
+    return as_llama and all(linear.groups for block in transformer.blocks for linear in linears(block))
+
+
+class NativeSteps:
+    """Passes of `transformer` over `cache` that take one new row of each sequence."""
+
+    def __init__(self, library: CDLL, transformer: Transformer, cache: KVCache):
+        self.block = function(library.block, POINTER(NativeBlock), POINTER(NativePass), *[c_void_p] * 4)
+        self.transformer, self.cache = transformer, cache
+        self.blocks = [block for block in transformer.blocks if isinstance(block, Block)]
+        self.points = [hook_points(block) for block in self.blocks]
+        self.natives = [_native(block) for block in self.blocks]
+        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.pool]
+
+    def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
+        """What takes this pass, with whatever is `observed`; None for another kind of pass."""
+        group = batch.one_row_each
+        return None if group is None else NativeStep(self, batch, group)
+
+
+class NativeStep:
+    """Stands in for the transformer in one pass."""
+
+    def __init__(self, steps: NativeSteps, batch: Batch, group: AttentionGroup):
+        self._steps, self._read = steps, (batch, group)
+        self.blocks = [self._block] * len(steps.blocks)
+        self.head = steps.transformer.decode_rows
+        shapes = _shapes(steps.transformer, group)
+        starts = [0, *accumulate(map(prod, shapes.values()))]
+        self._size = starts.pop()
+        self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
+        slots, visible = group.slots, group.visible
+        self._pass = NativePass(
+            *(None, None, pointer(batch.slots), pointer(slots), pointer(visible)),
+            *(group.sequences, group.keys, steps.cache.pool.shape[3], *starts),
+        )
+
+    def _block(
+        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
+    ) -> Tensor:
+        steps, native = self._steps, self._pass
+        assert rope is not None
+        points = steps.points[layer]
+        points["resid_in"](rows)
+        native.cosine, native.sine = rope[0].data_ptr(), rope[1].data_ptr()
+        buffer = rows.new_empty(self._size)
+        steps.block(*(steps.natives[layer], native, rows.data_ptr()), *steps.stored[layer], buffer.data_ptr())
+        for name, place in self._places.items():
+            if name in points and points[name].observers:
+                points[name](buffer.as_strided(*place))
+        return buffer.as_strided(*self._places["resid_out"])
+
+
+def _native(block: Block) -> NativeBlock:
+    """It points to the block's weights."""
+    config, attn, mlp = block.attn.config, block.attn, block.mlp
+    assert mlp is not None
+    norms = [attn.norm, mlp.norm, *((attn.q_norm, attn.k_norm) if config.qk_norm else ())]
+    weights = [norm.get_parameter("weight").data_ptr() for norm in norms]
+    return NativeBlock(
+        *(linear(each.groups, each.bias) for each in (attn.qkv, attn.out, mlp.gate_up, mlp.down)),
+        *(*weights, None, None)[:4],
+        *(config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp, config.norm_eps),
+    )
+
+
+def _shapes(transformer: Transformer, group: AttentionGroup) -> dict[str, tuple[int, ...]]:
+    """Of each of `VALUES`."""
+    config, T, K = transformer.config, group.sequences, group.keys
+    H, Hkv, Dh, D, F = config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
+    rows, attention = (T, D), (T, Hkv, H // Hkv, 1, K)
+    shapes = (
+        *(rows, (T, H + 2 * Hkv, Dh), (T, H + Hkv if config.qk_norm else 0, Dh), (T, H + Hkv, Dh)),
+        *(attention, attention, (T, H, Dh), rows, rows, rows, (T, 2 * F), (T, F), rows, rows),
+    )
+    return dict(zip(VALUES, shapes, strict=True))
+
+
+Place = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Size, stride and offset of a tensor in the buffer."""
+
+
+def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts: dict[str, int]) -> dict[str, Place]:
+    """Where the value of each hook point of a block is, by name: some or all columns or heads of one of `VALUES`."""
+    config = transformer.config
+    H, both, F = config.heads, config.heads + config.kv_heads, config.d_mlp
+    qk = "qk" if config.qk_norm else "qkv"
+    parts: dict[str, tuple[str, int, int | None]] = {
+        **{name: (value, 0, None) for name, value in WHOLE.items()},
+        "attn.q_raw": ("qkv", 0, H),
+        "attn.k_raw": ("qkv", H, both),
+        "attn.v": ("qkv", both, None),
+        "attn.q": (qk, 0, H),
+        "attn.k": (qk, H, both),
+        "attn.q_rot": ("rotated", 0, H),
+        "attn.k_rot": ("rotated", H, both),
+        "mlp.gate": ("gate_up", 0, F),
+        "mlp.raised": ("gate_up", F, None),
+    }
+    found = {}
+    for name, (value, first, end) in parts.items():
+        T, width, *rest = shapes[value]
+        stride = torch.empty(shapes[value], device="meta").stride()
+        found[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
+    return found
+
+
+WHOLE = {
+    "attn.normed": "normed",
+    "attn.scores": "scores",
+    "attn.weights": "weights",
+    "attn.mixed": "mixed",
+    "attn.change": "change",
+    "resid_mid": "middle",
+    "mlp.normed": "mlp_normed",
+    "mlp.hidden": "hidden",
+    "mlp.change": "mlp_change",
+    "resid_out": "end",
+}
+"""Values that a hook point shows as they are."""

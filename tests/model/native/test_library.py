@@ -1,0 +1,317 @@
+"""Native code is compiled once, loaded whole or not at all, and where there is none a line says why."""
+
+from __future__ import annotations
+
+import _ctypes
+import errno
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvscope.model.checkpoint.fetch import cache_folder
+from kvscope.model.native import Native, library
+from kvscope.model.native.library import AN_HOUR_S, COMPILERS, COMPILING, Unavailable, load
+from tests.support.waiting import eventually
+
+READS_ITS_ARGUMENTS = """#!/bin/sh
+case "$*" in *--version*) echo "cc 1.0"; exit;; esac
+echo "$@" >> "{folder}/calls"
+all="$*"
+while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+"""
+GIVES = 'cp "{given}" "$out"\n'
+GIVES_WHEN_BOTH_ASK = """name=$(basename "$out")
+touch "{folder}/asks.$name.$$"
+until [ $(ls "{folder}" | grep -c "^asks.$name") = 2 ]; do sleep 0.02; done
+cp "{given}" "$out"
+"""
+STOPS_HALFWAY = """echo half > "$out"
+echo $$ > "{folder}/halfway"
+sleep 60
+"""
+HANGS = """sleep 60 &
+echo $! > "{folder}/child"
+wait
+"""
+FAILS = """echo "In file included from kernels.c:10:" >&2
+echo "kernels.c:12:3: error: unknown type name 'floats'" >&2
+exit 1
+"""
+
+Put = Callable[..., None]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "native"
+
+
+@pytest.fixture
+def given(native: Native) -> Path:
+    """A library that a compiler has made of the sources."""
+    (newest, *_) = sorted((cache_folder() / "native").glob("kernels-*-*.so"), key=lambda path: -path.stat().st_mtime)
+    return newest
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Path) -> Put:
+    """Puts a shell script in the compiler's place, which has what it is to make as `$out`."""
+
+    def put(script: str, give: Path = given) -> None:
+        path = tmp_path / "cc"
+        path.write_text((READS_ITS_ARGUMENTS + script).format(folder=tmp_path, given=give))
+        path.chmod(0o700)
+        monkeypatch.setenv("CC", str(path))
+
+    return put
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Callable[[], int]:
+    """How often something was compiled or linked."""
+    return lambda: len((tmp_path / "calls").read_text().splitlines())
+
+
+def libraries(folder: Path) -> list[Path]:
+    """All that is in the folder is a library."""
+    found = sorted(folder.iterdir())
+    assert [path.suffix for path in found] == [".so"] * len(found)
+    return found
+
+
+def why_not(folder: Path) -> str:
+    """Why there is no native code, in one line."""
+    with pytest.raises(Unavailable) as unavailable:
+        load(folder)
+    assert "\n" not in str(unavailable.value)
+    return str(unavailable.value)
+
+
+class TestCompiling:
+    def test_it_is_done_once(self, folder: Path, compiler: Put, calls: Callable[[], int]) -> None:
+        compiler(GIVES)
+        for _ in range(3):
+            assert load(folder).product
+        assert calls() == 2  # compiled and linked
+        assert len(libraries(folder)) == 1
+
+    def test_the_folder_is_the_users_alone(self, folder: Path, compiler: Put) -> None:
+        compiler(GIVES)
+        load(folder)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    def test_what_a_real_compiler_makes_is_what_a_start_compares(self, folder: Path, native: Native) -> None:
+        Native.from_folder(folder)
+        assert len(libraries(folder)) == 1
+
+    def test_two_versions_of_the_source_lie_side_by_side(
+        self,
+        tmp_path: Path,
+        folder: Path,
+        compiler: Put,
+        calls: Callable[[], int],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        compiler(GIVES)
+        load(folder)
+        newer = tmp_path / "kernels.c"
+        newer.write_text(f"{library.SOURCE.read_text('utf-8')}/* changed */\n")
+        with monkeypatch.context() as patch:
+            patch.setattr(library, "SOURCE", newer)
+            load(folder)
+        load(folder)
+        assert len(libraries(folder)) == 2
+        assert calls() == 4
+
+    @pytest.mark.parametrize("change", ["command", "version"])
+    def test_another_compiler_compiles_again(
+        self,
+        change: str,
+        tmp_path: Path,
+        folder: Path,
+        compiler: Put,
+        calls: Callable[[], int],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        compiler(GIVES)
+        load(folder)
+        if change == "command":
+            monkeypatch.setenv("CC", f"{tmp_path / 'cc'} -O1")
+        else:
+            script = tmp_path / "cc"
+            script.write_text(script.read_text().replace("cc 1.0", "cc 2.0"))
+        load(folder)
+        assert calls() == 4
+        assert len(libraries(folder)) == 2
+
+    def test_two_engines_may_compile_at_once(self, folder: Path, compiler: Put, calls: Callable[[], int]) -> None:
+        compiler(GIVES_WHEN_BOTH_ASK)
+        with ThreadPoolExecutor(2) as both:
+            for loaded in [both.submit(load, folder) for _ in range(2)]:
+                assert loaded.result().product
+        assert calls() == 4
+        assert len(libraries(folder)) == 1
+
+    @pytest.mark.processes
+    def test_an_engine_that_is_killed_meanwhile_is_no_hindrance_to_the_next(
+        self, tmp_path: Path, folder: Path, compiler: Put
+    ) -> None:
+        compiler(STOPS_HALFWAY)
+        script = "import sys; from pathlib import Path; from kvscope.model.native import library; "
+        script += "library.load(Path(sys.argv[1]))"
+        with subprocess.Popen([sys.executable, "-c", script, str(folder)]) as engine:
+            halfway = tmp_path / "halfway"
+            eventually(lambda: halfway.exists() and halfway.read_text().strip(), 60)
+            engine.kill()
+        os.killpg(int(halfway.read_text()), signal.SIGKILL)
+        compiler(GIVES)
+        assert load(folder).product
+        left = [path.name for path in folder.iterdir() if path.suffix != ".so"]
+        assert len(left) == 1
+        assert left[0].startswith(COMPILING)
+
+    def test_what_killed_engines_left_is_removed_after_an_hour(self, folder: Path, compiler: Put) -> None:
+        compiler(GIVES)
+        old, new = folder / f"{COMPILING}old", folder / f"{COMPILING}new"
+        for left in (old, new):
+            left.mkdir(parents=True)
+            (left / "kernels.o").touch()
+        hour_ago = old.stat().st_mtime - AN_HOUR_S - 1
+        os.utime(old, (hour_ago, hour_ago))
+        load(folder)
+        assert (old.exists(), new.exists()) == (False, True)
+
+
+class TestDamage:
+    @pytest.mark.parametrize("damage", ["empty", "text", "cut short", "a bit", "no functions"])
+    def test_a_damaged_library_is_compiled_again(
+        self, damage: str, folder: Path, compiler: Put, calls: Callable[[], int]
+    ) -> None:
+        """Half a library ends the process that loads it."""
+        compiler(GIVES)
+        load(folder)
+        (path,) = libraries(folder)
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        damaged = {
+            "empty": b"",
+            "text": b"no library",
+            "cut short": whole[:middle],
+            "a bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+            "no functions": Path(_ctypes.__file__).read_bytes(),
+        }
+        path.unlink()  # the process has it loaded
+        path.write_bytes(damaged[damage])
+        assert load(folder).product
+        assert calls() == 4
+        assert path.read_bytes() == whole
+
+    def test_a_library_under_its_right_name_that_cannot_be_loaded_is_compiled_again(
+        self, folder: Path, compiler: Put, calls: Callable[[], int], given: Path
+    ) -> None:
+        compiler(GIVES)
+        load(folder)
+        (path,) = libraries(folder)
+        name = path.name.rpartition("-")[0]
+        path.unlink()
+        wrong = folder / "wrong"
+        wrong.write_bytes(b"no library")
+        wrong.rename(folder / library._named(name, wrong))
+        assert load(folder).product
+        assert calls() == 4
+
+
+class TestUnavailable:
+    def test_without_a_compiler(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CC", raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert why_not(folder) == f"there is no C compiler ({', '.join(COMPILERS)})"
+        assert not folder.exists()
+
+    def test_without_the_one_that_is_asked_for(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CC", "no-such-compiler -m64")
+        assert why_not(folder) == "there is no C compiler (no-such-compiler -m64)"
+
+    def test_where_cc_is_no_command(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CC", "cc 'unclosed")
+        assert "which is no command" in why_not(folder)
+
+    def test_where_it_cannot_be_run(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = tmp_path / "cc"
+        path.write_bytes(b"\x00\x01")
+        path.chmod(0o700)
+        monkeypatch.setenv("CC", str(path))
+        assert why_not(folder) == f"{path} cannot be run: Exec format error"
+
+    def test_where_it_fails_the_line_that_names_the_error_is_given(self, folder: Path, compiler: Put) -> None:
+        compiler(FAILS)
+        assert why_not(folder).endswith("cc failed: kernels.c:12:3: error: unknown type name 'floats'")
+        assert libraries(folder) == []
+
+    def test_where_it_fails_without_a_word_its_status_is_given(self, folder: Path, compiler: Put) -> None:
+        compiler("exit 3\n")
+        assert why_not(folder).endswith("cc failed: status 3")
+
+    def test_where_it_takes_too_long_it_ends_with_all_its_processes(
+        self, folder: Path, tmp_path: Path, compiler: Put, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(library, "LIMIT_S", 0.5)
+        compiler(HANGS)
+        assert why_not(folder).endswith("cc took more than 0 s")
+        child = int((tmp_path / "child").read_text())
+        eventually(lambda: ended(child))
+        assert libraries(folder) == []
+
+    @pytest.mark.parametrize(
+        ("made", "why"), [(b"no library", "file too short|invalid ELF header"), (None, "it has no function product")]
+    )
+    def test_where_it_makes_something_else(
+        self, made: bytes | None, why: str, folder: Path, tmp_path: Path, compiler: Put
+    ) -> None:
+        other = tmp_path / "other"
+        other.write_bytes(Path(_ctypes.__file__).read_bytes() if made is None else made)
+        compiler(GIVES, other)
+        with pytest.raises(Unavailable, match=f"cc gave no library that can be used: .*({why})"):
+            load(folder)
+        assert libraries(folder) == []
+
+    def test_where_the_folder_cannot_be_made(self, tmp_path: Path, compiler: Put) -> None:
+        compiler(GIVES)
+        (tmp_path / "file").write_text("in the way")
+        assert why_not(tmp_path / "file" / "native") == f"{tmp_path}/file/native cannot be used: Not a directory"
+
+    def test_where_the_folder_is_read_only(self, folder: Path, compiler: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Also for root, whom no mode keeps from writing."""
+        compiler(GIVES)
+
+        def refuse(*arguments: Any, **options: Any) -> None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(tempfile, "TemporaryDirectory", refuse)
+            assert why_not(folder) == f"{folder} cannot be used: Read-only file system"
+        load(folder)
+        (folder / f"{COMPILING}old").mkdir()
+        os.utime(folder / f"{COMPILING}old", (0, 0))
+        monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+        monkeypatch.setattr(os, "rmdir", refuse)
+        monkeypatch.setattr(shutil, "rmtree", lambda path, ignore_errors: None)
+        assert load(folder).product  # what is there already is used
+
+
+def ended(pid: int) -> bool:
+    """Whether a process is there no more, but for its status, which nobody may ask for."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return True

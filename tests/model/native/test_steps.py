@@ -1,0 +1,226 @@
+"""Decode steps by native code pass the hook points of the modules, with the same values, and leave the same K and V."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from gguf import GGMLQuantizationType as Kind
+from torch import Tensor
+
+from kvscope.model.engine.batch import Entry
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import hook_points
+from kvscope.model.kv_cache import Sequence as Cached
+from kvscope.model.native import Native
+from kvscope.model.native.steps import NativeStep, NativeSteps, can_step
+from kvscope.model.service import ModelService
+from kvscope.model.settings import Kept
+from kvscope.model.transformer import Batch, Transformer
+from tests.support.grouped import checkpoint_of, grouped_weights, write_grouped
+from tests.support.tiny import GREEDY, SAMPLED, advance_all, prompt, random_weights, tiny_config, tokens
+
+MODELS: dict[str, dict[str, Any]] = {
+    "llama": {},
+    "mistral": {"arch": "mistral"},  # a window of 9
+    "qwen2": {"arch": "qwen2"},  # biases
+    "qwen3": {"arch": "qwen3"},  # norms of Q and K
+    "heads of 20": {"head_dim": 20, "heads": 8},
+    "heads of 6": {"arch": "qwen3", "head_dim": 6, "heads": 16, "kv_heads": 4},
+    "a head each": {"kv_heads": 4},
+    "one for all": {"kv_heads": 1},
+    "an MLP of 224": {"d_mlp": 224},
+    "groups of 8 bits": {"kind": Kind.Q8_0},
+    "wider positions": {"rope_scaling": {"rope_type": "divisors", "divisors": [1.0, 2, 3, 4], "attention_factor": 1.5}},
+}
+LENGTHS = ([7], [20], [1], [12, 12, 12], [5, 20, 1, 12], [*range(1, 18)])
+"""Of one run, of several alike, of several unlike: those have a mask. So have windows of fewer keys."""
+
+
+class Counted:
+    """Steps that count the passes they take."""
+
+    def __init__(self, steps: NativeSteps):
+        self.steps, self.taken, self.asked = steps, 0, 0
+
+    def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
+        step = self.steps.for_pass(batch, observed)
+        self.asked += 1
+        self.taken += step is not None
+        return step
+
+
+@cache
+def models(name: str, native: Native) -> tuple[Transformer, Transformer]:
+    """The same model with torch's products and with native ones."""
+    changes = dict(MODELS[name])
+    kind = changes.pop("kind", Kind.Q4_1)
+    config = tiny_config(**{"d_mlp": 64, **changes})
+    weights = grouped_weights(config, kind)
+    return Transformer.from_weights(config, weights), Transformer.from_weights(
+        config, weights, products=native.products
+    )
+
+
+def engines(name: str, native: Native, **options: Any) -> tuple[Engine, Engine, Counted]:
+    """Of the modules, and with native steps."""
+    plain, fast = (Engine(model, **{"capacity": 1024, **options}) for model in models(name, native))
+    steps = native.steps(fast.transformer, fast.cache)
+    assert steps is not None
+    counted = Counted(steps)
+    fast.runner.steps = counted
+    return plain, fast, counted
+
+
+def decoded(
+    engine: Engine, lengths: Sequence[int], names: Iterable[str], layers: int | None = None
+) -> tuple[Tensor, dict[str, list[Tensor]], list[Tensor]]:
+    """Logits of a pass of one row after each of so many, what the hook points `names` showed, and K and V of all."""
+    cached, entries = [Cached() for _ in lengths], []
+    for sequence, length in zip(cached, lengths, strict=True):
+        ids = prompt(length, seed=length)
+        new = engine.cache.extend(sequence, length)
+        engine.runner.run([Entry(ids, 0, new, engine.cache.slots(sequence))], alike=True)
+    for sequence, length in zip(cached, lengths, strict=True):
+        new = engine.cache.extend(sequence, 1)
+        entries.append(Entry([length % 7], length, new, engine.cache.slots(sequence)))
+    seen: dict[str, list[Tensor]] = {name: [] for name in names}
+    done = engine.runner.run(entries, {name: seen[name].append for name in seen}, layers=layers)
+    stored = [engine.cache.read_all(engine.cache.slots(sequence)) for sequence in cached]
+    for sequence in cached:
+        engine.cache.release(sequence)
+    return done.logits, seen, stored
+
+
+def alike(found: Any, expected: Any, what: str) -> None:
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=2e-5, msg=lambda text: f"{what}: {text}")
+
+
+@pytest.mark.parametrize("lengths", LENGTHS, ids=lambda lengths: f"{len(lengths)} of {max(lengths)}")
+@pytest.mark.parametrize("name", MODELS)
+def test_every_hook_point_shows_what_it_shows_in_the_modules(name: str, lengths: list[int], native: Native) -> None:
+    plain, fast, counted = engines(name, native)
+    names = list(hook_points(plain.transformer))
+    wanted_logits, wanted, wanted_stored = decoded(plain, lengths, names)
+    logits, seen, stored = decoded(fast, lengths, names)
+    assert (counted.asked, counted.taken) == (1, 1)
+    for point in names:
+        assert [value.shape for value in seen[point]] == [value.shape for value in wanted[point]], point
+        alike(seen[point], wanted[point], point)
+    alike(stored, wanted_stored, "K and V")
+    alike(logits, wanted_logits, "logits")
+    # It was other code that ran.
+    assert any(not torch.equal(seen[point][0], wanted[point][0]) for point in names)
+
+
+def test_values_are_the_same_whoever_looks(native: Native) -> None:
+    _, fast, _ = engines("qwen3", native)
+    names = list(hook_points(fast.transformer))
+    logits, seen, stored = decoded(fast, [5, 9], names)
+    none, _, kept = decoded(fast, [5, 9], [])
+    assert torch.equal(none, logits)
+    assert all(map(torch.equal, kept, stored))
+    _, few, _ = decoded(fast, [5, 9], ["blocks.1.attn.k_raw"])
+    assert torch.equal(few["blocks.1.attn.k_raw"][0], seen["blocks.1.attn.k_raw"][0])
+
+
+def test_what_is_hidden_has_no_weight(native: Native) -> None:
+    _, fast, _ = engines("mistral", native)
+    _, seen, _ = decoded(fast, [5, 20], ["blocks.0.attn.weights"])
+    (weights,) = seen["blocks.0.attn.weights"]
+    assert (weights[0] != 0).sum(-1).unique().tolist() == [6]  # 5 before it and itself
+    assert (weights[1] != 0).sum(-1).unique().tolist() == [9]  # the window
+    assert torch.allclose(weights.sum(-1), torch.ones(()), atol=1e-6)
+
+
+def test_the_first_layers_may_be_run_alone(native: Native) -> None:
+    plain, fast, counted = engines("llama", native)
+    wanted, _, _ = decoded(plain, [7, 3], [], layers=1)
+    found, seen, _ = decoded(fast, [7, 3], ["blocks.1.resid_in"], layers=1)
+    alike(found, wanted, "logits")
+    assert counted.taken == 1
+    assert seen["blocks.1.resid_in"] == []
+
+
+def test_other_passes_are_the_modules(native: Native) -> None:
+    _, fast, counted = engines("llama", native)
+    with fast.replay(prompt(9), 4):  # rows 0 to 3, then 4 to 8
+        pass
+    assert (counted.asked, counted.taken) == (2, 0)
+    with fast.replay(prompt(9), 8):
+        pass
+    assert (counted.asked, counted.taken) == (4, 1)
+
+
+def test_runs_that_come_and_go_choose_the_same_tokens(native: Native) -> None:
+    texts = []
+    *both, counted = engines("qwen2", native)
+    for engine in both:
+        for number in range(6):
+            sampling = SAMPLED if number % 2 else GREEDY
+            engine.admit(str(number), prompt(3 + 5 * number, number), sampling, 4 + 3 * number)
+        records = engine.advance()
+        engine.admit("later", prompt(30), GREEDY, 12)
+        records += advance_all(engine)
+        texts.append({run: tokens(records, run) for run in (*map(str, range(6)), "later")})
+    assert texts[0] == texts[1]
+    assert counted.taken > 10
+
+
+def test_rows_that_are_dropped_for_the_attention_they_get_are_the_same(native: Native) -> None:
+    texts = []
+    *both, counted = engines("llama", native)
+    for engine in both:
+        run = engine.admit("a", prompt(20), GREEDY, 12, keeping=Kept(sinks=1, recent=4, heavy=3), recorded="tokens")
+        advance_all(engine)
+        texts.append(run.ids)
+    assert texts[0] == texts[1]
+    assert counted.taken
+
+
+class TestOtherModels:
+    """Whose blocks native code does not have, or not all weights of."""
+
+    @pytest.fixture
+    def gpt2(self, native: Native, tmp_path: Path) -> ModelService:
+        write_grouped(tmp_path / "a.gguf", "gpt2")
+        return ModelService(checkpoint_of(tmp_path / "a.gguf", grouped=True), "cpu", native)
+
+    def test_gpt2_has_native_products_alone(self, gpt2: ModelService, tmp_path: Path) -> None:
+        engine = gpt2.engine
+        assert not can_step(engine.transformer)
+        assert engine.runner.steps is None
+        plain = Engine(Transformer.from_weights(**built(tmp_path / "a.gguf")), capacity=1024)
+        texts = []
+        for each in (engine, plain):
+            each.admit("a", prompt(9), GREEDY, 8)
+            texts.append(tokens(advance_all(each), "a"))
+        assert len(texts[0]) == 8
+        assert texts[0] == texts[1]
+
+    @pytest.mark.parametrize(
+        "matrix", ["blocks.1.mlp.down.weight", "blocks.0.attn.qkv.weight", "blocks.0.mlp.gate_up.weight"]
+    )
+    def test_a_matrix_that_is_in_no_groups_leaves_steps_to_the_modules(self, matrix: str, native: Native) -> None:
+        config = tiny_config(d_mlp=64)
+        weights = grouped_weights(config) | {matrix: random_weights(config)[matrix]}
+        transformer = Transformer.from_weights(config, weights, products=native.products)
+        engine = Engine(transformer, capacity=256)
+        assert native.steps(transformer, engine.cache) is None
+        engine.admit("a", prompt(9), GREEDY, 3)
+        assert len(tokens(advance_all(engine), "a")) == 3
+
+    def test_embedding_and_head_may_be_dense(self, native: Native) -> None:
+        config = tiny_config(d_mlp=64, tied=False)
+        dense = {name: weight for name, weight in random_weights(config).items() if not name.startswith("blocks.")}
+        transformer = Transformer.from_weights(config, grouped_weights(config) | dense, products=native.products)
+        assert can_step(transformer)
+
+
+def built(path: Path) -> dict[str, Any]:
+    checkpoint = checkpoint_of(path, grouped=False)
+    return {"config": checkpoint.config, "weights": checkpoint.weights}
