@@ -156,7 +156,8 @@ export function disturbedText(sides) {
 const OTHER_SHARE = 0.1;
 
 /**
- * The formats of the weights that the passes read, where the rounds differ in them: then times also depend on the format.
+ * The formats of the weights that the passes read, where the rounds of an older log differ in them: then times also depend on the
+ * format.
  *
  * @param {{round: Object, name: string}[]} sides
  * @returns {string|null} null where they do not differ, or the log has no formats

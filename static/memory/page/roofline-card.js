@@ -3,9 +3,8 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance } from "../../shared/facts/conditions.js";
-import { keptAs } from "../../shared/facts/dtypes.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
-import { oneFormat } from "../../shared/facts/weights.js";
+import { keptAs, oneFormat } from "../../shared/facts/weights.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
 import { pointsOf } from "../points.js";
@@ -130,7 +129,7 @@ function reachedText(reached) {
     : msg`The highest point reaches ${share} of this machine’s limit.`;
 }
 
-/** Prefill and decode can read the weights in different formats, which moves their points apart too. */
+/** In older logs, prefill and decode can read the weights in different formats, which moves their points apart too. */
 function formatsText({ steps, open: { model } }) {
   const alone = steps.filter(({ batch }) => batch === 1).map((data) => ({ data }));
   const of = (wanted) =>

@@ -8,14 +8,7 @@ const SHORT = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 /** @returns {string} "bfloat16" → "bf16" */
 export const shortDtype = (dtype) => SHORT[dtype] ?? dtype;
 
-/** @returns {string} "float32", or "float32 with weights in bfloat16" if the weights have another format */
-export function keptAs(model) {
-  const own = model.weight_dtype;
-  const { dtype } = model;
-  return own === dtype ? own : msg`${dtype} with weights in ${own}`;
-}
-
-/** @returns {number} bytes of one number of a matrix or the embedding */
+/** @returns {number} bytes of one number of a matrix or the embedding, unless they are in groups */
 export function weightElementBytes(model) {
   const own = model.weight_dtype;
   return own === model.dtype ? model.element_bytes : BYTES[own];

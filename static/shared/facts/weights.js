@@ -1,9 +1,11 @@
 /**
  * Bytes of weights, as stored in the file, held in memory and read by a pass (docs/frames.md, Bytes of weights), each with its
- * format. Weights that were read in two formats are not compared. Pure.
+ * format. All passes of a model read the same format; in older logs, decode steps may read groups and prefill float32, and these are
+ * not compared. Pure.
  */
 
 import { msg } from "../words/msg.js";
+import { shortDtype } from "./dtypes.js";
 import { bytesShort, listed } from "./format.js";
 
 /** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
@@ -39,23 +41,43 @@ export function bytesIn(byFormat) {
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {{stored: string|null, held: string}} of all its weights; older logs record neither what the file stores nor groups
- *   held in addition
+ * @returns {{stored: string|null, held: string}} of all its weights; older logs do not record what the file stores. Some
+ *   hold the weights twice, in float32 and in groups
  */
 export function weightsOf(model) {
   const { stored, held } = model.weights ?? {};
   return {
     stored: stored && totalOf(stored) ? bytesIn(stored) : null,
-    held: held ? heldIn(held) : bytesIn({ [model.weight_dtype]: model.weight_bytes }),
+    held: bytesIn(held ?? { [model.weight_dtype]: model.weight_bytes }),
   };
 }
 
-/** Memory may hold the same weights twice, in float32 and in groups, so both are named instead of their sum. */
-function heldIn(held) {
-  const groups = Object.entries(held).filter(([name]) => name.endsWith(BIT_GROUPS));
-  const plain = Object.entries(held).filter(([name]) => !name.endsWith(BIT_GROUPS));
-  const parts = [plain, groups].filter((part) => part.length).map((part) => bytesIn(Object.fromEntries(part)));
-  return listed(parts);
+/**
+ * @param {Object} model of an `open` frame
+ * @returns {string} the format of most bytes of its weights in memory: "4-bit", "fp32"; of an older log, which has only dtypes,
+ *   "fp32 · bf16 weights" if weights have a dtype of their own
+ */
+export function mainFormat({ weights, dtype, weight_dtype: own }) {
+  const { stored, held = stored } = weights ?? {};
+  if (held) {
+    const [largest] = Object.keys(held).sort((one, other) => held[other] - held[one]);
+    return largest.endsWith(BIT_GROUPS) ? largest.replace(BIT_GROUPS, "-bit") : shortDtype(largest);
+  }
+  return own === dtype ? shortDtype(dtype) : `${shortDtype(dtype)} · ${msg`${shortDtype(own)} weights`}`;
+}
+
+/** @returns {string|null} "4- and 8-bit groups" if memory holds matrices in groups alone; then `weight_dtype` gives no sizes */
+export function groupsOf({ weights, weight_bytes: plain }) {
+  const held = weights?.held ?? {};
+  const alone = Object.keys(held).some((name) => name.endsWith(BIT_GROUPS)) && totalOf(held) < plain;
+  return alone ? formatOf(held) : null;
+}
+
+/** @returns {string} "float32", or "float32 with weights in bfloat16" if the weights have another format */
+export function keptAs(model) {
+  const own = groupsOf(model) ?? model.weight_dtype;
+  const { dtype } = model;
+  return own === dtype ? own : msg`${dtype} with weights in ${own}`;
 }
 
 /**

@@ -1,9 +1,9 @@
-/** Polls the server until the model is ready and no longer compiles. */
+/** Polls the server until the model is ready. */
 
 import { msg } from "../words/msg.js";
 
 const POLL_MS = 400;
-/** After a failure, and while a ready model still compiles. */
+/** After a failure. */
 const SLOW_POLL_MS = 3000;
 
 /**
@@ -11,7 +11,7 @@ const SLOW_POLL_MS = 3000;
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {() => void} parts.onReady called at each poll that finds the model ready
+ * @param {() => void} parts.onReady called when the model is ready
  * @returns {{poll: () => void, dispose: () => void}} `poll` starts polling unless it already runs
  */
 export function createReadiness({ store, client, delay, onReady }) {
@@ -25,12 +25,13 @@ export function createReadiness({ store, client, delay, onReady }) {
     while (!disposed) {
       const readiness = await client.readiness().catch(() => ({ state: "unreachable" }));
       dispatch({ type: "readiness", readiness });
-      const ready = readiness.state === "ready";
-      if (ready && !disposed) onReady();
-      if (ready && !readiness.compiling) break;
+      if (readiness.state === "ready") {
+        if (!disposed) onReady();
+        break;
+      }
       const failed = readiness.state === "failed";
       if (failed && state().held) dispatch({ type: "problem", problem: modelFailed(readiness) });
-      await delay(ready || failed ? SLOW_POLL_MS : POLL_MS);
+      await delay(failed ? SLOW_POLL_MS : POLL_MS);
     }
     polling = false;
   };

@@ -1,9 +1,8 @@
 /** The model that answers, or the progress of its loading. */
 
 import { html } from "htm/preact";
-import { shortDtype } from "../facts/dtypes.js";
 import { bytesShort } from "../facts/format.js";
-import { weightsOf } from "../facts/weights.js";
+import { mainFormat, weightsOf } from "../facts/weights.js";
 import { form, msg, plural } from "../words/msg.js";
 
 /** @param {{readiness: Object, model?: Object}} props `model`: of the current run, used until the server names its model */
@@ -13,28 +12,26 @@ export function ModelPill({ readiness, model = null }) {
       <span class="model-dot still" aria-hidden="true"></span>
       ${
         readiness.state === "ready"
-          ? html`<${Ready} model=${readiness.model ?? model} compiled=${readiness.compiled} compiling=${readiness.compiling} />`
+          ? html`<${Ready} model=${readiness.model ?? model} compiled=${readiness.compiled} />`
           : html`<${Loading} readiness=${readiness} />`
       }
     </div>
   `;
 }
 
-/** `compiled`: the server's line about compiled decode steps, shown while it compiles; afterwards in the tooltip with the details. */
-function Ready({ model, label = model?.name, compiled = "", compiling = false }) {
+/** `compiled`: the server's line about what it compiled, for the tooltip. */
+function Ready({ model, label = model?.name, compiled = "" }) {
   if (!model) return html`<span class="cut">${msg`ready`}</span>`;
-  const { layers, heads, kv_heads: kvHeads, weight_dtype: weightDtype } = model;
+  const { layers, heads, kv_heads: kvHeads } = model;
   const more = [
     plural(layers, form`${layers} layer`, form`${layers} layers`),
     plural(heads, form`${heads} head / ${kvHeads} KV`, form`${heads} heads / ${kvHeads} KV`),
-    shortDtype(model.dtype),
-    weightDtype !== model.dtype && msg`${shortDtype(weightDtype)} weights`,
+    mainFormat(model),
     model.device.toUpperCase(),
-  ].filter(Boolean);
+  ];
   const { stored, held } = weightsOf(model);
   const weights = [stored && msg`weights in the file: ${stored}`, msg`weights in memory: ${held}`];
   const title = [model.name, ...more, ...weights, compiled].filter(Boolean).join(" · ");
-  if (compiling && compiled) return html`<span class="cut" title=${title}>${compiled}</span>`;
   return html`<span class="cut" title=${title}>${label}<span class="model-more cut"> · ${more.join(" · ")}</span></span>`;
 }
 

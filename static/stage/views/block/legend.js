@@ -12,7 +12,7 @@ export function BlockLegend({ scene, waiting, geometry, theme, onMove }) {
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.signed.css)}`}></i>
       ${msg`− value +, with one scale per tensor`}</span>
     <span class="block-key"><i class="block-bar" style=${`background:${gradient(theme.attentionNow.css)}`}></i>
-      ${msg`attention weight 0 to 1`}</span>
+      ${msg`attention weight 0 to 1 (color by its square root)`}</span>
     <span class="nowrap"><i class="swatch is-hollow is-weights"></i>${msg`learned weights`}</span>
     <span role="status">${helpText(scene, waiting)}</span>
     <${Window} scene=${scene} columns=${geometry.columns} onMove=${onMove} />

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { shortDtype, weightElementBytes } from "../../../shared/facts/dtypes.js";
 import { bytes, integer, percent, significant, withExponent } from "../../../shared/facts/format.js";
+import { groupsOf } from "../../../shared/facts/weights.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { valueAt, valueFacts } from "./facts.js";
@@ -157,15 +158,22 @@ function Total({ terms, is, calculation, scene }) {
   return html`<p class="block-opened-sum">${text} ${off !== 0 && differenceText(withExponent(off), calculation, scene)}</p>`;
 }
 
+/** How memory holds a matrix. */
+function storedText(rows, columns, model) {
+  const shape = `[${integer(rows)} × ${integer(columns)}]`;
+  const groups = groupsOf(model);
+  if (groups) return msg`Its shape is ${shape}. The model’s weights are stored in ${groups}.`;
+  const each = weightElementBytes(model);
+  const [whole, rowBytes] = [rows * columns * each, columns * each].map(bytes);
+  const stored = `${shape} · ${model.weight_dtype} · ${whole}`;
+  return msg`It is stored as ${stored}; one row takes ${rowBytes}.`;
+}
+
 function Learned({ calculation, scene, state, client }) {
   const [shown, setShown] = useState(false);
   const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
-  const { model } = scene.run.open;
-  const each = weightElementBytes(model);
-  const rowBytes = bytes(columns * each);
-  const stored = `[${integer(rows)} × ${integer(columns)}] · ${model.weight_dtype} · ${bytes(rows * columns * each)}`;
   return html`<p>
-      ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}. It is stored as ${stored}; one row takes ${rowBytes}.`}
+      ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}.`} ${storedText(rows, columns, scene.run.open.model)}
       ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>
     </p>
     ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.wanted.of} row=${calculation.wanted.index} scene=${scene} state=${state} client=${client} />`}`;

@@ -4,7 +4,6 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { disturbance } from "../../../shared/facts/conditions.js";
 import { milliseconds, times } from "../../../shared/facts/format.js";
-import { formatOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { median } from "../../time/facts.js";
@@ -58,7 +57,7 @@ function result(takes) {
   const [cause] = disturbed;
   const ratio = html`<b>${times(median(without.map(({ ms }) => ms)) / median(cached.map(({ ms }) => ms)))}</b>`;
   return html`<${Badge} origin=${disturbed.length ? "disturbed" : "measured"} />${" "}
-    ${msg`Forward passes only, alternately, ${TAKES} times each, with the same code, not compiled.`}${" "}
+    ${msg`Forward passes only, alternately, ${TAKES} times each. Both run the code for passes of several rows.`}${" "}
     ${nodes`With the cache: ${side(cached)}.`} ${nodes`Without the cache: ${side(without)}.`}${" "}
     ${
       disturbed.length
@@ -71,6 +70,5 @@ function side(takes) {
   const ms = takes.map((take) => take.ms);
   const middle = html`<b>${milliseconds(median(ms))}</b>`;
   const [least, most] = [Math.min(...ms), Math.max(...ms)].map(milliseconds);
-  const format = formatOf(takes[0].weights_read);
-  return nodes`${middle} (${least} to ${most}; rows: ${takes[0].rows}, weights in ${format})`;
+  return nodes`${middle} (${least} to ${most}; rows: ${takes[0].rows})`;
 }

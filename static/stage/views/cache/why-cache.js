@@ -7,7 +7,7 @@ import { disturbance, marked, originOf, timed } from "../../../shared/facts/cond
 import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
 import { small } from "../../../shared/facts/small-numbers.js";
 import { compareTwin, rowsComputed, rowsWithoutCache } from "../../../shared/facts/twins.js";
-import { oneFormat, readAlike } from "../../../shared/facts/weights.js";
+import { groupsOf, oneFormat, readAlike } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
@@ -145,7 +145,7 @@ const LINES = [
 /** Lines that depend on the format in which the weights were read. */
 const OF_FORMAT = ["ms", "read"];
 
-/** Why memory and time have no ratio: the two runs read the weights in different formats. */
+/** Why memory and time have no ratio: the two runs, of an older log, read the weights in different formats. */
 function differentFormats(run, twin) {
   const { model } = run.open;
   const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? msg`several formats`);
@@ -204,6 +204,7 @@ function Totals({ run, alike, compared, count, log, recorded }) {
     ${explained && html`<p class="sheet-note muted small">${explained}</p>`}
     <p class="sheet-note muted small">
       ${msg`Times also depend on other programs on the machine, and the two runs were not simultaneous. Rows and arithmetic are the same on every machine. Only the run with the cache also recorded all that this page shows.`}
+      ${groupsOf(run.open.model) && ` ${msg`Passes of one token also run in faster code than longer ones. Measure one step again to time both in the same code.`}`}
       ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine: compare the times with care.`}`}
     </p>
   </div>`;

@@ -4,6 +4,7 @@
  */
 
 import { weightElementBytes } from "../../../shared/facts/dtypes.js";
+import { groupsOf } from "../../../shared/facts/weights.js";
 import { matricesOf } from "../../../shared/log/model.js";
 
 /**
@@ -13,10 +14,11 @@ import { matricesOf } from "../../../shared/log/model.js";
  * @param {Object} model of the `open` frame
  * @returns {{embedding: number, positions: number, attention: number, mlp: number, small: number, block: number,
  *   blocks: number, norm: number, head: number, tied: boolean, total: number,
- *   bytes: {embedding: number, blocks: number, norm: number, head: number}}}
+ *   bytes: {embedding: number, blocks: number, norm: number, head: number}|null}}
  *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
  *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: size in
- *   memory, the embedding with the positions; matrices and the embedding may have a smaller format than the rest.
+ *   memory, the embedding with the positions; matrices and the embedding may have a smaller format than the rest;
+ *   null where they are in groups, whose sizes a log gives only in total.
  */
 export function partsOf(model) {
   const { layers, d, vocab, parameters, tied } = model;
@@ -28,12 +30,13 @@ export function partsOf(model) {
   const block = blocks / layers;
   const small = block - attention - mlp;
   const [each, own] = [model.element_bytes, weightElementBytes(model)];
-  const bytes = {
+  const plain = {
     embedding: embedding * own + positions * each,
     blocks: layers * ((attention + mlp) * own + small * each),
     norm: norm * each,
     head: head * own,
   };
+  const bytes = groupsOf(model) ? null : plain;
   return { embedding, positions, attention, mlp, small, block, blocks, norm, head, tied, total: parameters, bytes };
 }
 

@@ -113,7 +113,7 @@ function Inputs({ run, step, flow, parts, onOpen }) {
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
     <${Part} number=${2} name=${msg`Embed`} place="embed">
       <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`}</p>
-      <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes.embedding} />
+      <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes?.embedding} />
     <//>
     <${Wire} place="embedded" shape=${[rows, d]} rows=${rows} />
   `;
@@ -128,7 +128,7 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   return html`<${Part}
     number=${3} name=${plural(layers, form`${layers} layer`, form`${layers} layers`)} place="blocks"
     open=${{ name: msg`Open layer ${selection.layer}`, short: msg`Open L${selection.layer}`, go: go("block") }}
-    weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes.blocks} />`}
+    weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes?.blocks} />`}
   >
     <p>
       ${nodes`A row is the vector of one token. ${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
@@ -170,7 +170,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
     <${Wire} place="last" shape=${[1, d]} rows=${1} note=${note} />
     <${Part} number=${4} name=${msg`Final norm`} place="norm">
       <p>${nodes`Scales the row to a ${html`<${Term} id="norm">${msg`common size`}<//>`}.`}</p>
-      <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes.norm} />
+      <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes?.norm} />
     <//>
     <${Wire} place="normed" shape=${[1, d]} rows=${1} />
     <${Part} number=${5} name=${msg`LM head`} place="scores">
@@ -178,7 +178,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       ${
         parts.tied
           ? html`<p class="chip is-weights"><b>${shapeText([d, vocab])}</b> ${msg`the embedding table, used again`}</p>`
-          : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes.head} />`
+          : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes?.head} />`
       }
     <//>
     <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />

@@ -23,10 +23,11 @@ export function Part({ number, name, place, open = null, weights = null, childre
   </section>`;
 }
 
-/** The weights a part has, and the bytes they take. */
-export function Weights({ shape, parameters, size }) {
+/** The weights a part has, and the bytes they take, where these are known. */
+export function Weights({ shape, parameters, size = null }) {
+  const count = integer(parameters);
   return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>
-    ${shape && html`<b>${shape}</b>`} ${msg`${integer(parameters)} parameters, ${bytesShort(size)}`}
+    ${shape && html`<b>${shape}</b>`} ${size === null ? msg`${count} parameters` : msg`${count} parameters, ${bytesShort(size)}`}
   </p>`;
 }
 

@@ -79,7 +79,7 @@ export function Phases({ run, prefill, decode, ready, client }) {
     </p>`;
 }
 
-/** The format of the weights in each phase: a decode step of one run may read quantized groups where prefill reads float32. */
+/** The format of the weights in each phase: in an older log, decode steps may read groups where prefill reads float32. */
 function formatsOf({ steps, open: { model } }) {
   const [first, ...later] = steps;
   const [prefill, decode] = [oneFormat([first], model), later.length ? oneFormat(later, model) : null];
@@ -105,7 +105,7 @@ function comparison(run, prefill, decode, formats) {
   return `${first} ${again} ${perToken(prefill, decode, formats.alike)}`;
 }
 
-/** The two phases are compared only where nothing but the number of rows differs. */
+/** The two phases are compared only where they read the weights in one format. */
 function perToken(prefill, decode, alike) {
   if (prefill.disturbed || decode.disturbed)
     return msg`Some of the times were disturbed, so the times of the two phases are not compared.`;
