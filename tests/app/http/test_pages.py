@@ -55,7 +55,8 @@ def test_ready_says_which_model(client: FlaskClient) -> None:
     assert response.json["state"] == "ready"
     assert response.json["model"]["name"] == "fake"
     assert response.json["compiling"] is False
-    eventually(lambda: client.get("/readyz").json["compiled"] == "compiled")
+    # All tests share this application, and the fake says otherwise from its first run on.
+    eventually(lambda: client.get("/readyz").json["compiled"] in ("compiled", "no longer compiled"))
     assert client.get("/healthz").json["status"] == "ok"
 
 
