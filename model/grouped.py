@@ -24,7 +24,7 @@ CENTRE = 8
 Bits = Literal[4, 8]
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Groups:
     """One weight [N, K] in groups of `size` weights along K.
 

@@ -22,7 +22,7 @@ def capture(service: str, model: str | None, device: str, dtype: str, request: R
     part = out.with_name(f"{out.name}.part")
     with part.open("wb") as file:  # before the run, so that a file that cannot be written costs no minutes of work
         try:
-            loaded: Service = resolve(service)(model, device, dtype, _show, True)
+            loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True)
             _clear_line()
             frames = _run(loaded, request)
             file.write(codec.join(frame.payload for frame in frames))

@@ -106,8 +106,7 @@ def read_gguf(
         config = _config(header, _numbers)
         _check_tensors(header, config)
         reader = _Reader(header, config)
-        groups = reader.groups if grouped else lambda slot: None
-        weights = fill(config, reader.read, path.name, progress, dtype, groups)
+        weights = fill(config, reader.read, path.name, progress, dtype, reader.groups if grouped else None)
     except Malformed as error:
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:

@@ -99,7 +99,7 @@ def fill(
     source: str,
     progress: Callable[[Progress], None],
     dtype: torch.dtype = torch.float32,
-    groups: ReadGroups = lambda slot: None,
+    groups: ReadGroups | None = None,
 ) -> dict[str, Weight]:
     """Allocate every weight (fp32, contiguous) and read its parts straight into it; keep matrices as `dtype`, or in
     `groups`.
@@ -127,8 +127,8 @@ def fill(
     return {slot.name: weights[slot.name] for slot in slots(config)}
 
 
-def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype, groups: ReadGroups) -> Weight:
-    weight = groups(slot) if slot.matrix else None
+def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype, groups: ReadGroups | None) -> Weight:
+    weight = groups(slot) if groups and slot.matrix else None
     if weight is not None:
         if not all(part.finite for part in weight):
             raise _not_finite(slot, source)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, float32
 
+from kvscope.model.grouped import Groups
 from kvscope.model.linear import GroupedWeight, Product, Products
 
 
@@ -48,17 +49,17 @@ def products(library: CDLL) -> Products:
 
 def linear(weight: GroupedWeight, bias: Tensor | None) -> Linear:
     """A linear layer as kernels.c has it. It points to these tensors and does not keep them."""
-    parts = (Weight * len(weight))()
-    for native, part in zip(parts, weight, strict=True):
-        native.q, native.d, native.m = pointer(part.q), pointer(part.d), pointer(part.m)
-        native.panels, native.groups = part.q.shape[:2]
-        native.outputs, native.bits, native.size, native.wide = (
-            part.outputs,
-            part.bits,
-            part.size,
-            part.d.dtype == float32,
-        )
+    parts = (Weight * len(weight))(*map(_weight, weight))
     return Linear(parts, len(parts), sum(part.outputs for part in weight), pointer(bias))
+
+
+def _weight(part: Groups) -> Weight:
+    panels, groups = part.q.shape[:2]
+    return Weight(
+        *(pointer(part.q), pointer(part.d), pointer(part.m)),
+        *(panels, groups, part.outputs),
+        *(part.bits, part.size, part.d.dtype == float32),
+    )
 
 
 def pointer(tensor: Tensor | None) -> int | None:

@@ -10,7 +10,6 @@ from ctypes import CDLL, POINTER, Structure, c_float, c_int64, c_void_p
 from itertools import accumulate
 from math import prod
 
-import torch
 from torch import Tensor
 
 from kvscope.model.hooks import hook_points
@@ -74,7 +73,7 @@ class NativeStep:
     """Stands in for the transformer in one pass."""
 
     def __init__(self, steps: NativeSteps, batch: Batch, group: AttentionGroup):
-        self._steps, self._read = steps, (batch, group)
+        self._steps, self._held = steps, (batch, group)  # their tensors are what `_pass` points to
         self.blocks = [self._block] * len(steps.blocks)
         self.head = steps.transformer.decode_rows
         shapes = _shapes(steps.transformer, group)
@@ -152,7 +151,7 @@ def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts
     found = {}
     for name, (value, first, end) in parts.items():
         T, width, *rest = shapes[value]
-        stride = torch.empty(shapes[value], device="meta").stride()
+        stride = tuple(prod(shapes[value][axis + 1 :]) for axis in range(len(shapes[value])))
         found[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
     return found
 

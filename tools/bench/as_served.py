@@ -177,7 +177,7 @@ def claims_against(name: str) -> tuple[Claim, ...]:
     """Of the server with native code."""
     return (
         Claim(f"{STEP}: {FAST} ÷ {name}", f"{STEP}, {FAST}", f"{STEP}, {name}", at_most=0.6),
-        Claim(f"{TOGETHER}: {FAST} ÷ {name}", f"{TOGETHER}, {FAST}", f"{TOGETHER}, {name}", at_least=1.2),
+        Claim(f"{TOGETHER}: {FAST} ÷ {name}", f"{TOGETHER}, {FAST}", f"{TOGETHER}, {name}", at_least=1.8),
     )
 
 

@@ -13,7 +13,7 @@ import torch
 from kvscope.model.api import RunRequest
 from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.cuda_graphs import GRAPHED
-from kvscope.model.linear import name_of
+from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.service import ModelService, load_service
 from kvscope.model.service.loading import NATIVE
 from kvscope.model.settings import Sampling
@@ -50,7 +50,7 @@ class Contender:
 
 
 def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
-    """Each with the model loaded, KVScope's weights as `dtype`. Raises Refused where there is no native code."""
+    """Each with the model loaded, KVScope's weights as `dtype`."""
     plain, fast = service_of(device, dtype, compiled=False), service_of(device, dtype, compiled=True)
     reference = load_reference(device)
     sides = {
@@ -69,10 +69,11 @@ def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> lis
 
 def service_of(device: str, dtype: torch.dtype, *, compiled: bool) -> ModelService:
     """Every run of it goes to its last token, on all processors, as the others do. Ends the command where nothing could
-    be compiled that should be.
+    be compiled that should be: on a CPU that is code for float32 alone.
     """
     service = load_service(None, device, name_of(dtype), lambda progress: None, compiled)
-    if compiled and service.compiled not in (NATIVE, GRAPHED):
+    wanted = compiled and (device != "cpu" or dtype == COMPUTED)
+    if wanted and service.compiled not in (NATIVE, GRAPHED):
         raise SystemExit(service.compiled)
     service.engine.eos, service.engine.runner.spare = frozenset(), 0
     return service

@@ -115,27 +115,8 @@ class TestCompiling:
         Native.from_folder(folder)
         assert len(libraries(folder)) == 1
 
-    def test_two_versions_of_the_source_lie_side_by_side(
-        self,
-        tmp_path: Path,
-        folder: Path,
-        compiler: Put,
-        calls: Callable[[], int],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        compiler(GIVES)
-        load(folder)
-        newer = tmp_path / "kernels.c"
-        newer.write_text(f"{library.SOURCE.read_text('utf-8')}/* changed */\n")
-        with monkeypatch.context() as patch:
-            patch.setattr(library, "SOURCE", newer)
-            load(folder)
-        load(folder)
-        assert len(libraries(folder)) == 2
-        assert calls() == 4
-
-    @pytest.mark.parametrize("change", ["command", "version"])
-    def test_another_compiler_compiles_again(
+    @pytest.mark.parametrize("change", ["source", "command", "version"])
+    def test_what_another_source_or_compiler_gives_lies_beside_the_first(
         self,
         change: str,
         tmp_path: Path,
@@ -146,14 +127,22 @@ class TestCompiling:
     ) -> None:
         compiler(GIVES)
         load(folder)
-        if change == "command":
-            monkeypatch.setenv("CC", f"{tmp_path / 'cc'} -O1")
-        else:
-            script = tmp_path / "cc"
-            script.write_text(script.read_text().replace("cc 1.0", "cc 2.0"))
-        load(folder)
+        script, newer = tmp_path / "cc", tmp_path / "kernels.c"
+        first = script.read_text()
+        with monkeypatch.context() as patch:
+            if change == "source":
+                newer.write_text(f"{library.SOURCE.read_text('utf-8')}/* changed */\n")
+                patch.setattr(library, "SOURCE", newer)
+            elif change == "command":
+                patch.setenv("CC", f"{script} -O1")
+            else:
+                script.write_text(first.replace("cc 1.0", "cc 2.0"))
+            load(folder)
         assert calls() == 4
+        script.write_text(first)
+        load(folder)
         assert len(libraries(folder)) == 2
+        assert calls() == 4
 
     def test_two_engines_may_compile_at_once(self, folder: Path, compiler: Put, calls: Callable[[], int]) -> None:
         compiler(GIVES_WHEN_BOTH_ASK)
