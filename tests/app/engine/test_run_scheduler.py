@@ -59,7 +59,7 @@ def test_places_are_counted_while_runs_are_still_starting(engine_side: Started) 
 
 
 def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
     engine.start("a", max_new_tokens=256)
     places = [engine.start(run, max_new_tokens=1) for run in ("b", "c")]
     assert [place.place for place in places if place] == [1, 2]
@@ -74,7 +74,7 @@ def test_who_waits_begins_when_a_place_is_free(engine_side: Started) -> None:
 
 
 def test_a_line_is_as_long_as_it_may_be_for_all_and_for_each(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1, max_waiting=4, max_waiting_by_client=2)
+    engine = engine_side(model="delay=0.05", max_open_runs=1, max_waiting=4, max_waiting_by_client=2)
     engine.start("a", max_new_tokens=256)
     for run in ("b", "c"):
         engine.start(run, client="one", address="here")
@@ -121,7 +121,7 @@ def test_a_run_is_in_line_or_has_a_log_at_any_moment(engine_side: Started) -> No
 
 
 def test_what_keeps_a_run_in_line_from_beginning_is_told_when_it_is_asked_for(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
     engine.start("a", max_new_tokens=256)
     engine.start("b", prompt="long")
     engine.start("c", max_new_tokens=1)
@@ -136,7 +136,7 @@ ROOM = LOG_BYTES + 6_500_000
 
 
 def test_a_run_waits_until_the_disk_has_room_for_all_of_it(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
+    engine = engine_side(model="delay=0.1,bytes=20000", max_disk_bytes=ROOM)
     assert engine.start("a", max_new_tokens=256) is None
     with pytest.raises(Full, match="may need"):
         engine.start("never", max_new_tokens=1000)
@@ -147,7 +147,7 @@ def test_a_run_waits_until_the_disk_has_room_for_all_of_it(engine_side: Started)
 
 
 def test_a_paused_run_leaves_the_room_that_it_does_not_use(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01,bytes=20000", max_disk_bytes=ROOM)
+    engine = engine_side(model="delay=0.1,bytes=20000", max_disk_bytes=ROOM)
     pause(engine, "a")
     assert engine.start("b", max_new_tokens=256) is None or eventually(lambda: engine.log.head("b"))
     assert engine.scheduler.evicted == 1
@@ -171,7 +171,7 @@ def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Sta
 
 
 def test_a_run_leaves_the_line_by_its_token(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
     engine.start("a", max_new_tokens=256)
     started = engine.scheduler.start("b", lambda: RunRequest("b", "abc"))
     assert not engine.scheduler.leave("b", "guessed")
@@ -192,6 +192,7 @@ def test_who_waits_outlives_the_engine(engine_side: Started) -> None:
 
 
 def pause(engine: EngineSide, run: str, tokens: int = 256) -> None:
+    """Start a run and pause it. On a busy machine the pause comes a second late: `delay` leaves it the time."""
     engine.start(run, max_new_tokens=tokens)
     assert engine.scheduler.control(run, "pause") == "paused"
 
@@ -208,7 +209,7 @@ def chosen(engine: EngineSide, run: str) -> list[int]:
 
 
 def test_paused_runs_give_way_one_by_one_and_go_on_later_where_they_were(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.02", max_open_runs=2)
+    engine = engine_side(model="delay=0.05", max_open_runs=2)
     pause(engine, "a", 60)
     pause(engine, "b", 60)
     steps = len(chosen(engine, "a"))
@@ -232,7 +233,7 @@ def test_paused_runs_give_way_one_by_one_and_go_on_later_where_they_were(engine_
 
 
 def test_a_run_that_gave_way_can_be_stepped_and_stopped_and_waits_for_its_turn(engine_side: Started) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
     pause(engine, "a")
     steps = len(chosen(engine, "a"))
     engine.start("b", max_new_tokens=256)
@@ -249,8 +250,8 @@ def test_a_run_that_gave_way_can_be_stepped_and_stopped_and_waits_for_its_turn(e
 
 def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Started) -> None:
     for after in (60.0, 0.0):
-        engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=after)
-        engine.start("a", max_new_tokens=20)
+        engine = engine_side(model="delay=0.05", max_open_runs=1, abandoned_after_s=after)
+        engine.start("a", max_new_tokens=60)
         closed(engine.log, "a")
         frames = [engine.log.frames("a", seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in engine.log.chosen("a")))]
         engine.scheduler.start("t", partial(TwinRequest, "t", "a", "none", tuple(frames)), study=True)
@@ -262,7 +263,7 @@ def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Start
 def test_a_pause_that_was_heard_of_after_the_runs_end_gives_no_place_away(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1, abandoned_after_s=0.0)
+    engine = engine_side(model="delay=0.05", max_open_runs=1, abandoned_after_s=0.0)
     engine.start("a", max_new_tokens=256)
     call = engine.calls.call
 
@@ -284,7 +285,7 @@ def test_a_pause_that_was_heard_of_after_the_runs_end_gives_no_place_away(
 def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = engine_side(model="delay=0.01", max_open_runs=1)
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
     pause(engine, "a")
     call = engine.calls.call
 
@@ -302,7 +303,7 @@ def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
 def test_of_a_pause_and_a_resume_the_one_that_the_engine_did_last_counts(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = engine_side(model="delay=0.01")
+    engine = engine_side(model="delay=0.05")
     engine.start("a", max_new_tokens=256)
     call = engine.calls.call
 
