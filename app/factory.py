@@ -22,6 +22,7 @@ from kvscope.app.http import (
     frame_compression,
     hosts,
     languages,
+    lessons,
     memory,
     oembed,
     openapi,
@@ -41,7 +42,8 @@ from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
-from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.learn.library import Library
+from kvscope.app.paths import lessons_dir, static_dir, templates_dir
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
@@ -153,6 +155,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
+    app.register_blueprint(lessons.blueprint(Library(lessons_dir() / "en", recorded), runs, reads))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
     app.register_blueprint(vocabulary.blueprint(reads))

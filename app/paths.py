@@ -17,6 +17,11 @@ def templates_dir() -> Path:
     return _beside_or_inside("templates")
 
 
+def lessons_dir() -> Path:
+    """Folder of the lessons: one folder per language, and `paths`."""
+    return _beside_or_inside("lessons")
+
+
 def _beside_or_inside(name: str) -> Path:
     inside = _APP / name
     return inside if inside.is_dir() else _APP.parent / name

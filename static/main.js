@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
+import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
@@ -28,7 +29,8 @@ const inFile = saved?.file === true;
 const embed = bootstrap.embed ? embedOfSearch(window.location.search) : null;
 const settings = storageOr(() => window.localStorage);
 const stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
-const narrow = window.matchMedia(bootstrap.embed ? "(max-width: 1099px)" : "(max-width: 719px)");
+const inLesson = isPicture(window);
+const narrow = window.matchMedia(bootstrap.embed || inLesson ? "(max-width: 1099px)" : "(max-width: 719px)");
 const dark = systemDark();
 
 const store = createStore({
@@ -120,6 +122,9 @@ render(
   document.getElementById("page"),
 );
 setStateAttributes(store.state());
+if (inLesson) {
+  import("./embed/stage-picture.js").then(({ joinLesson }) => joinLesson({ window, store, controller }));
+}
 if (embed) {
   // An embedded page never changes its address, so that it adds nothing to the history of the page around it.
   controller.beginEmbedded(embed.link, embed.autoplay && !stillness.matches);

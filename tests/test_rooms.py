@@ -50,6 +50,7 @@ ROOMS = {
             "app/engine",
             "app/bodies.py",
             "app/travel",
+            "app/learn",
         ),
         *(
             "app/http",

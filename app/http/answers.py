@@ -477,3 +477,33 @@ class Readiness(TypedDict):
     ]
     compiling: Annotated[Literal[False], Field(description="Always false: code is compiled before the model is ready")]
     model: Model | None
+
+
+class ListedLesson(TypedDict):
+    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it."""
+
+    id: str
+    number: Positive
+    title: str
+    minutes: Positive
+    steps: Count
+    ideas: list[str]
+    needs: list[str]
+    url: str
+
+
+class LessonList(TypedDict):
+    lessons: list[ListedLesson]
+
+
+class RenderedLesson(TypedDict):
+    """`run`: whose values the numbers are; `session`: of the recording; `own`: whether `run` was asked for."""
+
+    id: str
+    title: str
+    minutes: Positive | None
+    ideas: list[str]
+    steps: list[dict[str, Any]]
+    run: str | None
+    session: str | None
+    own: bool

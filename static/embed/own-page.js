@@ -4,6 +4,8 @@ import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { useOwnTheme } from "../shared/ui/own-theme.js";
+import { joinLesson } from "./page-picture.js";
+import { isPicture } from "./picture.js";
 import { embedOfSearch } from "./protocol.js";
 import { tellHeight } from "./tell-height.js";
 
@@ -12,11 +14,16 @@ import { tellHeight } from "./tell-height.js";
  * @param {{framed: boolean, settings: Object, props: Object}} options `framed`: inside another page; `settings`: of `storageOr`
  */
 export function mountOwnPage(Page, { framed, settings, props }) {
+  // Before the page changes its address.
+  const picture = isPicture(window);
   const asked = framed ? embedOfSearch(window.location.search).theme : null;
 
   function Whole() {
     const [theme, setTheme] = useOwnTheme(settings, asked);
-    useEffect(() => (framed ? tellHeight() : undefined), []);
+    useEffect(() => {
+      if (picture) return joinLesson({ window, setTheme });
+      return framed ? tellHeight() : undefined;
+    }, []);
     return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${setTheme} />`;
   }
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
+from kvscope.app.learn.wording import percent, written
 from kvscope.model.companding import decompand
 from kvscope.model.log.reader import LogReader
 
-NARROW_SPACE = "\u202f"
 SHOWN_SPACE = "␣"
 """Stands for a space at the beginning of a token in a claim."""
 
@@ -41,22 +41,6 @@ class Recorded:
     def chance(self, step: int, rank: int) -> float:
         """Probability of the token of this rank under softmax of the raw logits."""
         return math.exp(float(self.top_logits[step][rank]) - self.steps[step]["log_z"])
-
-
-def written(text: str) -> str:
-    """As `Recorded.text`."""
-    return text.removeprefix(" ").replace("\n", "⏎")
-
-
-def percent(share: float) -> str:
-    """A share in whole percent, with decimals where it is near 0 or 1, so that neither is claimed; beyond, bounds."""
-    value = 100 * share
-    if value < 0.005:
-        return f"less than 0.01{NARROW_SPACE}%"
-    if value >= 99.95:
-        return f"more than 99.9{NARROW_SPACE}%"
-    digits = 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2
-    return f"{value:.{digits}f}{NARROW_SPACE}%"
 
 
 def _chance_of(run: Recorded, step: int, text: str) -> str:

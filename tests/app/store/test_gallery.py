@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from kvscope.app.bodies import read
+from kvscope.app.learn.wording import percent
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import canonical, name_of
 from kvscope.app.travel.words import Share, bounds_of, bounds_of_workload
 from kvscope.model.log import frames as codec
 from tools.record import serving
 from tools.record.__main__ import Untrue, card_of, recipes, recorded_as, words_of, workloads
-from tools.record.measures import Recorded, holds, percent, render
+from tools.record.measures import Recorded, holds, render
 
 SHIPPED = sorted(Settings().recordings_dir.glob("*.safetensors"))
 

@@ -1,0 +1,134 @@
+"""What expressions in a lesson may name: the facts of one run, as its frames have them (docs/lessons.md lists them)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kvscope.app.learn.wording import percent, size, written
+from kvscope.model.log.reader import LogReader
+
+ByHand = Callable[[str], Mapping[str, Any]]
+"""The values of a worked example, "a" or "b", as GET /api/by-hand/… answers. Raises what the engine raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Values by name, and functions by name."""
+
+    names: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]]
+
+
+FORMATS: Mapping[str, Callable[..., Any]] = {
+    "percent": percent,
+    "size": size,
+    "fixed": lambda value, digits=3: f"{value:,.{min(max(int(digits), 0), 12)}f}".replace("-", "−"),
+    "round": lambda value, digits=0: round(value, int(digits)),
+    "int": int,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "len": len,
+    "sum": lambda values: sum(values[:10_000]),
+    "sqrt": math.sqrt,
+    "exp": lambda value: math.exp(min(value, 700)),
+    "ceil": math.ceil,
+}
+"""Functions that need no run."""
+
+
+def no_run(by_hand: ByHand) -> Facts:
+    """The facts of a lesson without a run."""
+    return Facts({}, {**FORMATS, "by_hand": _by_hand(by_hand)})
+
+
+def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
+    """The facts of a run. A function raises LookupError for a step, layer, head or position that it does not have."""
+    model = run.open["model"]
+    steps = [_step(step) for step in run.steps]
+    names = {
+        "model": {**model, "head_count": model["layers"] * model["heads"]},
+        "prompt": {"tokens": run.prompt_length, "text": run.prompt},
+        "tokens": [written(token["text"]) for token in run.tokens],
+        "steps": steps,
+        "answer": {"tokens": len(steps), "text": "".join(token["text"] for token in run.tokens[run.prompt_length :])},
+        "sampling": run.open.get("sampling") or {},
+        "block_size": run.open.get("block_size"),
+        "reason": run.reason or "",
+        "passes": run.passes,
+        "rounds": run.rounds,
+        **({"kv": _kv(model, run)} if run.steps else {}),
+    }
+    return Facts(names, {**FORMATS, "by_hand": _by_hand(by_hand), **_functions(run)})
+
+
+def _step(step: dict[str, Any]) -> dict[str, Any]:
+    return {**step, "token": {**step["token"], "text": written(step["token"]["text"])}, "ms": step["ms"]}
+
+
+def _kv(model: dict[str, Any], run: LogReader) -> dict[str, Any]:
+    """`bytes_per_token`: measured, what the last step's cache holds by its positions; `formula`: the same by C26."""
+    last = run.steps[-1]["kv"]
+    formula = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
+    return {**last, "bytes_per_token": last["bytes_used"] // last["positions"], "formula": formula}
+
+
+def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
+    def token(position: int) -> str:
+        return written(run.tokens[_at(position, run.tokens, "position")]["text"])
+
+    def weight(layer: int, head: int, query: int, key: int) -> float:
+        step = max(0, query - run.prompt_length + 1)
+        rows = run.rows(step)
+        if query not in rows or not 0 <= key <= query:
+            raise LookupError(f"no step of this run computed the weight of query {query} and key {key}")
+        return float(run.attention(step, layer, head)[query - rows.start, key])
+
+    def strongest(layer: int, head: int, query: int, *without: int) -> int:
+        weights = {key: weight(layer, head, query, key) for key in range(query + 1) if key not in without}
+        return max(weights, key=lambda key: weights[key])
+
+    def chance(step: int, rank: int) -> float:
+        at = _at(step, run.steps, "step")
+        logits = run.top_logits(at)
+        return math.exp(float(logits[_at(rank, logits, "rank")]) - run.steps[at]["log_z"])
+
+    def candidate(step: int, rank: int) -> str:
+        tokens = run.steps[_at(step, run.steps, "step")]["top_tokens"]
+        return written(tokens[_at(rank, tokens, "rank")]["text"])
+
+    return {
+        "token": token,
+        "weight": weight,
+        "strongest": strongest,
+        "chance": chance,
+        "logit": lambda step, rank: float(run.top_logits(_at(step, run.steps, "step"))[rank]),
+        "candidate": candidate,
+        "prob": lambda step: run.steps[_at(step, run.steps, "step")]["token"]["prob"],
+    }
+
+
+def _by_hand(answers: ByHand) -> Callable[..., Any]:
+    def value(example: str, name: str, *places: int) -> Any:
+        """A number of a worked example, or a row or matrix: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
+        query 2 and key 1 in head 0.
+        """
+        found: Any = answers(example)
+        for part in name.split("."):
+            if not isinstance(found, Mapping) or part not in found:
+                raise LookupError(f"the example {example} has no {name}; here it has {', '.join(map(str, found))}")
+            found = found[part]
+        for index in places:
+            found = found[_at(index, found, "place")]
+        return found
+
+    return value
+
+
+def _at(index: int, things: Any, what: str) -> int:
+    if not isinstance(index, int) or not 0 <= index < len(things):
+        raise LookupError(f"this run has no {what} {index}; it has 0 to {len(things) - 1}")
+    return index

@@ -1,0 +1,110 @@
+"""A lesson over the facts of a run, as the player gets it: expressions computed, false claims with their words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kvscope.app.learn.addresses import BadAddress, address_of
+from kvscope.app.learn.compute import Computer, NotComputed
+from kvscope.app.learn.facts import Facts
+from kvscope.app.learn.nodes import Node, Unsupported, inline
+from kvscope.app.learn.parse import Lesson, Step
+from kvscope.app.learn.schema import Bounds, Conditions, Do, Predict
+
+FAULTY = "This step has a mistake in its file and cannot be shown whole: "
+
+
+def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
+    """The lesson as JSON. What cannot be computed has its reason as `problem`; the rest is there."""
+    front, computer = lesson.front, Computer(facts)
+    steps: list[dict[str, Any]] = []
+    for step in lesson.steps:
+        before = steps[-1]["at"] if steps else None
+        steps.append(_step(step, computer, before))
+    return {
+        "id": lesson.id,
+        "title": front.title if front else lesson.id,
+        "minutes": front.minutes if front else None,
+        "ideas": front.ideas if front else [],
+        "steps": steps,
+    }
+
+
+def _step(step: Step, computer: Computer, before: str | None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "title": computer.prose(step.title),
+        "prose": computer.prose(step.prose),
+        "at": before if step.block.at is None else step.block.at,
+        "lit": step.block.lit,
+        "untrue": _untrue(step, computer),
+        "predict": None,
+        "do": None,
+    }
+    problems = [fault.message for fault in step.faults]
+    try:
+        shown["at"] = shown["at"] and _address(shown["at"], computer)
+        shown["predict"] = step.predict and _predict(step.predict, computer)
+        shown["do"] = step.do and _do(step.do, computer)
+    except (NotComputed, Unsupported, BadAddress) as error:
+        problems.append(str(error))
+    return shown | ({"problem": FAULTY + "; ".join(problems)} if problems else {})
+
+
+def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
+    """What is so on this run in place of what the prose takes for granted."""
+    found = []
+    for claim in step.block.claims:
+        try:
+            if not computer.value(claim.holds):
+                found.append(_line(claim.otherwise, computer))
+        except NotComputed as error:
+            found.append([{"t": "text", "text": str(error)}])
+    return found
+
+
+def _address(given: str, computer: Computer) -> str:
+    text = str(computer.filled(given))
+    address_of(text)
+    return text
+
+
+def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
+    return {
+        "ask": _line(block.ask, computer),
+        "number": computer.filled(block.number),
+        "unit": block.unit,
+        "within": block.within,
+        "choices": [str(computer.filled(choice)) for choice in block.choices],
+        "answer": None if block.answer is None else str(computer.filled(block.answer)),
+        "cell": block.cell and _conditions(block.cell, computer),
+        "shows": block.shows and _address(block.shows, computer),
+        "because": _line(block.because, computer),
+        "hints": [_line(hint, computer) for hint in block.hints],
+    }
+
+
+def _do(block: Do, computer: Computer) -> dict[str, Any]:
+    return {
+        "task": _line(block.task, computer),
+        "check": _conditions(block.check, computer),
+        "done": _line(block.done, computer),
+        "hints": [_line(hint, computer) for hint in block.hints],
+    }
+
+
+def _conditions(given: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
+    """By field, a bound and its value each: {"step": {"equals": 3}}."""
+    return {
+        name: {
+            bound: [computer.filled(each) for each in value] if isinstance(value, list) else computer.filled(value)
+            for bound, value in (
+                wanted.model_dump(exclude_none=True) if isinstance(wanted, Bounds) else {"equals": wanted}
+            ).items()
+        }
+        for name, wanted in given.items()
+    }
+
+
+def _line(text: str, computer: Computer) -> list[Node]:
+    return computer.prose(inline(text))

@@ -1,0 +1,41 @@
+"""What `kvscope lessons check DIR` prints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kvscope.app.learn.check import IDEAS, Report, check
+from kvscope.app.paths import static_dir
+from kvscope.app.store.gallery import found
+from kvscope.model.by_hand.examples import EXAMPLES
+
+
+def report_of(folder: Path, recordings: Path) -> Report:
+    """Checks the lessons of a folder against the recordings of another. Raises OSError."""
+    glossary = json.loads((static_dir() / "shared" / "words" / "glossary.json").read_text("utf-8"))
+    return check(folder, found(recordings), glossary, worked_out)
+
+
+@cache
+def worked_out(example: str) -> dict[str, Any]:
+    """A worked example, computed here. Raises LookupError for one that there is not."""
+    from kvscope.model.by_hand.derivation import derive
+
+    if example not in EXAMPLES:
+        raise LookupError(f"there is no worked example {example}; there are {', '.join(EXAMPLES)}")
+    return derive(EXAMPLES[example]).as_json()
+
+
+def lines(report: Report) -> Iterator[str]:
+    """Mistakes first, then the figures, then which lessons show each idea."""
+    yield from map(str, report.faults)
+    yield f"{report.lessons} lessons, {report.steps} steps, {report.checks} predictions and tasks"
+    yield f"{report.claims} claims computed, {report.states} states opened"
+    yield f"longest step: {report.longest} words; reading level: school year {report.reading:.1f}"
+    for idea in IDEAS:
+        yield f"{idea:>4}  {', '.join(report.ideas.get(idea, ['no lesson']))}"
+    yield f"ideas without a lesson: {len(report.without_lesson)}"

@@ -1,0 +1,48 @@
+/** The Stage as the picture of a lesson: its state as the lesson's tasks may ask for it, and what a lesson may make it show. */
+
+import { addressOf } from "../shared/state/address.js";
+import { createPicture } from "./picture.js";
+import { commandOf } from "./protocol.js";
+
+/** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
+export function stageShows(state) {
+  const { run, step, selection, playing, whatIf, hover } = state;
+  if (!run?.open || !run.steps.length) return null;
+  const { sampling, parent } = run.open;
+  const { layer, head, query, key, view } = selection;
+  return {
+    page: "stage",
+    address: addressOf(state),
+    ...{ run: run.id, ended: Boolean(run.close), steps: run.steps.length, step, playing },
+    ...{ layer, head, query, key, view },
+    ...(whatIf ?? sampling),
+    branched_at: parent?.position ?? null,
+    prompt: run.open.prompt,
+    positions: run.positions,
+    hover: hover && { layer: hover.layer, head: hover.head, query: hover.query, key: hover.key },
+  };
+}
+
+/** A step that names no query and key shows the newest row, whatever was shown before. */
+const NOTHING_LOCKED = { query: null, key: null };
+
+/** @param {{window: Window, store: Object, controller: Object}} parts */
+export function joinLesson({ window, store, controller }) {
+  document.documentElement.dataset.lesson = "true";
+  const picture = createPicture({
+    window,
+    read: () => stageShows(store.state()),
+    commands: {
+      goto(data) {
+        const command = /** @type {any} */ (commandOf(data));
+        if (store.state().run?.steps.length) controller.applyLink({ ...NOTHING_LOCKED, ...command.link });
+      },
+      play: () => controller.play(),
+      pause: () => controller.pause(),
+      hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
+      theme: ({ theme }) => store.dispatch({ type: "theme", theme }),
+    },
+  });
+  store.subscribe(picture.tell);
+  picture.tell();
+}

@@ -1,0 +1,22 @@
+/** A task on the picture. It is done as soon as the picture shows what it asks for. */
+
+import { html } from "htm/preact";
+import { msg } from "../../shared/words/msg.js";
+import { Hints } from "./hints.js";
+import { Prose } from "./prose.js";
+
+/** @param {{task: Object, done: boolean, hints: number, picture: Object, dispatch: Function}} props */
+export function Do({ task, done, hints, picture, dispatch }) {
+  return html`<section class=${`lesson-box stack${done ? " is-over" : ""}`} aria-label=${msg`Task`}>
+    <h3>${msg`Do it yourself`}</h3>
+    <p><${Prose} nodes=${task.task} picture=${picture} /></p>
+    <div role="status">
+      ${
+        done
+          ? html`<p><b class="word-output">✓ ${msg`Done.`}</b> <${Prose} nodes=${task.done} picture=${picture} /></p>`
+          : html`<p class="muted">${msg`The page notices when you have done it.`}</p>`
+      }
+    </div>
+    ${!done && html`<${Hints} hints=${task.hints} open=${hints} block="do" picture=${picture} dispatch=${dispatch} />`}
+  </section>`;
+}

@@ -1,0 +1,106 @@
+/** A lesson: the prose of one step beside the live page. */
+
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { linkTo, under } from "../../shared/log/root.js";
+import { OwnHeader } from "../../shared/ui/own-header.js";
+import { msg } from "../../shared/words/msg.js";
+import { Glossary } from "../../shared/words/term.js";
+import { Do } from "./do.js";
+import { Frame } from "./frame.js";
+import { pictureOf } from "./picture-address.js";
+import { Predict } from "./predict.js";
+import { Prose } from "./prose.js";
+import { Steps } from "./steps.js";
+import { useLesson } from "./use-lesson.js";
+
+/** @param {{given: Object, lessons: Object[], settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
+export function Player({ given, lessons, settings, identity, framed, theme, setTheme }) {
+  const { state, dispatch, glossary, go } = useLesson({ given, settings, identity, framed });
+  const [hover, setHover] = useState(null);
+  const [shows, setShows] = useState(null);
+  const heading = useRef(null);
+  const { lesson, index, shown } = state;
+  const step = lesson.steps[index];
+  const number = lessons.find(({ id }) => id === lesson.id)?.number;
+  const at = shows?.index === index ? shows.at : step.at;
+  const picture = pictureOf(at, { ...lesson, framed });
+  const light = (names, place) => {
+    dispatch({ type: "light", names });
+    setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
+  };
+  const parts = {
+    light,
+    show: (address) => setShows({ index, at: address }),
+    lit: shown?.lit ?? [],
+    hover: shown?.hover ?? null,
+  };
+  const move = (to) => {
+    setShows(null);
+    setHover(null);
+    go(to);
+  };
+  useEffect(() => heading.current?.focus({ preventScroll: true }), [index]);
+
+  return html`<${Glossary.Provider} value=${glossary}><div class="lesson-page">
+    ${!framed && html`<${OwnHeader} here="learn" theme=${theme} setTheme=${setTheme}><${Leave} shown=${shown} /><//>`}
+    <main class="lesson" data-folded=${state.folded || null}>
+      <article class="lesson-prose">
+        <button
+          type="button" class="lesson-fold" aria-expanded=${!state.folded} onClick=${() => dispatch({ type: "fold", folded: !state.folded })}
+        >${state.folded ? msg`Show the text` : msg`Show the picture`}</button>
+        <p class="lesson-where muted">
+          ${!framed && html`<a href=${under("/learn")}>${msg`Lessons`}</a> · `}
+          ${number ? msg`Lesson ${number}: ${lesson.title}` : lesson.title} · ${msg`step ${index + 1} of ${lesson.steps.length}`}
+        </p>
+        <${Steps} state=${state} go=${move} />
+        <div class="lesson-text stack">
+          <h1 tabindex="-1" ref=${heading}><${Prose} nodes=${step.title} picture=${parts} /></h1>
+          ${step.problem && html`<p class="lesson-problem" role="alert">${step.problem}</p>`}
+          ${state.problem && html`<p class="lesson-problem" role="alert">${state.problem}</p>`}
+          ${state.run && html`<p class="lesson-own muted">${msg`The numbers are those of your own run.`}</p>`}
+          <${Prose} nodes=${step.prose} picture=${parts} />
+          ${step.untrue.map((line, each) => html`<p key=${each} class="lesson-untrue"><${Prose} nodes=${line} picture=${parts} /></p>`)}
+          ${
+            step.predict &&
+            html`<${Predict}
+              key=${`predict${index}`} predict=${step.predict} answer=${state.answers[index]} hints=${state.hints[`${index}.predict`] ?? 0}
+              picture=${parts} dispatch=${dispatch} onShow=${parts.show}
+            />`
+          }
+          ${
+            step.do &&
+            html`<${Do} task=${step.do} done=${state.done.includes(index)} hints=${state.hints[`${index}.do`] ?? 0} picture=${parts} dispatch=${dispatch} />`
+          }
+        </div>
+        <${Moves} state=${state} lessons=${lessons} framed=${framed} go=${move} />
+      </article>
+      <${Frame}
+        picture=${picture} framed=${framed} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
+        onShown=${(now) => dispatch({ type: "shown", shown: now })}
+      />
+    </main>
+  </div><//>`;
+}
+
+/** The way out that keeps what the picture shows. */
+function Leave({ shown }) {
+  if (!shown?.address) return null;
+  return html`<a class="lesson-leave" href=${shown.page === "stage" ? shown.address : under(shown.address)}>${msg`Leave, keep this picture`}</a>`;
+}
+
+function Moves({ state, lessons, framed, go }) {
+  const { lesson, index } = state;
+  const last = index === lesson.steps.length - 1;
+  const next = lessons[lessons.findIndex(({ id }) => id === lesson.id) + 1];
+  return html`<nav class="lesson-moves line" aria-label=${msg`Steps`}>
+    <button type="button" class="button is-large" disabled=${index === 0} onClick=${() => go(index - 1)}>${msg`Back`}</button>
+    ${
+      last
+        ? next &&
+          html`<a class="button is-large is-main" href=${framed ? linkTo(`/embed/learn/${next.id}`) : under(`/learn/${next.id}`)}>${msg`Next lesson: ${next.title}`}</a>`
+        : html`<button type="button" class="button is-large is-main" onClick=${() => go(index + 1)}>${msg`Next`}</button>`
+    }
+    ${last && !next && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
+  </nav>`;
+}

@@ -1,0 +1,71 @@
+/** A prediction: asked before the answer can be seen, then compared with what the run has. Nothing is graded or sent. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { Hints } from "./hints.js";
+import { plainNumber } from "./number-text.js";
+import { Prose } from "./prose.js";
+
+/** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function, onShow: Function}} props */
+export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
+  const over = Boolean(answer?.right || answer?.revealed);
+  const give = (given) => {
+    dispatch({ type: "answer", given });
+    if (!over && predict.shows) onShow(predict.shows, given);
+  };
+  return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
+    <h3>${msg`Predict, then look`}</h3>
+    <p><${Prose} nodes=${predict.ask} picture=${picture} /></p>
+    ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
+    ${predict.answer !== null && html`<${Choices} choices=${predict.choices} answer=${answer} over=${over} right=${predict.answer} give=${give} />`}
+    ${predict.cell !== null && !over && html`<p class="muted">${msg`Click the place in the picture.`}</p>`}
+    <div role="status"><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
+    ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
+    ${
+      !over &&
+      (answer?.tries > 0 || hints >= predict.hints.length) &&
+      html`<button type="button" class="button small" onClick=${() => dispatch({ type: "reveal" })}>${msg`Show the answer`}</button>`
+    }
+  </section>`;
+}
+
+function NumberForm({ unit, over, given, give }) {
+  const [text, setText] = useState(given ?? "");
+  const onSubmit = (event) => {
+    event.preventDefault();
+    give(text);
+  };
+  return html`<form class="line" onSubmit=${onSubmit}>
+    <input
+      class="lesson-number number" inputmode="decimal" autocomplete="off" aria-label=${msg`Your prediction`}
+      value=${text} disabled=${over} onInput=${({ target }) => setText(target.value)}
+    />
+    ${unit && html`<span>${unit}</span>`}
+    <button class="button" disabled=${over || text.trim() === ""}>${msg`Check`}</button>
+  </form>`;
+}
+
+function Choices({ choices, answer, over, right, give }) {
+  return html`<div class="stack tight" role="group" aria-label=${msg`Answers`}>
+    ${choices.map(
+      (choice) => html`<button
+        key=${choice} type="button" class=${`button lesson-choice${over && choice === right ? " is-right" : ""}`}
+        aria-pressed=${answer?.given === choice} disabled=${over} onClick=${() => give(choice)}
+      >${choice}</button>`,
+    )}
+  </div>`;
+}
+
+function Verdict({ predict, answer, over, picture }) {
+  if (!answer && !over) return null;
+  if (answer.problem)
+    return html`<p class="word-bad">${msg`“${answer.given}” is not a number. Type one, such as 1,024 or 0.5.`}</p>`;
+  if (!over) return html`<p class="word-bad">${msg`Not yet. Try again, or open a hint.`}</p>`;
+  const is = predict.number === null ? predict.answer : `${plainNumber(predict.number)} ${predict.unit}`.trim();
+  const value = html`<b class="number">${is}</b>`;
+  return html`
+    ${is && html`<p class=${answer.right ? "word-output strong" : "strong"}>${answer.right ? nodes`✓ It is ${value}.` : nodes`It is ${value}.`}</p>`}
+    <p><${Prose} nodes=${predict.because} picture=${picture} /></p>
+  `;
+}

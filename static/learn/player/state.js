@@ -1,0 +1,112 @@
+/**
+ * The state of a lesson. `shown`: what the picture says that it shows; `answers`: by step, what was answered to its prediction;
+ * `hints`: by step and block, how many are open; `done`: steps whose task is done. Pure.
+ */
+
+import { changed } from "../../shared/state/create-store.js";
+import { holds } from "./conditions.js";
+
+export const initialState = {
+  lesson: null,
+  index: 0,
+  shown: null,
+  /** The run of the viewer's own that the numbers are computed from; null: the lesson's. */
+  run: null,
+  answers: {},
+  hints: {},
+  done: [],
+  lit: [],
+  folded: false,
+  problem: null,
+};
+
+const REDUCERS = {
+  lesson: (_state, { lesson, run }) => ({ lesson, run, problem: null }),
+  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], folded: false }),
+  shown: (state, { shown }) => ({ shown, done: withDone(state, shown), answers: withCell(state, shown) }),
+  answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) } }),
+  reveal: (state) => ({
+    answers: { ...state.answers, [state.index]: { ...state.answers[state.index], revealed: true } },
+  }),
+  hint: (state, { block }) => {
+    const name = `${state.index}.${block}`;
+    return { hints: { ...state.hints, [name]: (state.hints[name] ?? 0) + 1 } };
+  },
+  light: (_state, { names }) => ({ lit: names }),
+  fold: (_state, { folded }) => ({ folded }),
+  problem: (_state, { problem }) => ({ problem }),
+};
+
+/** @returns {Object} the next state. @throws {RangeError} for an unknown action */
+export const reduce = (state, action) => changed(REDUCERS, state, action);
+
+const clamp = (value, last) => Math.min(Math.max(value, 0), last);
+
+/** A task once done stays so, whatever the picture shows afterwards. */
+function withDone({ lesson, index, done }, shown) {
+  const task = lesson.steps[index]?.do;
+  return task && !done.includes(index) && holds(task.check, shown) ? [...done, index] : done;
+}
+
+/** A prediction of a place is right once that place is clicked. */
+function withCell({ lesson, index, answers }, shown) {
+  const cell = lesson.steps[index]?.predict?.cell;
+  if (!cell || answers[index]?.right || !holds(cell, shown)) return answers;
+  return { ...answers, [index]: { given: "", tries: 1, right: true, problem: false } };
+}
+
+/** @returns {{given: string, tries: number, right: boolean, problem: boolean}} `problem`: it is no answer at all */
+function answered({ lesson, index, answers }, given) {
+  const predict = lesson.steps[index].predict;
+  const tries = (answers[index]?.tries ?? 0) + 1;
+  if (predict.number === null) return { given, tries, right: given === predict.answer, problem: false };
+  const number = numberOf(given);
+  if (number === null) return { given, tries: tries - 1, right: false, problem: true };
+  const room = Math.abs(predict.number) * predict.within;
+  return { given, tries, right: Math.abs(number - predict.number) <= room + 1e-9, problem: false };
+}
+
+/** @returns {number|null} of text as people type it: 46 080, 46,080, 4.6e4, −3 */
+export function numberOf(text) {
+  const plain = text
+    .trim()
+    .replace(/[\s\u202f']/g, "")
+    .replace("−", "-")
+    .replace(/,(?=\d{3}(\D|$))/g, "")
+    .replace(",", ".");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : null;
+}
+
+/** @returns {boolean} whether a step's prediction is answered or revealed, or it has none */
+export function isAnswered({ lesson, answers }, index) {
+  const { predict } = lesson.steps[index];
+  return !predict || Boolean(answers[index]?.right || answers[index]?.revealed);
+}
+
+/** @returns {boolean} whether everything that a step asks for is done */
+export function isDone(state, index) {
+  return isAnswered(state, index) && (!state.lesson.steps[index].do || state.done.includes(index));
+}
+
+/**
+ * @returns {number|null} the step of the lesson that talks about what the picture shows, the nearest to the current one; null
+ *   where none does, or where the current step has a task that is still open
+ */
+export function stepOf(state, shown) {
+  const { lesson, index } = state;
+  if (!isDone(state, index)) return null;
+  const here = placeOf(lesson.steps[index].at);
+  if (here.page !== shown.page || here.step === shown.step) return null;
+  const others = lesson.steps
+    .map(({ at }, at_) => ({ ...placeOf(at), index: at_ }))
+    .filter(({ page, step }) => page === shown.page && step !== undefined && step === shown.step)
+    .sort((a, b) => Math.abs(a.index - index) - Math.abs(b.index - index));
+  return others[0]?.index ?? null;
+}
+
+/** @returns {{page: string, step?: number}} what an address of a lesson names */
+function placeOf(address) {
+  const { pathname, hash } = new URL(address ?? "/", "http://lesson");
+  const step = new URLSearchParams(hash.slice(1)).get("step");
+  return { page: pathname.split("/")[1] || "stage", step: step === null ? undefined : Number(step) };
+}

@@ -1,0 +1,94 @@
+/** The state of a lesson, in step with the address, the picture, this device's storage, and the page around it. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { PROTOCOL } from "../../embed/protocol.js";
+import { storeOf } from "../../shared/state/create-store.js";
+import { msg } from "../../shared/words/msg.js";
+import { lessonKey } from "./keys.js";
+import { readProgress, writeProgress } from "./progress.js";
+import { requestJson } from "./request.js";
+import { initialState, reduce, stepOf } from "./state.js";
+
+const RETRY_MS = 2000;
+
+/** @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void}} */
+export function useLesson({ given, settings, identity, framed }) {
+  const store = useMemo(() => {
+    const reached = readProgress(settings)[given.id];
+    const index = stepOfHash(window.location.hash, given.steps.length) ?? 0;
+    return storeOf({ ...initialState, lesson: given, index, done: reached?.done ?? [] }, reduce);
+  }, []);
+  const [state, setState] = useState(store.state());
+  const [glossary, setGlossary] = useState({});
+  const { dispatch } = store;
+  const go = (to) => {
+    dispatch({ type: "go", to });
+    const hash = `#${store.state().index + 1}`;
+    if (!framed && window.location.hash !== hash) window.history.pushState(null, "", hash);
+  };
+
+  useEffect(() => store.subscribe(setState), [store]);
+  useEffect(() => {
+    requestJson("/static/shared/words/glossary.json").then(setGlossary, () => {});
+    const back = () => dispatch({ type: "go", to: stepOfHash(window.location.hash, given.steps.length) ?? 0 });
+    window.addEventListener("popstate", back);
+    const onKeyDown = (event) => lessonKey(event, { state: store.state(), go });
+    window.addEventListener("keydown", onKeyDown);
+    return () => {
+      window.removeEventListener("popstate", back);
+      window.removeEventListener("keydown", onKeyDown);
+    };
+  }, []);
+  useEffect(
+    () => writeProgress(settings, given.id, { step: state.index, done: state.done }),
+    [state.index, state.done],
+  );
+  useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
+  useFollowedRun(state, store, given, identity);
+  useEffect(() => {
+    const step = state.shown && !state.shown.playing ? stepOf(state, state.shown) : null;
+    if (step !== null) go(step);
+  }, [state.shown?.step]);
+  return { state, dispatch, glossary, go };
+}
+
+/** Computes the lesson over the run that the picture shows, once it is another one and has ended; and again while values are missing. */
+function useFollowedRun(state, store, given, identity) {
+  const { shown } = state;
+  const run = shown?.page === "stage" && shown.run !== given.run && shown.ended ? shown.run : null;
+  const missing = state.lesson.steps.some((step) => JSON.stringify(step).includes('"problem"'));
+  useEffect(() => {
+    if (run === state.run && !missing) return undefined;
+    let over = false;
+    let timer = 0;
+    const load = async () => {
+      try {
+        const query = run ? `?run=${encodeURIComponent(run)}` : "";
+        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, identity);
+        if (!over) store.dispatch({ type: "lesson", lesson, run });
+      } catch ({ message }) {
+        if (!over)
+          store.dispatch({ type: "problem", problem: msg`The lesson could not be computed over this run: ${message}` });
+      }
+    };
+    timer = setTimeout(load, run === state.run ? RETRY_MS : 0);
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
+  }, [run, missing, state.lesson]);
+}
+
+/** Says to the page around an embedded lesson which step is shown, and what was answered and done: numbers only. */
+function tellAround({ lesson, index, answers, done }, framed) {
+  if (!framed || window.parent === window) return;
+  const event = { kvscope: PROTOCOL, type: "lesson", lesson: lesson.id, step: index, steps: lesson.steps.length };
+  const answer = answers[index];
+  window.parent.postMessage({ ...event, right: answer ? answer.right : null, done: done.length }, "*");
+}
+
+/** @returns {number|null} the step that a lesson's address names, counted from 1 there */
+function stepOfHash(hash, steps) {
+  const text = hash.replace(/^#/, "");
+  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= steps ? Number(text) - 1 : null;
+}
