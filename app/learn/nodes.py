@@ -1,7 +1,8 @@
 """The prose of a lesson as a tree of plain objects, which the page draws without ever reading HTML.
 
 A node is {"t": kind} with `text` or `children`: paragraph, list, steps, item, text, strong, em, code, break; value
-(`expr`, and `text` once it is computed); term (`id`); show (`names`, `place`); page (`address`); lesson (`id`); link (`href`).
+(`expr`, and `text` once it is computed); term (`id`); show (`names`, `place`); page (`address`); lesson (`id`); link
+(`href`).
 """
 
 from __future__ import annotations
