@@ -12,15 +12,16 @@ from flask import Blueprint, Response, jsonify, render_template, url_for
 from pydantic import Field
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.http.access import DRAWS, READS, SENDS, declare
+from kvscope.app.http.access import COMPUTES, READS, SENDS, count, declare
 from kvscope.app.http.answers import LessonList, RenderedLesson
 from kvscope.app.http.languages import gettext
+from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Query, query
 from kvscope.app.http.shell import renderer
-from kvscope.app.learn.facts import Facts, facts_of, no_run
+from kvscope.app.learn.facts import ByHand, Facts, Pending, facts_of, no_run
 from kvscope.app.learn.library import Library
 from kvscope.app.learn.parse import Lesson
 from kvscope.app.learn.render import rendered
@@ -33,7 +34,7 @@ class LessonQuery(Query):
     run: str = Field("", max_length=64, description="id of a run; without it, the lesson's own recording")
 
 
-def blueprint(library: Library, runs: RunLog, reads: Reads) -> Blueprint:
+def blueprint(library: Library, runs: RunLog, reads: Reads, limits: Limits) -> Blueprint:
     """The routes, over the lessons of this library."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
@@ -45,24 +46,26 @@ def blueprint(library: Library, runs: RunLog, reads: Reads) -> Blueprint:
         try:
             return dict(reads.ask("by_hand", EXAMPLES[example]))
         except EngineUnavailable:
-            raise LookupError(gettext("the model is not ready yet")) from None
+            raise Pending(gettext("the model is not ready yet")) from None
 
-    def answer(lesson: Lesson, run: str = "") -> dict[str, Any]:
+    def later(example: str) -> dict[str, Any]:
+        """A page asks the engine for nothing: its script asks for what is missing."""
+        raise Pending(gettext("the worked examples are computed in a moment"))
+
+    def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
         """The lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
-        told: dict[str, Any] = {"run": None, "session": None, "own": False}
+        of: dict[str, Any] = {"run": None, "session": None, "own": False}
         facts: Facts = no_run(by_hand)
         if run:
             if runs.head(run) is None:
                 raise unknown("run", run)
-            told, facts = {**told, "run": run, "own": True}, facts_of(LogReader(runs.all_frames(run)), by_hand)
+            of, facts = {**of, "run": run, "own": True}, facts_of(LogReader(runs.all_frames(run)), by_hand)
         elif recording is not None:
             log = library.log(recording)
-            told, facts = (
-                {**told, "run": log.run, "session": recording.card and recording.card.id},
-                facts_of(log, by_hand),
-            )
-        return rendered(lesson, facts) | told
+            of = {**of, "run": log.run, "session": recording.card and recording.card.id}
+            facts = facts_of(log, by_hand)
+        return rendered(lesson, facts) | of
 
     def page(id: str, framed: bool) -> Response:
         try:
@@ -71,7 +74,7 @@ def blueprint(library: Library, runs: RunLog, reads: Reads) -> Blueprint:
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             return Response(render_template("message.html", heading=heading, text=text, framed=framed), 404)
-        shown = answer(lesson)
+        shown = answer(lesson, later)
         return Response(
             render({"lessons": listed, "lesson": shown, "framed": framed}, title=f"{shown['title']} · KVScope")
         )
@@ -99,7 +102,7 @@ def blueprint(library: Library, runs: RunLog, reads: Reads) -> Blueprint:
 
     @routes.get("/api/lessons/<lesson>")
     @describe(
-        DRAWS,
+        COMPUTES,
         "Read a lesson with its expressions computed over a run",
         {200: json_answer("the lesson; docs/lessons.md describes it", RenderedLesson)},
         *(404, 422, 503),
@@ -111,7 +114,8 @@ def blueprint(library: Library, runs: RunLog, reads: Reads) -> Blueprint:
             found = library.lesson(lesson)
         except KeyError:
             raise unknown("lesson", lesson) from None
-        response = jsonify(**answer(found, asked.run))
+        count(limits)
+        response = jsonify(**answer(found, by_hand, asked.run))
         response.headers["Cache-Control"] = "no-cache"
         return response
 

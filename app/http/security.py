@@ -17,7 +17,7 @@ VENDOR_MAX_AGE_S = 24 * 60 * 60
 EMBED_PREFIX = "/embed/"
 ANY_PAGE = "* data: blob: file:"
 """`*` alone stands for http and https: a hand-out opened from a disk, or a notebook's cell, could not embed."""
-OPEN_PREFIXES = ("/static/", "/api/sessions/", "/api/by-hand/", "/api/embedding", "/oembed", "/readyz")
+OPEN_PREFIXES = ("/static/", "/api/sessions/", "/api/by-hand/", "/api/lessons", "/api/embedding", "/oembed", "/readyz")
 """What a shared run or a worked example is shown with. A sandboxed frame has no origin, so its modules, fonts and
 frames are all of another one; nothing under these paths depends on a cookie or a login, and a page elsewhere may read
 but not change it."""

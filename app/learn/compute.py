@@ -9,7 +9,7 @@ from typing import Any
 
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
-from kvscope.app.learn.facts import Facts
+from kvscope.app.learn.facts import Facts, Pending
 from kvscope.app.learn.nodes import Node, walk
 from kvscope.app.learn.wording import plain
 
@@ -18,7 +18,16 @@ MOST_CHARACTERS = 200
 
 
 class NotComputed(ValueError):
-    """An expression that cannot be computed; the message names it and the reason."""
+    """An expression that cannot be computed; the message names it and the reason. `pending`: it can be later."""
+
+    def __init__(self, message: str, *, pending: bool = False) -> None:
+        super().__init__(message)
+        self.pending = pending
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The members that it leaves where its value would be."""
+        return {"problem": str(self)} | ({"pending": True} if self.pending else {})
 
 
 class Computer:
@@ -36,6 +45,8 @@ class Computer:
             )
         try:
             return self._engine.eval(expression)
+        except Pending as error:
+            raise NotComputed(f"{{{expression}}}: {error}", pending=True) from None
         except (
             InvalidExpression,
             SyntaxError,
@@ -81,16 +92,16 @@ class Computer:
         try:
             node["text"] = plain(self.value(node["expr"]))
         except NotComputed as error:
-            node["problem"] = str(error)
+            node |= error.as_json
 
     def _place(self, node: Node) -> None:
         try:
             node["place"] = {name: self.filled(value) for name, value in node["place"].items()}
         except NotComputed as error:
-            node["problem"] = str(error)
+            node |= error.as_json
 
     def _address(self, node: Node) -> None:
         try:
             node["address"] = self.filled(node["address"])
         except NotComputed as error:
-            node["problem"] = str(error)
+            node |= error.as_json

@@ -14,6 +14,10 @@ ByHand = Callable[[str], Mapping[str, Any]]
 """The values of a worked example, "a" or "b", as GET /api/by-hand/… answers. Raises what the engine raises."""
 
 
+class Pending(LookupError):
+    """A value that will be there later; the message says what it waits for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Values by name, and functions by name."""
@@ -60,18 +64,17 @@ def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
         "reason": run.reason or "",
         "passes": run.passes,
         "rounds": run.rounds,
-        **({"kv": _kv(model, run)} if run.steps else {}),
+        **({"kv": _kv(model, run.steps[-1]["kv"])} if run.steps and "kv" in run.steps[-1] else {}),
     }
     return Facts(names, {**FORMATS, "by_hand": _by_hand(by_hand), **_functions(run)})
 
 
 def _step(step: dict[str, Any]) -> dict[str, Any]:
-    return {**step, "token": {**step["token"], "text": written(step["token"]["text"])}, "ms": step["ms"]}
+    return {**step, "token": {**step["token"], "text": written(step["token"]["text"])}}
 
 
-def _kv(model: dict[str, Any], run: LogReader) -> dict[str, Any]:
+def _kv(model: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
     """`bytes_per_token`: measured, what the last step's cache holds by its positions; `formula`: the same by C26."""
-    last = run.steps[-1]["kv"]
     formula = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
     return {**last, "bytes_per_token": last["bytes_used"] // last["positions"], "formula": formula}
 

@@ -41,14 +41,16 @@ def _step(step: Step, computer: Computer, before: str | None) -> dict[str, Any]:
         "predict": None,
         "do": None,
     }
-    problems = [fault.message for fault in step.faults]
+    problems, pending = [fault.message for fault in step.faults], False
     try:
         shown["at"] = shown["at"] and _address(shown["at"], computer)
         shown["predict"] = step.predict and _predict(step.predict, computer)
         shown["do"] = step.do and _do(step.do, computer)
     except (NotComputed, Unsupported, BadAddress) as error:
-        problems.append(str(error))
-    return shown | ({"problem": FAULTY + "; ".join(problems)} if problems else {})
+        pending = getattr(error, "pending", False)
+        if not pending:
+            problems.append(str(error))
+    return shown | {"pending": pending} | ({"problem": FAULTY + "; ".join(problems)} if problems else {})
 
 
 def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
@@ -59,7 +61,8 @@ def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
             if not computer.value(claim.holds):
                 found.append(_line(claim.otherwise, computer))
         except NotComputed as error:
-            found.append([{"t": "text", "text": str(error)}])
+            if not error.pending:
+                found.append([{"t": "text", "text": str(error)}])
     return found
 
 

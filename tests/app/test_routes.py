@@ -70,6 +70,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "workload": workload.json["id"],
         "number": "0",
         "example": "a",
+        "lesson": client.get("/api/lessons").json["lessons"][0]["id"],
         "filename": "main.js",
     }
     yield Filled(app, known, {made["id"]: made["delete_token"]})

@@ -10,6 +10,7 @@ import { requestJson } from "./request.js";
 import { initialState, reduce, stepOf } from "./state.js";
 
 const RETRY_MS = 2000;
+const MOST_TRIES = 60;
 
 /** @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void}} */
 export function useLesson({ given, settings, identity, framed }) {
@@ -52,31 +53,35 @@ export function useLesson({ given, settings, identity, framed }) {
   return { state, dispatch, glossary, go };
 }
 
-/** Computes the lesson over the run that the picture shows, once it is another one and has ended; and again while values are missing. */
+/**
+ * Computes the lesson over the run that the picture shows, once it is another one and has ended; and again while values are missing
+ * that the engine has to compute first.
+ */
 function useFollowedRun(state, store, given, identity) {
   const { shown } = state;
   const run = shown?.page === "stage" && shown.run !== given.run && shown.ended ? shown.run : null;
-  const missing = state.lesson.steps.some((step) => JSON.stringify(step).includes('"problem"'));
+  const pending = JSON.stringify(state.lesson.steps).includes('"pending":true');
+  const [tries, setTries] = useState(0);
   useEffect(() => {
-    if (run === state.run && !missing) return undefined;
-    let over = false;
-    let timer = 0;
+    if (run === state.run && !(pending && tries < MOST_TRIES)) return undefined;
+    const aborter = new AbortController();
     const load = async () => {
       try {
         const query = run ? `?run=${encodeURIComponent(run)}` : "";
-        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, identity);
-        if (!over) store.dispatch({ type: "lesson", lesson, run });
-      } catch ({ message }) {
-        if (!over)
-          store.dispatch({ type: "problem", problem: msg`The lesson could not be computed over this run: ${message}` });
+        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, { headers: identity, signal: aborter.signal });
+        store.dispatch({ type: "lesson", lesson, run });
+      } catch ({ name, message }) {
+        if (name === "AbortError") return;
+        store.dispatch({ type: "problem", problem: msg`The lesson could not be computed over this run: ${message}` });
       }
+      setTries((before) => before + 1);
     };
-    timer = setTimeout(load, run === state.run ? RETRY_MS : 0);
+    const timer = setTimeout(load, tries === 0 || run !== state.run ? 0 : RETRY_MS);
     return () => {
-      over = true;
+      aborter.abort();
       clearTimeout(timer);
     };
-  }, [run, missing, state.lesson]);
+  }, [run, state.run, pending, tries]);
 }
 
 /** Says to the page around an embedded lesson which step is shown, and what was answered and done: numbers only. */
