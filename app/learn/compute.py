@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from kvscope.app.learn.wording import plain
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
+PLAIN = (bool, int, float, str, list, dict, tuple)
+"""Types of what an expression may give."""
 
 
 class NotComputed(ValueError):
@@ -44,7 +47,14 @@ class Computer:
                 f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
             )
         try:
-            return self._engine.eval(expression)
+            if any(
+                isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+                for node in ast.walk(ast.parse(expression))
+            ):
+                raise NotComputed(
+                    f"{{{expression}}} cannot be computed: only the functions of docs/lessons.md can be called"
+                )
+            found = self._engine.eval(expression)
         except Pending as error:
             raise NotComputed(f"{{{expression}}}: {error}", pending=True) from None
         except (
@@ -57,6 +67,9 @@ class Computer:
             AttributeError,
         ) as error:
             raise NotComputed(f"{{{expression}}} cannot be computed: {self._reason(error)}") from None
+        if not isinstance(found, PLAIN):
+            raise NotComputed(f"{{{expression}}} cannot be computed: it is neither a number nor a text")
+        return found
 
     def _reason(self, error: Exception) -> str:
         name = getattr(error, "name", None) or getattr(error, "func_name", None)

@@ -17,6 +17,7 @@ from kvscope.app.learn.schema import BLOCKS, Do, Front, Predict, StepBlock, Stri
 
 Model = TypeVar("Model", bound=Strict)
 STEP_LEVEL = "h2"
+PLAIN_TYPES = ("str", "int", "float", "bool")
 
 
 @dataclass(slots=True)
@@ -126,11 +127,19 @@ def _block(model: type[Model], text: str, file: str, line: int) -> tuple[Model |
     except yaml.YAMLError as error:
         return None, [Fault(file, line, f"this is not YAML: {error}")]
     except ValidationError as error:
-        return None, [Fault(file, line + _line_of(each["loc"], text), _said(each, model)) for each in error.errors()]
+        found = [Fault(file, line + _line_of(each["loc"], text), _said(each, model)) for each in _telling(error)]
+        return None, found
+
+
+def _telling(error: ValidationError) -> list[Any]:
+    """Its errors. Of a condition that is given as bounds, those about other types of values say nothing."""
+    errors = error.errors()
+    bounds = {each["loc"][:2] for each in errors if any("Bounds" in str(part) for part in each["loc"])}
+    return [each for each in errors if each["loc"][:2] not in bounds or each["loc"][-1] not in PLAIN_TYPES]
 
 
 def _said(error: Any, model: type[Strict]) -> str:
-    name = ".".join(str(part) for part in error["loc"] if part != "Bounds") or "this block"
+    name = ".".join(str(part) for part in error["loc"] if "Bounds" not in str(part)) or "this block"
     if error["type"] == "extra_forbidden":
         return f"{name} is unknown; {_allowed(model)}"
     message = error["msg"].removeprefix("Value error, ")

@@ -1,0 +1,60 @@
+"""Lessons over HTTP: the page comes with its lesson, and any run can take the place of the recording."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from kvscope.app.settings import Settings
+from tests.support.live_server import FAKE
+from tests.support.over_http import finished, started
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+    """A server with the recordings that ship, and the fake model."""
+    app = started(Settings(tmp_path_factory.mktemp("lessons"), service=FAKE))
+    yield app
+    app.extensions["kvscope"].close()
+
+
+@pytest.fixture
+def client(recorded: Flask) -> FlaskClient:
+    return recorded.test_client()
+
+
+def first_with_a_run(client: FlaskClient) -> str:
+    lessons = client.get("/api/lessons").json["lessons"]
+    return next(each["id"] for each in lessons if client.get(f"/api/lessons/{each['id']}").json["run"])
+
+
+def test_lessons_are_listed_in_their_order(client: FlaskClient) -> None:
+    lessons = client.get("/api/lessons").json["lessons"]
+    assert [each["number"] for each in lessons] == list(range(1, len(lessons) + 1))
+    assert [each["id"] for each in lessons] == sorted(each["id"] for each in lessons)
+    for each in lessons:
+        assert client.get(each["url"]).status_code == 200
+
+
+def test_a_page_comes_with_its_lesson_and_asks_the_engine_for_nothing(client: FlaskClient) -> None:
+    lesson = first_with_a_run(client)
+    for path in (f"/learn/{lesson}", f"/embed/learn/{lesson}"):
+        page = client.get(path)
+        assert '"steps"' in page.text
+    assert "frame-ancestors *" in page.headers["Content-Security-Policy"]
+    assert client.get("/learn/none").status_code == 404
+
+
+def test_a_lesson_is_computed_over_another_run(client: FlaskClient) -> None:
+    lesson = first_with_a_run(client)
+    own = finished(client, max_new_tokens=2)
+    answer = client.get(f"/api/lessons/{lesson}?run={own}").json
+    assert (answer["run"], answer["own"], answer["session"]) == (own, True, None)
+    assert len(answer["steps"]) == len(client.get(f"/api/lessons/{lesson}").json["steps"])
+
+
+def test_what_is_not_there_is_said(client: FlaskClient) -> None:
+    assert client.get("/api/lessons/none").status_code == 404
+    missing = client.get(f"/api/lessons/{first_with_a_run(client)}?run=none")
+    assert (missing.status_code, missing.json["field"]) == (404, "run")
