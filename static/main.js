@@ -21,6 +21,7 @@ import { listenToPrint } from "./shared/state/printing.js";
 import { storageOr } from "./shared/state/storage.js";
 import { createStore } from "./shared/state/store.js";
 import { firstTheme, rememberTheme, systemDark } from "./shared/state/theme.js";
+import { followLit } from "./shared/ui/lit.js";
 import { App } from "./stage/page/app.js";
 
 const bootstrap = bootstrapOf();
@@ -106,6 +107,7 @@ for (const input of ["pointerdown", "keydown"]) {
 }
 listenToKeys(window, { controller, store }, KEYS);
 listenToPrint(window, store);
+followLit(document, store);
 const requestFrame = window.requestAnimationFrame.bind(window);
 const cancelFrame = window.cancelAnimationFrame.bind(window);
 createPlayer({ store, next: nextPlayhead, isMoving: moves, requestFrame, cancelFrame });

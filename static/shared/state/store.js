@@ -6,7 +6,7 @@
  * of the branch being started. `layerStop`: layers shown (1…layers) in a layer-by-layer walk, else null. `sandboxed`: the page is in a
  * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
  * `file`: the page is a saved file with its run inside, without a server. `asking`: the prompt form is open. `intro`: the playhead of
- * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it.
+ * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  */
 
 import { changed, storeOf } from "./create-store.js";
@@ -44,6 +44,8 @@ export const initialState = {
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
   entered: 0,
   hover: null,
+  lit: [],
+  pointed: [],
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
   whatIf: null,
   asking: false,
@@ -152,6 +154,8 @@ const REDUCERS = {
   /** As `select`, from the keyboard: focus follows. */
   enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
   hover: (_state, { hover }) => ({ hover }),
+  lit: (_state, { names }) => ({ lit: names }),
+  point: (_state, { names }) => ({ pointed: names }),
 };
 
 /** @returns {Object} the next state. @throws {RangeError} for an unknown action */

@@ -9,6 +9,7 @@ import { OpenView } from "./open-view.js";
  * @param {string} props.name of the region
  * @param {*} [props.title] the heading; the name by default
  * @param {"measured"|"disturbed"|"computed"|"estimated"|null} [props.origin] the origin of its number
+ * @param {string} [props.names] of the tensors it shows (lit.js)
  * @param {string} props.view the large view
  * @param {string} props.question that the large view answers
  * @param {Function|null} [props.dispatch] null if there is nothing to open yet
@@ -16,8 +17,19 @@ import { OpenView } from "./open-view.js";
  * @param {*} props.says the sentence
  * @param {*} props.children the picture
  */
-export function Card({ name, title = name, origin = null, view, question, dispatch = null, number, says, children }) {
-  return html`<section class="card" aria-label=${name}>
+export function Card({
+  name,
+  title = name,
+  origin = null,
+  names,
+  view,
+  question,
+  dispatch = null,
+  number,
+  says,
+  children,
+}) {
+  return html`<section class="card" aria-label=${name} data-names=${names}>
     <div class="card-head line on-line">
       <h2 class="cut">${title} ${origin && html`<${Badge} origin=${origin} />`}</h2>
       ${dispatch && html`<${OpenView} view=${view} dispatch=${dispatch}>${question}<//>`}

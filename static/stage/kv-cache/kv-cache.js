@@ -13,7 +13,7 @@ const NAME = msg`KV cache`;
 /** @param {Object} props as of every part; `shelf`: the picture, which moves with the player */
 export function KvCache({ state, dispatch, shelf }) {
   const { run } = state;
-  const opens = { name: NAME, view: "cache", question: msg`Why a cache?` };
+  const opens = { name: NAME, names: "cache.k cache.v", view: "cache", question: msg`Why a cache?` };
   if (!run?.shows) return html`<${Card} ...${opens} number="" says=${msg`The first step of a run shows its bytes.`} />`;
   const title = html`<${Term} id="kv-cache">${NAME}<//>`;
   return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state)}>${shelf}<//>`;

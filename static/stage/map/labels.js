@@ -33,7 +33,7 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
     `,
     [geometry, selection.layer, selection.head, hover?.layer, hover?.head, covered],
   );
-  return html`${titles}<svg class="map-labels over untouched" width=${geometry.width} height=${geometry.height} aria-hidden="true">
+  return html`${titles}${selection.layer !== null && html`<${Named} geometry=${geometry} layer=${selection.layer} />`}<svg class="map-labels over untouched" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     ${rows}
     <${ColumnNames}
       group="residual" geometry=${geometry} run=${run} view=${view}
@@ -94,6 +94,21 @@ function RowMark({ geometry, layer }) {
     class="map-row-mark" x=${geometry.residual.x0 - 3} y=${y0 - 1}
     width=${geometry.cache.x1 - geometry.residual.x0 + 6} height=${y1 - y0 + 2} rx="2"
   />`;
+}
+
+/** Names of the tensors that a group of columns shows (lit.js). */
+const NAMES = { residual: "resid_out", attention: "attn.weights", cache: "cache.k cache.v" };
+
+/** The selected layer's part of each group, which is outlined when it is lit: HTML, because only its elements have outlines. */
+function Named({ geometry, layer }) {
+  const { y0, y1 } = rowOf(geometry, layer);
+  return Object.entries(NAMES).map(([group, names]) => {
+    const { x0, x1 } = geometry[group];
+    return html`<i
+      key=${group} class="map-named untouched" data-names=${names} aria-hidden="true"
+      style=${`left:${x0}px;top:${y0}px;width:${x1 - x0}px;height:${y1 - y0}px`}
+    ></i>`;
+  });
 }
 
 function LayerNames({ geometry, selected, hovered, covered }) {

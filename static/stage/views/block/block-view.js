@@ -30,7 +30,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
     <${Note} status=${status} stored=${stored} />
     <${BlockDrawing}
-      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover}
+      scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover} lit=${state.lit}
       opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
     />
     ${

@@ -46,7 +46,7 @@ function useGeometry({ dims, positions, query }, size, centre) {
   }, [size, heads, kvHeads, headDim, d, mlp, gated, rotary, positions, query, centre]);
 }
 
-function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, dispatch }) {
+function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, size, dispatch }) {
   const theme = useTheme();
   const ratio = useRatio();
   const geometry = useGeometry(scene, size, centre);
@@ -78,10 +78,16 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
     [scene, waiting, geometry, theme, onMove],
   );
 
-  useEffect(() => () => dispatch({ type: "hover", hover: null }), [dispatch]);
+  const leave = () => {
+    dispatch({ type: "hover", hover: null });
+    dispatch({ type: "point", names: [] });
+  };
+  useEffect(() => leave, [dispatch]);
   const [pointer, setPointer] = useState(null);
   const cursor = useCursor(scene, geometry);
   const pointed = pointer ? hitBlock(geometry, pointer.x, pointer.y) : cursor.place;
+  const name = pointed?.tensor;
+  useEffect(() => dispatch({ type: "point", names: name ? [name] : [] }), [name, dispatch]);
   // The panel shows the opened number, so it gets no tooltip.
   const facts = pointed && !samePlace(pointed, opened) && valueFacts(scene, pointed);
 
@@ -114,13 +120,13 @@ function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, size, 
   const beside = pointer ?? (pointed && placeUnder(geometry, pointed));
 
   return html`<div
-      class="block-drawing anchor" style=${`width:${geometry.width}px;height:${geometry.height}px`}
+      class="block-drawing anchor" data-points style=${`width:${geometry.width}px;height:${geometry.height}px`}
       onPointerDown=${onPointerMove} onPointerMove=${onPointerMove} onPointerLeave=${onPointerLeave} onClick=${onClick}
     >
       ${under}
       <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
       ${over}
-      <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} />
+      <${BlockMarks} geometry=${geometry} scene=${scene} pointed=${pointed} hover=${hover} lit=${lit} />
       <div
         class="block-cursor untouched" role="application" tabindex="0" aria-roledescription=${msg`values of the layer`}
         aria-label=${msg`Arrow keys move between values, Page Up and Page Down between vectors; Enter opens a value`}

@@ -2,17 +2,19 @@
 
 import { html } from "htm/preact";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
-import { boxOf } from "./draw/boxes.js";
+import { boxAround, boxOf } from "./draw/boxes.js";
 import { columnAt } from "./draw/columns.js";
 import { cellOf } from "./use-cursor.js";
 
 const LEAST_PX = 5;
+const LIT_GAP_PX = 3;
 
-export function BlockMarks({ geometry, scene, pointed, hover }) {
+export function BlockMarks({ geometry, scene, pointed, hover, lit }) {
   const place = pointed ?? placeOf(scene, hover);
   const related = place ? relatedTo(scene, place) : [];
   return html`<svg class="block-marks" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     <${Frames} geometry=${geometry} scene=${scene} />
+    ${lit.map((name) => html`<${Lit} box=${boxAround(geometry, name)} />`)}
     ${related.map((other) => html`<${Outline} box=${outlined(geometry, other)} kind="is-related" />`)}
     ${place && html`<${Outline} box=${cellOf(geometry, place)} kind="is-pointed" />`}
   </svg>`;
@@ -69,6 +71,15 @@ function relatedTo({ run, query }, { tensor, part, key }) {
 function outlined(geometry, place) {
   if (place.key !== null) return cellOf(geometry, place);
   return boxOf(geometry, place) ?? null;
+}
+
+function Lit({ box }) {
+  if (!box) return null;
+  const size = 2 * LIT_GAP_PX;
+  return html`<rect
+    class="block-outline is-lit" x=${box.x - LIT_GAP_PX} y=${box.y - LIT_GAP_PX}
+    width=${box.width + size} height=${box.height + size} rx="4"
+  />`;
 }
 
 function Outline({ box, kind }) {

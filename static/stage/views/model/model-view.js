@@ -97,7 +97,7 @@ function Inputs({ run, step, flow, parts, onOpen }) {
   const { rows, first } = flow;
   const chosen = step > 0 && rows === 1;
   return html`
-    <${Part} number=${1} name=${msg`Tokenize`} place="tokenize">
+    <${Part} number=${1} name=${msg`Tokenize`} place="tokenize" names="tokens">
       <p>
         ${
           chosen
@@ -115,7 +115,7 @@ function Inputs({ run, step, flow, parts, onOpen }) {
       <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`}</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes?.embedding} />
     <//>
-    <${Wire} place="embedded" shape=${[rows, d]} rows=${rows} />
+    <${Wire} place="embedded" names="embedded" shape=${[rows, d]} rows=${rows} />
   `;
 }
 
@@ -127,6 +127,7 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   const shape = html`<span class="shape">${shapeText([flow.rows, d])}</span>`;
   return html`<${Part}
     number=${3} name=${plural(layers, form`${layers} layer`, form`${layers} layers`)} place="blocks"
+    names="resid_in resid_mid resid_out"
     open=${{ name: msg`Open layer ${selection.layer}`, short: msg`Open L${selection.layer}`, go: go("block") }}
     weights=${html`<${Weights} shape=${null} parameters=${parts.blocks} size=${parts.bytes?.blocks} />`}
   >
@@ -172,7 +173,7 @@ function Outputs({ run, step, flow, parts, reached, go }) {
       <p>${nodes`Scales the row to a ${html`<${Term} id="norm">${msg`common size`}<//>`}.`}</p>
       <${Weights} shape=${null} parameters=${parts.norm} size=${parts.bytes?.norm} />
     <//>
-    <${Wire} place="normed" shape=${[1, d]} rows=${1} />
+    <${Wire} place="normed" names="final" shape=${[1, d]} rows=${1} />
     <${Part} number=${5} name=${msg`LM head`} place="scores">
       <p>${nodes`Gives one score, a ${html`<${Term} id="logit">${msg`logit`}<//>`}, to every token of the vocabulary.`}</p>
       ${
@@ -181,8 +182,8 @@ function Outputs({ run, step, flow, parts, reached, go }) {
           : html`<${Weights} shape=${shapeText([d, vocab])} parameters=${parts.head} size=${parts.bytes?.head} />`
       }
     <//>
-    <${Wire} place="logits" shape=${[1, vocab]} rows=${1} />
-    <${Part} number=${6} name=${msg`Softmax & choose`} place="choose" open=${{ name: msg`Open the next token`, short: msg`Open`, go: go("tokens") }}>
+    <${Wire} place="logits" names="logits" shape=${[1, vocab]} rows=${1} />
+    <${Part} number=${6} name=${msg`Softmax & choose`} place="choose" names="choice" open=${{ name: msg`Open the next token`, short: msg`Open`, go: go("tokens") }}>
       <p>${nodes`${html`<${Term} id="softmax">${msg`Probabilities`}<//>`} of all tokens add up to 100\u202f%.`} ${reached && howChosen(run, step)}</p>
       ${reached ? html`<${Choice} run=${run} step=${step} />` : html`<p class="part-later muted small">${msg`The layers come first.`}</p>`}
     <//>

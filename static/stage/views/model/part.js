@@ -9,11 +9,11 @@ const WIRE_PX = 5;
 const DOUBLING_PX = 4;
 
 /**
- * @param {{number: number, name: string, place: string, open?: {name: string, short: string, go: Function}, weights?: Object,
- *   children: Object}} props `place`: its area in the picture; `open`: its zoom; `weights`: for the first line
+ * @param {{number: number, name: string, place: string, names?: string, open?: {name: string, short: string, go: Function}, weights?: Object,
+ *   children: Object}} props `place`: its area in the picture; `names`: of its tensors (lit.js); `open`: its zoom; `weights`: for the first line
  */
-export function Part({ number, name, place, open = null, weights = null, children }) {
-  return html`<section class=${`part box anchor part-${place}`} aria-label=${`${number} ${name}`}>
+export function Part({ number, name, place, names, open = null, weights = null, children }) {
+  return html`<section class=${`part box anchor part-${place}`} data-names=${names} aria-label=${`${number} ${name}`}>
     <header class="part-head line between">
       <h3><i class="numeral">${number}</i> ${name}</h3>
       ${weights}
@@ -32,13 +32,13 @@ export function Weights({ shape, parameters, size = null }) {
 }
 
 /**
- * @param {{place: string, shape: number[], rows: number, unit?: string, note?: string}} props `shape`: of the values, in
+ * @param {{place: string, names?: string, shape: number[], rows: number, unit?: string, note?: string}} props `shape`: of the values, in
  *   `unit`; `rows`: for the width of the wire
  */
-export function Wire({ place, shape, rows, unit = "", note = null }) {
+export function Wire({ place, names, shape, rows, unit = "", note = null }) {
   const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);
   return html`<div class=${`wire word-computed wire-${place}`} style=${`--wire:${width.toFixed(1)}px`}>
-    <span><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
+    <span data-names=${names}><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
   </div>`;
 }
 

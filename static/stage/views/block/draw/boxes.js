@@ -74,6 +74,19 @@ export function boxOf({ boxes }, { tensor, part }) {
   return boxes.find((box) => box.tensor === tensor && box.part === part);
 }
 
+/** Tensors that a drawing may leave out, and the one in their place. */
+const SHOWN_AS = { "attn.q_raw": "attn.q", "attn.q": "attn.q_rot", "attn.k_raw": "attn.k", "attn.k": "attn.k_rot" };
+
+/** @returns {{x: number, y: number, width: number, height: number}|null} around all parts of a tensor, or of the one in its place */
+export function boxAround({ boxes }, tensor) {
+  const parts = boxes.filter((box) => box.tensor === tensor);
+  if (parts.length === 0) return tensor in SHOWN_AS ? boxAround({ boxes }, SHOWN_AS[tensor]) : null;
+  const [x, y] = ["x", "y"].map((side) => Math.min(...parts.map((box) => box[side])));
+  const right = Math.max(...parts.map((box) => box.x + box.width));
+  const bottom = Math.max(...parts.map((box) => box.y + box.height));
+  return { x, y, width: right - x, height: bottom - y };
+}
+
 /** @returns {{x: number, y: number, width: number, height: number}} one value's cell in a tile */
 export function cellBox({ x, y, width, height, columns, rows }, index) {
   const [w, h] = [width / columns, height / rows];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { signedShade } from "../../../../../static/shared/draw/tiles.js";
-import { boxOf, cellBox, hitBlock } from "../../../../../static/stage/views/block/draw/boxes.js";
+import { boxAround, boxOf, cellBox, hitBlock } from "../../../../../static/stage/views/block/draw/boxes.js";
 import { clipOf, paintBlock } from "../../../../../static/stage/views/block/draw/cells.js";
 import {
   columnAt,
@@ -199,3 +199,20 @@ function overlap(a, b) {
     b.y + b.height > a.y + apart
   );
 }
+
+describe("the box around a tensor", () => {
+  for (const [place, geometryOf] of Object.entries(PLACES)) {
+    test(`${place}: it holds all parts of the tensor, and of one that is not drawn the next that is`, () => {
+      const geometry = geometryOf(SMOL, { count: 14, own: 13, centre: 13 });
+      const around = boxAround(geometry, "attn.q_rot");
+      const parts = geometry.boxes.filter(({ tensor }) => tensor === "attn.q_rot");
+      assert.equal(parts.length, SMOL.heads);
+      for (const { x, y, width, height } of parts) {
+        assert.ok(x >= around.x && x + width <= around.x + around.width + 1e-6);
+        assert.ok(y >= around.y && y + height <= around.y + around.height + 1e-6);
+      }
+      assert.deepEqual(boxAround(geometry, "attn.q_raw"), around);
+      assert.equal(boxAround(geometry, "logits"), null);
+    });
+  }
+});
