@@ -22,6 +22,7 @@ from kvscope.app.http import (
     frame_compression,
     hosts,
     languages,
+    learn_reference,
     memory,
     oembed,
     openapi,
@@ -30,6 +31,7 @@ from kvscope.app.http import (
     root,
     security,
     serving,
+    state,
     studies,
     vocabulary,
     workloads,
@@ -155,6 +157,8 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
+    app.register_blueprint(learn_reference.blueprint(recorded, examples))
+    app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))
     app.register_blueprint(vocabulary.blueprint(reads))
     access.declared(app.view_functions)  # or it is not served
     return app

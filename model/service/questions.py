@@ -22,10 +22,13 @@ from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
+from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
+from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS
 from kvscope.model.small_cache import Form
+from kvscope.model.weights import weights_held
 
 
 class Questions:
@@ -36,6 +39,7 @@ class Questions:
         self.tokenizer = tokenizer
         self.info = info
         self.max_positions = max_positions
+        self.pace = Pace()
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
         """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
@@ -208,6 +212,22 @@ class Questions:
     def busy(self) -> bool:
         """Whether a run goes on."""
         return self.engine.busy
+
+    def held(self) -> dict[str, Any]:
+        """What this process holds now, read off its tensors, and how fast its steps were (docs/frames.md, Held)."""
+        cache, transformer = self.engine.cache, self.engine.transformer
+        return {
+            "weights": weights_held(transformer),
+            "cache": {
+                "dtype": name_of(cache.pool.dtype),
+                "bytes": cache.pool.nbytes,
+                "position_bytes": cache.position_bytes,
+                "block_size": cache.block_size,
+                "blocks": cache.blocks,
+                "free_blocks": cache.free_blocks,
+            },
+            "pace": self.pace.as_json(),
+        }
 
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
         """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""

@@ -88,6 +88,15 @@ class FakeService:
         say("compiled" if self._compiled else "")
         self._start = lambda: say("no longer compiled") if self._compiled else None
 
+    def held(self) -> dict[str, Any]:
+        cache = {"dtype": "float32", "bytes": 64 * 16 * 64, "position_bytes": 64, "block_size": 16}
+        taken = {"steps": 2, "rows": 10, "ms": 5.0, "disturbed": 0}
+        return {
+            "weights": {"float32": 1000},
+            "cache": {**cache, "blocks": 64, "free_blocks": 60},
+            "pace": {"prefill": taken, "decode": {**taken, "rows": 2}},
+        }
+
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         frame = 1000 + self._layer_bytes
         match request:

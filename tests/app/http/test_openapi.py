@@ -18,6 +18,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine.events import FatalError, NonFatalError, ScenarioFinished
 from schemathesis.engine.recorder import ScenarioRecorder
 
+from kvscope.app.page_table import links_below
 from kvscope.app.http.openapi import METHODS, document, path_of
 from kvscope.app.settings import Settings
 from tests.support.contract import conforms
@@ -38,6 +39,7 @@ PAGES = (
     "/embed/memory",
     "/serving",
     "/embed/serving",
+    *(page["address"] for page in links_below("/learn/")),
     "/static/{filename}",
 )
 """What a browser opens, and what the page is made of."""

@@ -1,0 +1,2 @@
+import { html } from "htm/preact";
+export const Page = () => html`<p></p>`;
