@@ -13,6 +13,7 @@ from typing import Any
 from flask import Blueprint
 
 from kvscope.app.http.access import SENDS, declare
+from kvscope.app.http.requests import MAX_WORD_CHARS, MAX_WORDS
 from kvscope.app.http.shell import names_here, renderer
 from kvscope.app.page_table import links_below
 from kvscope.app.store.gallery import Card, Examples, Recording
@@ -26,7 +27,12 @@ def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
     routes = Blueprint("learn_reference", __name__)
     cards = [each.card for each in recorded if each.card and not each.workload]
     run = examples.runs[0].id if examples.runs else None
-    known = {"session": cards[0].id if cards else None, "batch": alike(cards), "run": run}
+    known = {
+        "session": cards[0].id if cards else None,
+        "batch": alike(cards),
+        "run": run,
+        "words": {"most": MAX_WORDS, "chars": MAX_WORD_CHARS},
+    }
     beside = links_below(ADDRESS)
     for page in beside:
         routes.get(page["address"], endpoint=page["id"])(_view(page["id"], known, beside))

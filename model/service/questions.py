@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import torch
+
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
-from kvscope.model.activations.embedding import neighbourhood
+from kvscope.model.activations.embedding import beside, neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.shards import layer_shards
@@ -248,6 +250,28 @@ class Questions:
             "plane": {"points": found.points, "kept": found.kept},
             "vocab": self.info["vocab"],
             "tied": self.engine.transformer.config.tied,
+        }
+
+    def words(self, words: list[str]) -> dict[str, Any]:
+        """The rows of words beside each other (docs/frames.md, Of the vocabulary). Raises Refused.
+
+        Each is read with a space before it, as inside a sentence. Of a word of several tokens it is the mean of theirs.
+        """
+        spelled = [self.tokenizer.encode(f" {word}", special=True, field="words") for word in words]
+        for word, ids in zip(words, spelled, strict=True):
+            if not ids:
+                raise Refused("words", f"The model's vocabulary has no token for {word!r}.")
+        embed, device = self.engine.transformer.embed, self.engine.runner.device
+        rows = [embed(torch.tensor(ids, device=device)).float().mean(dim=0) for ids in spelled]
+        found = beside(torch.stack(rows))
+        return {
+            "words": [
+                {"word": word, "tokens": [self.tokenizer.token(token) for token in ids], "length": length}
+                for word, ids, length in zip(words, spelled, found.lengths, strict=True)
+            ],
+            "cosines": found.cosines,
+            "plane": {"points": found.points, "kept": found.kept},
+            "width": rows[0].numel(),
         }
 
     def weights(self, layer: int, of: str, index: int) -> bytes:

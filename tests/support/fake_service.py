@@ -319,6 +319,12 @@ class FakeService:
         told = {"row": [1.0, -1.0], "length": 1.4, "nearest": nearest, "plane": plane, "vocab": VOCAB, "tied": True}
         return {"token": _token(token), **told}
 
+    def words(self, words: list[str]) -> dict[str, Any]:
+        told = [{"word": word, "tokens": [_token(ord(word[0]) % VOCAB)], "length": 1.0} for word in words]
+        cosines = [[1.0 if one == other else 0.5 for other in words] for one in words]
+        plane = {"points": [[float(at), 0.0] for at, _ in enumerate(words)], "kept": 1.0}
+        return {"words": told, "cosines": cosines, "plane": plane, "width": 2}
+
     def by_hand(self, example: Example) -> dict[str, Any]:
         """The real one, whose torch is loaded when it is first asked for."""
         from kvscope.model.by_hand.derivation import derive

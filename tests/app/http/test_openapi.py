@@ -18,8 +18,8 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine.events import FatalError, NonFatalError, ScenarioFinished
 from schemathesis.engine.recorder import ScenarioRecorder
 
-from kvscope.app.page_table import links_below
 from kvscope.app.http.openapi import METHODS, document, path_of
+from kvscope.app.page_table import links_below
 from kvscope.app.settings import Settings
 from tests.support.contract import conforms
 from tests.support.live_server import FAKE
