@@ -23,6 +23,7 @@ from kvscope.app.http import (
     hosts,
     languages,
     lessons,
+    learn_reference,
     memory,
     oembed,
     openapi,
@@ -31,6 +32,7 @@ from kvscope.app.http import (
     root,
     security,
     serving,
+    state,
     studies,
     vocabulary,
     workloads,
@@ -158,6 +160,8 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(lessons.blueprint(Library(lessons_dir() / "en", recorded), runs, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
+    app.register_blueprint(learn_reference.blueprint(recorded, examples))
+    app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))
     app.register_blueprint(vocabulary.blueprint(reads))
     access.declared(app.view_functions)  # or it is not served
     return app

@@ -20,7 +20,8 @@ READ = ("name", "title", "description", "without_scripts", "pictured")
 class Page:
     """`address`: where it opens; `script`, `style`: below static/; `title`: of the window; `description`: what link
     previews say; `without_scripts`: shown where JavaScript is off; `pictured`: what the picture of a saved one shows;
-    `state`: what the root element's `data-state` says until the script has changed it, for a page that has one.
+    `state`: what the root element's `data-state` says until the script has changed it, for a page that has one; `nav`:
+    whether the navigation of every page leads to it.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Page:
     without_scripts: str = ""
     pictured: str = ""
     state: str = ""
+    nav: bool = True
 
 
 @cache
@@ -42,8 +44,13 @@ def pages() -> tuple[Page, ...]:
 
 
 def links() -> list[dict[str, str]]:
-    """What the navigation needs of each."""
-    return [{"id": page.id, "name": page.name, "address": page.address} for page in pages()]
+    """What the navigation needs of each page that it leads to."""
+    return [_link(page) for page in pages() if page.nav]
+
+
+def links_below(prefix: str) -> list[dict[str, str]]:
+    """The same of the pages below an address that the navigation does not lead to."""
+    return [_link(page) for page in pages() if not page.nav and page.address.startswith(prefix)]
 
 
 def page_of(id: str) -> Page:
@@ -52,3 +59,7 @@ def page_of(id: str) -> Page:
         if page.id == id:
             return page
     raise LookupError(f"static/pages.json has no page {id!r}.")
+
+
+def _link(page: Page) -> dict[str, str]:
+    return {"id": page.id, "name": page.name, "address": page.address}

@@ -80,6 +80,11 @@ ROOMS = {
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
         *("static/serving", "static/serving.js", "static/stage/prompt", "static/stage/intro", "static/stage/page"),
         "static/main.js",
+        *(
+            f"static/learn/{page}{end}"
+            for page in ("parts", "reference", "loop", "state", "words")
+            for end in ("", ".js")
+        ),
     ),
 }
 

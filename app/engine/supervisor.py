@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -62,6 +63,8 @@ class Supervisor:
         self._hung: Readiness | None = None
         self._info: dict[str, Any] | None = None
         self._restarts = 0
+        self._started = self._loading_since = time.monotonic()
+        self._load_s: float | None = None
         self._last_failure: str | None = None
         self._thread = Thread(target=self._supervise, name="supervisor", daemon=True)
         self._wait_for(STARTING)
@@ -95,6 +98,16 @@ class Supervisor:
         return process.pid if process is not None else None
 
     @property
+    def uptime_s(self) -> float | None:
+        """Seconds since the engine process was started, None without one."""
+        return None if self._process is None else time.monotonic() - self._started
+
+    @property
+    def load_s(self) -> float | None:
+        """How long the last start took until the model could be used, without what it fetched; None before that."""
+        return self._load_s
+
+    @property
     def restarts(self) -> int:
         """How often the engine was started again."""
         return self._restarts
@@ -119,6 +132,7 @@ class Supervisor:
                 name="kvscope-engine",
                 daemon=True,
             )
+            self._started = self._loading_since = time.monotonic()
             process.start()
             theirs.close()
             self._process = process
@@ -175,8 +189,11 @@ class Supervisor:
                     self._calls.answer(message)
                 case Loading(progress):
                     state = "fetching" if progress.phase == "fetching" else "loading"
+                    if state == "fetching":
+                        self._loading_since = time.monotonic()
                     self._wait_for(Readiness(state, **asdict(progress)))
                 case Ready(info):
+                    self._load_s = time.monotonic() - self._loading_since
                     self._calls.open(connection)
                     self._info = info
                     self._readiness = Readiness("ready", "ready", 0, 0, "Ready", self.readiness.compiled)

@@ -210,6 +210,23 @@ class Embedding(TypedDict):
     tied: bool
 
 
+class Word(TypedDict):
+    """`length`: of its row, or of the mean of its tokens' rows."""
+
+    word: str
+    tokens: list[Token]
+    length: float
+
+
+class WordsBeside(TypedDict):
+    """`cosines`: of each word with each, null where one has the length 0; `plane`: of their rows of `width` numbers."""
+
+    words: list[Word]
+    cosines: list[list[float | None]]
+    plane: Plane
+    width: Positive
+
+
 class ShareChoice(TypedDict):
     bytes: Count
     estimated: bool

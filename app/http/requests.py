@@ -28,6 +28,8 @@ MAX_SEQ = 2**31
 """What a database's column takes, and more than a log can have."""
 MAX_ROWS = 2**20
 """More than a weight matrix has; the model says how many it has."""
+MAX_WORDS, MAX_WORD_CHARS = 8, 40
+"""Whose rows are put beside each other, and of one of them."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
 """No underscores, spaces or digits of other scripts, which `int` takes."""
 PLAIN_RUN = RunRequest("", "")
@@ -92,6 +94,12 @@ class Query(BaseModel):
 
 class AfterQuery(Query):
     after: int = Field(-1, ge=-1, le=MAX_SEQ, description="seq of the last frame received; -1 for none")
+
+
+class Words(Body):
+    words: list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS), Encodable]] = Field(
+        min_length=2, max_length=MAX_WORDS
+    )
 
 
 class EmbeddingQuery(Query):

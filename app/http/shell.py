@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,14 +27,20 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)
         given = {"title": translated.title, "bootstrap": bootstrap, **named}
-        here = [_in_this_language(place) for place in places]
-        return render_template(template, page=translated, pages=here, importmap=importmap, csp_nonce=nonce, **given)
+        return render_template(
+            template, page=translated, pages=names_here(places), importmap=importmap, csp_nonce=nonce, **given
+        )
 
     return render
 
 
 def _translated(page: Page) -> Page:
     return replace(page, **{field: gettext(getattr(page, field)) for field in READ})
+
+
+def names_here(places: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """Links to pages, in the language of the page that the request asks for."""
+    return [_in_this_language(place) for place in places]
 
 
 def _in_this_language(place: dict[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`/api/tokens` and `/api/embedding`: how the loaded model cuts a text, and what it learned of a token.
+"""`/api/tokens`, `/api/embedding`, `/api/words`: how the loaded model cuts a text, and what it learned of tokens.
 
 Nothing is stored, and it takes no run's place.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.http.access import ASKS, COMPUTES
-from kvscope.app.http.answers import Cut, Embedding
+from kvscope.app.http.answers import Cut, Embedding, WordsBeside
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.requests import EmbeddingQuery, Prompt, body, query
+from kvscope.app.http.requests import EmbeddingQuery, Prompt, Words, body, query
 
 
 def blueprint(reads: Reads) -> Blueprint:
@@ -44,6 +44,19 @@ def blueprint(reads: Reads) -> Blueprint:
     def embedding() -> Response:
         response = jsonify(reads.ask("embedding", query(EmbeddingQuery).token))
         response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
+        return response
+
+    @routes.post("/words")
+    @describe(
+        ASKS,
+        "The embeddings of words beside each other",
+        {200: json_answer("cosines of each pair, and coordinates in a plane", WordsBeside)},
+        *(400, 413, 415, 422, 503),
+        body=Words,
+    )
+    def words() -> Response:
+        response = jsonify(reads.ask("words", body(Words).words))
+        response.headers["Cache-Control"] = "no-store"
         return response
 
     return routes

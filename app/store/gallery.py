@@ -47,7 +47,9 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A recorded run in the gallery. `id`: of its session; `shows`: in a few words; `picture`: what is drawn of it."""
+    """A recorded run in the gallery. `id`: of its session; `shows`: in a few words; `picture`: what is drawn of it;
+    `tokens`: of its prompt.
+    """
 
     id: str
     title: str
@@ -55,6 +57,7 @@ class Card:
     sentence: str
     notes: int
     steps: int
+    tokens: int
     picture: dict[str, Any]
     made_of: str = "step"
     """What `steps` counts: those of a workload are passes."""
@@ -179,6 +182,7 @@ def _described(path: Path) -> Recording:
         shown["sentence"],
         len(session["notes"]),
         sum(kind in ("step", "pass") for kind in kinds),
+        len(opening["tokens"]),
         shown["picture"],
         "pass" if is_workload(opening) else "step",
     )

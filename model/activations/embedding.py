@@ -1,4 +1,4 @@
-"""A token's learned row, the rows of the whole vocabulary that point the same way, and a plane through them."""
+"""Learned rows of tokens: those of the whole vocabulary that point the same way as one, and words beside each other."""
 
 from __future__ import annotations
 
@@ -31,6 +31,28 @@ def neighbourhood(table: Tensor, token: int) -> Neighbourhood:
     nearest = _nearest(table, token) if length else []
     points, kept = plane(table[[token, *(other for other, _ in nearest)]])
     return Neighbourhood(row.tolist(), length, nearest, points, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Some rows beside each other."""
+
+    lengths: list[float]
+    cosines: list[list[float | None]]
+    """Of each row with each; None where one of them has the length 0."""
+    points: list[tuple[float, float]]
+    kept: float
+    """As in a neighbourhood."""
+
+
+def beside(rows: Tensor) -> Beside:
+    """Rows [n, D] against each other."""
+    wide = rows.double()
+    lengths = wide.norm(dim=1)
+    cosines = (wide @ wide.T) / (lengths[:, None] * lengths)
+    known = [[value if value == value else None for value in line] for line in cosines.tolist()]
+    points, kept = plane(rows)
+    return Beside(lengths.tolist(), known, points, kept)
 
 
 def plane(rows: Tensor) -> tuple[list[tuple[float, float]], float]:

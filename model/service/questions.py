@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import torch
+
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
-from kvscope.model.activations.embedding import neighbourhood
+from kvscope.model.activations.embedding import beside, neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
 from kvscope.model.activations.shards import layer_shards
@@ -22,10 +24,13 @@ from kvscope.model.by_hand.examples import Example
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
+from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
+from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS
 from kvscope.model.small_cache import Form
+from kvscope.model.weights import weights_held
 
 
 class Questions:
@@ -36,6 +41,7 @@ class Questions:
         self.tokenizer = tokenizer
         self.info = info
         self.max_positions = max_positions
+        self.pace = Pace()
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
         """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
@@ -209,6 +215,22 @@ class Questions:
         """Whether a run goes on."""
         return self.engine.busy
 
+    def held(self) -> dict[str, Any]:
+        """What this process holds now, read off its tensors, and how fast its steps were (docs/frames.md, Held)."""
+        cache, transformer = self.engine.cache, self.engine.transformer
+        return {
+            "weights": weights_held(transformer),
+            "cache": {
+                "dtype": name_of(cache.pool.dtype),
+                "bytes": cache.pool.nbytes,
+                "position_bytes": cache.position_bytes,
+                "block_size": cache.block_size,
+                "blocks": cache.blocks,
+                "free_blocks": cache.free_blocks,
+            },
+            "pace": self.pace.as_json(),
+        }
+
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
         """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""
         not_too_long(prompt)
@@ -228,6 +250,28 @@ class Questions:
             "plane": {"points": found.points, "kept": found.kept},
             "vocab": self.info["vocab"],
             "tied": self.engine.transformer.config.tied,
+        }
+
+    def words(self, words: list[str]) -> dict[str, Any]:
+        """The rows of words beside each other (docs/frames.md, Of the vocabulary). Raises Refused.
+
+        Each is read with a space before it, as inside a sentence. Of a word of several tokens it is the mean of theirs.
+        """
+        spelled = [self.tokenizer.encode(f" {word}", special=True, field="words") for word in words]
+        for word, ids in zip(words, spelled, strict=True):
+            if not ids:
+                raise Refused("words", f"The model's vocabulary has no token for {word!r}.")
+        embed, device = self.engine.transformer.embed, self.engine.runner.device
+        rows = [embed(torch.tensor(ids, device=device)).float().mean(dim=0) for ids in spelled]
+        found = beside(torch.stack(rows))
+        return {
+            "words": [
+                {"word": word, "tokens": [self.tokenizer.token(token) for token in ids], "length": length}
+                for word, ids, length in zip(words, spelled, found.lengths, strict=True)
+            ],
+            "cosines": found.cosines,
+            "plane": {"points": found.points, "kept": found.kept},
+            "width": rows[0].numel(),
         }
 
     def weights(self, layer: int, of: str, index: int) -> bytes:

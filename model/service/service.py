@@ -26,7 +26,7 @@ from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import CloseRecord, Record, TokenRecord
+from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, plain_product
 from kvscope.model.log import frames, schema, size
@@ -319,6 +319,8 @@ class ModelService(Questions):
             workload.take(record)
             return []
         assert not isinstance(record, TokenRecord)
+        if isinstance(record, StepRecord):
+            self.pace.take(record)
         made = self._recorders[record.run].record(record)
         if isinstance(record, CloseRecord):
             del self._recorders[record.run]

@@ -88,6 +88,15 @@ class FakeService:
         say("compiled" if self._compiled else "")
         self._start = lambda: say("no longer compiled") if self._compiled else None
 
+    def held(self) -> dict[str, Any]:
+        cache = {"dtype": "float32", "bytes": 64 * 16 * 64, "position_bytes": 64, "block_size": 16}
+        taken = {"steps": 2, "rows": 10, "ms": 5.0, "disturbed": 0}
+        return {
+            "weights": {"float32": 1000},
+            "cache": {**cache, "blocks": 64, "free_blocks": 60},
+            "pace": {"prefill": taken, "decode": {**taken, "rows": 2}},
+        }
+
     def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
         frame = 1000 + self._layer_bytes
         match request:
@@ -309,6 +318,12 @@ class FakeService:
         plane = {"points": [[0.5, 0.0], [-0.5, 0.0]], "kept": 1.0}
         told = {"row": [1.0, -1.0], "length": 1.4, "nearest": nearest, "plane": plane, "vocab": VOCAB, "tied": True}
         return {"token": _token(token), **told}
+
+    def words(self, words: list[str]) -> dict[str, Any]:
+        told = [{"word": word, "tokens": [_token(ord(word[0]) % VOCAB)], "length": 1.0} for word in words]
+        cosines = [[1.0 if one == other else 0.5 for other in words] for one in words]
+        plane = {"points": [[float(at), 0.0] for at, _ in enumerate(words)], "kept": 1.0}
+        return {"words": told, "cosines": cosines, "plane": plane, "width": 2}
 
     def by_hand(self, example: Example) -> dict[str, Any]:
         """The real one, whose torch is loaded when it is first asked for."""

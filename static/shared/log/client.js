@@ -238,6 +238,9 @@ export function createClient({
     /** A token's learned row, and the nearest tokens.  @throws {Problem} */
     embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
 
+    /** The rows of words beside each other (docs/frames.md, Of the vocabulary).  @throws {Problem} */
+    words: (asked) => post("/api/words", asked),
+
     /** Measures how much the machine can read and compute per second at best.  @throws {Problem} */
     measure: () => post("/api/measure", {}),
 

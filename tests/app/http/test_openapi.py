@@ -19,6 +19,7 @@ from schemathesis.engine.events import FatalError, NonFatalError, ScenarioFinish
 from schemathesis.engine.recorder import ScenarioRecorder
 
 from kvscope.app.http.openapi import METHODS, document, path_of
+from kvscope.app.page_table import links_below
 from kvscope.app.settings import Settings
 from tests.support.contract import conforms
 from tests.support.live_server import FAKE
@@ -41,6 +42,7 @@ PAGES = (
     "/embed/learn/{lesson}",
     "/serving",
     "/embed/serving",
+    *(page["address"] for page in links_below("/learn/")),
     "/static/{filename}",
 )
 """What a browser opens, and what the page is made of."""

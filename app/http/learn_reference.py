@@ -1,0 +1,57 @@
+"""The pages below `/learn/` that are no lesson: symbols and shapes, the loop calculator, where state lives, words.
+
+The state of each is its address; what it shows beside arithmetic it reads from recordings, from the model, or from
+`/api/state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from flask import Blueprint
+
+from kvscope.app.http.access import SENDS, declare
+from kvscope.app.http.requests import MAX_WORD_CHARS, MAX_WORDS
+from kvscope.app.http.shell import names_here, renderer
+from kvscope.app.page_table import links_below
+from kvscope.app.store.gallery import Card, Examples, Recording
+
+ADDRESS = "/learn/"
+
+
+def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
+    """A route for each of them. `recorded`: whose runs stand in them where the address names no run; `examples`: those
+    of them that are in the log, so that more can be asked of them."""
+    routes = Blueprint("learn_reference", __name__)
+    cards = [each.card for each in recorded if each.card and not each.workload]
+    run = examples.runs[0].id if examples.runs else None
+    known = {
+        "session": cards[0].id if cards else None,
+        "batch": alike(cards),
+        "run": run,
+        "words": {"most": MAX_WORDS, "chars": MAX_WORD_CHARS},
+    }
+    beside = links_below(ADDRESS)
+    for page in beside:
+        routes.get(page["address"], endpoint=page["id"])(_view(page["id"], known, beside))
+    return routes
+
+
+def _view(id: str, known: dict[str, Any], beside: list[dict[str, str]]) -> Any:
+    render = renderer(id)
+
+    @declare(SENDS)
+    def view() -> str:
+        return render({**known, "beside": names_here(beside)})
+
+    return view
+
+
+def alike(cards: Sequence[Card]) -> list[str]:
+    """Sessions of the first two runs of as many prompt tokens and steps, which fit in one tensor; none without two."""
+    for one, other in combinations(cards, 2):
+        if (one.tokens, one.steps) == (other.tokens, other.steps):
+            return [one.id, other.id]
+    return []

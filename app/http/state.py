@@ -1,0 +1,200 @@
+"""`/api/state`: where this server keeps the weights, the KV cache and the log, how much of each, and how fast it is.
+
+Totals only: nothing says whose runs they are, and no path is named.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated, Any, Literal
+
+from flask import Blueprint, Response, jsonify
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.memory import resident_bytes
+from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.http.access import COMPUTES
+from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.live import Live
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.reads import Reads
+from kvscope.app.store.budget import Budget
+from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
+from kvscope.model.log.schema import ByFormat
+
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class Process(TypedDict):
+    """`resident_bytes`: its memory as the system counts it, null where the system does not."""
+
+    pid: Positive
+    uptime_s: Seconds
+    resident_bytes: Count | None
+
+
+class WebProcess(Process):
+    viewers: Annotated[Count, Field(description="Live connections")]
+
+
+class EngineProcess(TypedDict):
+    """`pid` and what follows are null while there is no engine process."""
+
+    state: Literal["fetching", "loading", "ready", "failed", "restarting"]
+    message: str
+    pid: Positive | None
+    uptime_s: Seconds | None
+    resident_bytes: Count | None
+    load_s: Annotated[Seconds | None, Field(description="Duration of the last start, without what it fetched")]
+    restarts: Count
+
+
+class HeldWeights(TypedDict):
+    """`bytes`: in memory; `stored`: in the model's file."""
+
+    model: str
+    device: str
+    parameters: Count
+    bytes: ByFormat
+    stored: ByFormat
+
+
+class HeldCache(TypedDict):
+    """The pool, read off its tensor. A block in use may belong to a run that has ended, until others need it."""
+
+    device: str
+    dtype: str
+    bytes: Count
+    position_bytes: Positive
+    block_size: Positive
+    blocks: Positive
+    free_blocks: Count
+
+
+class HeldLog(TypedDict):
+    """`bytes`: of the frames of all runs; `disk_bytes`: of the database's files, or of its tables."""
+
+    database: Literal["sqlite", "postgresql"]
+    runs: Count
+    open_runs: Count
+    queued_runs: Count
+    evicted_runs: Count
+    frames: Count
+    bytes: Count
+    sessions: Count
+    session_bytes: Count
+    disk_bytes: Count
+
+
+class Taken(TypedDict):
+    """Of steps that shared no pass: their number, rows through the model, time of the passes, and how many of the steps
+    other programs disturbed."""
+
+    steps: Count
+    rows: Count
+    ms: Annotated[float, Field(ge=0)]
+    disturbed: Count
+
+
+class MeasuredPace(TypedDict):
+    prefill: Taken
+    decode: Taken
+
+
+class State(TypedDict):
+    """`weights`, `cache` and `pace` are null while the engine is not ready."""
+
+    web: WebProcess
+    engine: EngineProcess
+    weights: HeldWeights | None
+    cache: HeldCache | None
+    pace: MeasuredPace | None
+    log: HeldLog
+
+
+def blueprint(
+    runs: RunLog,
+    sessions: SessionStore,
+    budget: Budget,
+    engine: Supervisor,
+    scheduler: RunScheduler,
+    live: Live,
+    reads: Reads,
+) -> Blueprint:
+    """The route. The web process counts as started when this is called."""
+    routes = Blueprint("state", __name__)
+    started = time.monotonic()
+
+    @routes.get("/api/state")
+    @describe(
+        COMPUTES,
+        "What this server holds: weights, KV cache and log, by process and device",
+        {200: json_answer("totals, measured now", State)},
+        503,
+    )
+    def state() -> Response:
+        pid = os.getpid()
+        web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
+        response = jsonify(
+            web={**web, "viewers": live.viewers},
+            engine=_engine(engine),
+            **_held(engine, reads),
+            log=_log(runs, sessions, budget, scheduler),
+        )
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    return routes
+
+
+def _engine(engine: Supervisor) -> dict[str, Any]:
+    readiness, pid = engine.readiness, engine.pid
+    return {
+        "state": readiness.state,
+        "message": readiness.message,
+        "pid": pid,
+        "uptime_s": engine.uptime_s,
+        "resident_bytes": None if pid is None else resident_bytes(pid),
+        "load_s": engine.load_s,
+        "restarts": engine.restarts,
+    }
+
+
+def _held(engine: Supervisor, reads: Reads) -> dict[str, Any]:
+    """What the engine process says that it holds."""
+    model = engine.info
+    try:
+        held = reads.ask_again("held") if model else None
+    except EngineUnavailable:
+        held = None
+    if model is None or held is None:
+        return {"weights": None, "cache": None, "pace": None}
+    weights = {
+        "model": model["name"],
+        "device": model["device"],
+        "parameters": model["parameters"],
+        "bytes": held["weights"],
+        "stored": (model.get("weights") or {}).get("stored", {}),
+    }
+    return {"weights": weights, "cache": {"device": model["device"], **held["cache"]}, "pace": held["pace"]}
+
+
+def _log(runs: RunLog, sessions: SessionStore, budget: Budget, scheduler: RunScheduler) -> dict[str, Any]:
+    stored, saved = runs.totals(), sessions.totals()
+    return {
+        "database": runs.engine.dialect.name,
+        "runs": stored["runs"],
+        "open_runs": len(runs.open_runs()),
+        "queued_runs": scheduler.waiting,
+        "evicted_runs": scheduler.evicted,
+        "frames": stored["frames"],
+        "bytes": stored["bytes"],
+        "sessions": saved["sessions"],
+        "session_bytes": saved["bytes"],
+        "disk_bytes": budget.on_disk(),
+    }

@@ -1,0 +1,66 @@
+/** A real run beside the formula: the rows that the engine counted, with the cache and, once it has run so, without. */
+
+import { html } from "htm/preact";
+import { integer, times } from "../../shared/facts/format.js";
+import { rowsComputed } from "../../shared/facts/twins.js";
+import { useLog } from "../../shared/loading/use-log.js";
+import { useConnected, useTwin } from "../../shared/loading/use-twin.js";
+import { under } from "../../shared/log/root.js";
+import { Run } from "../../shared/log/run.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { loopOf } from "./rows.js";
+
+const makeRun = (id) => new Run(id);
+
+/** @param {{id: string|null, client: Object, ready: boolean, use: (prompt: number, added: number) => void}} props `use`: puts numbers into the fields */
+export function Measured({ id, client, ready, use }) {
+  const { log, problem } = useLog(client, id, makeRun);
+  return html`<section class="own-card stack box" aria-label=${msg`Measured`}>
+    <h2>${msg`Rows that the engine counted`} <${Badge} origin="measured" /></h2>
+    ${!id && html`<p>${nodes`This installation has no recordings. ${html`<a href=${under("/")}>${msg`Run a prompt on the Stage`}</a>`}, then open its “Why a cache?” view.`}</p>`}
+    ${problem && html`<p role="alert">${msg`This run could not be read: ${problem.message}`}</p>`}
+    ${id && !problem && !log?.steps.length && html`<p role="status">${msg`Loading the run…`}</p>`}
+    ${log?.steps.length > 0 && html`<${Counted} run=${log} client=${client} ready=${ready} use=${use} />`}
+  </section>`;
+}
+
+function Counted({ run, client, ready, use }) {
+  const connected = useConnected(client, run);
+  const twin = useTwin({ client, run, connected, cache: "none" });
+  const [prompt, added] = [run.promptLength, run.steps.length];
+  const loop = loopOf(prompt, added);
+  const counted = ({ steps }) => steps.reduce((rows, step) => rows + rowsComputed(step), 0);
+  const whole = twin.log?.steps.length === added;
+  const cached = counted(run) + run.reused;
+  return html`
+    <p>${msg`“${run.open.prompt}”: ${integer(prompt)} prompt tokens, ${integer(added)} new ones.`} <button type="button" class="link-button own-tools" onClick=${() => use(prompt, added)}>${msg`Use these numbers`}</button></p>
+    <div class="across" tabindex="0" role="region" aria-label=${msg`Counted and computed rows`}><table class="learn-table">
+      <thead><tr><td></td><th scope="col" class="is-number">${msg`counted`}</th><th scope="col" class="is-number">${msg`formula`}</th></tr></thead>
+      <tbody>
+        <tr><th scope="row">${msg`with the cache`}</th><td class="is-number">${integer(cached)}</td><td class="is-number">${integer(loop.with)}</td></tr>
+        <tr><th scope="row">${msg`without a cache`}</th><td class="is-number">${twin.log ? integer(counted(twin.log)) : "–"}</td><td class="is-number">${integer(loop.without)}</td></tr>
+        <tr><th scope="row">${msg`ratio`}</th><td class="is-number">${whole ? times(counted(twin.log) / cached) : "–"}</td><td class="is-number">${times(loop.ratio)}</td></tr>
+      </tbody>
+    </table></div>
+    ${run.reused > 0 && html`<p class="muted small">${msg`${integer(run.reused)} of the prompt’s rows came from the cache of an earlier run; they are counted as computed.`}</p>`}
+    <${TwinState} twin=${twin} run=${run} ready=${ready} />
+    <p><a href=${under(`/?run=${run.id}#view=cache`)}>${msg`Open this run at “Why a cache?”, with the time and the memory of each step`}</a></p>`;
+}
+
+function TwinState({ twin, run, ready }) {
+  const { log, starting, problem, start, stop } = twin;
+  if (log && !log.close) {
+    return html`<p class="row own-tools" role="status">
+      <button class="button" type="button" onClick=${stop}>${msg`Stop`}</button>
+      ${msg`Steps done: ${log.steps.length} of ${run.steps.length}`}
+    </p>`;
+  }
+  return html`<p class="row own-tools">
+    <button class="button" type="button" disabled=${!ready || starting || !run.close} onClick=${start}>
+      ${starting ? msg`Starting…` : log ? msg`Run it without a cache again` : msg`Run it without a cache`}
+    </button>
+    ${!ready && html`<span>${msg`Available when the model is loaded.`}</span>`}
+    ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
+  </p>`;
+}

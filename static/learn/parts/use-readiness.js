@@ -1,0 +1,35 @@
+/** Whether the server's model can be used, asked until it can. */
+
+import { useEffect, useState } from "preact/hooks";
+import { msg } from "../../shared/words/msg.js";
+
+const POLL_MS = 1_000;
+const UNKNOWN = { state: "unknown", message: "", model: null };
+
+/**
+ * @param {Object} client
+ * @returns {{state: string, message: string, model: Object|null}} `model`: as in an `open` frame, when `state` is "ready"
+ */
+export function useReadiness(client) {
+  const [readiness, setReadiness] = useState(UNKNOWN);
+  useEffect(() => {
+    let left = false;
+    let timer = null;
+    const ask = async () => {
+      const now = await client.readiness().catch(() => ({
+        ...UNKNOWN,
+        state: "unreachable",
+        message: msg`The server cannot be reached.`,
+      }));
+      if (left) return;
+      setReadiness(now);
+      if (now.state !== "ready") timer = setTimeout(ask, POLL_MS);
+    };
+    ask();
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [client]);
+  return readiness;
+}

@@ -1,0 +1,68 @@
+/** Real tensors from a scalar to four axes, with their first numbers. */
+
+import { html } from "htm/preact";
+import { bytesShort, fixed, integer } from "../../shared/facts/format.js";
+import { under } from "../../shared/log/root.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { msg, nodes } from "../../shared/words/msg.js";
+import { countOf } from "./shapes.js";
+import { levelsOf, panelsOf } from "./tensors.js";
+
+const DIGITS = 3;
+
+/** @param {{recordings: {run: Object|null, title: string, problem: string}[], exact: Object}} props `exact`: of `useExactTensors` */
+export function TensorCards({ recordings, exact }) {
+  const problem = recordings.map(({ problem: one }) => one).find(Boolean);
+  const runs = recordings.map(({ run }) => run);
+  if (problem) return html`<p role="alert">${msg`The recording could not be read: ${problem}`}</p>`;
+  if (!runs.length) return html`<p>${msg`This installation has no recordings to take values from.`}</p>`;
+  if (!runs.every(Boolean)) return html`<p role="status">${msg`Loading the recording…`}</p>`;
+  const levels = levelsOf(runs, exact.exact);
+  const [{ run, title }] = recordings;
+  const link = html`<a href=${under(`/s/${run.saved.id}`)}>${title}</a>`;
+  return html`
+    <p class="learn-say">${nodes`The values are of the recording ${link}.`} ${noteOf(exact)}</p>
+    <div class="tensors grid">${levels.map((level) => html`<${TensorCard} key=${level.rank} level=${level} bytes=${run.open.model.element_bytes} />`)}</div>`;
+}
+
+function noteOf({ status, problem }) {
+  const notes = {
+    ready: msg`The model computed them again, exactly. The same number stands first in the matrix, in the 3-D and in the 4-D tensor: each axis adds a place to look in.`,
+    loading: msg`The model computes the exact values. Until then, attention weights of the log are shown, rounded to within 0.004.`,
+    waiting: msg`The model is not ready. Attention weights of the log are shown, rounded to within 0.004; embeddings and keys follow when the model is ready.`,
+    none: msg`This server runs another model, so attention weights of the log are shown, rounded to within 0.004.`,
+    failed: msg`The model did not give exact values (${problem}). Attention weights of the log are shown, rounded to within 0.004.`,
+  };
+  return notes[status];
+}
+
+function TensorCard({ level, bytes }) {
+  const { rank, kind, name, axes, exact } = level;
+  const sizes = axes.map(({ size }) => size);
+  const count = countOf(sizes);
+  return html`<section class="own-card stack box tensor" aria-label=${kind}>
+    <h3>${msg`${rank} axes: ${kind}`} <${Badge} origin="computed" /></h3>
+    <p>${name}</p>
+    <p class="mono">[${axes.map(({ name: axis, size }) => `${axis} ${integer(size)}`).join(" × ")}]</p>
+    <p class="muted">${msg`${integer(count)} numbers, ${bytesShort(count * bytes)} as float32`}${!exact && ` · ${msg`± 0.004`}`}</p>
+    <div class="across" tabindex="0" role="region" aria-label=${msg`First numbers of the ${kind}`}>
+      ${panelsOf(level).map((panel) => html`<${Panel} key=${panel.index.join()} panel=${panel} />`)}
+    </div>
+  </section>`;
+}
+
+function Panel({ panel: { index, lines, moreLines, moreNumbers } }) {
+  return html`<table class="tensor-panel">
+    ${index.length > 0 && html`<caption class="mono">[${index.join(", ")}]</caption>`}
+    <tbody>
+      ${lines.map(
+        ({ name, numbers }, at) => html`<tr key=${at}>
+          ${name && html`<th scope="row" class="cut">${name}</th>`}
+          ${numbers.map((number, column) => html`<td key=${column} class="number">${fixed(number, DIGITS)}</td>`)}
+          ${moreNumbers > 0 && html`<td class="muted">${msg`… ${integer(moreNumbers)} more`}</td>`}
+        </tr>`,
+      )}
+      ${moreLines > 0 && html`<tr><td colspan="9" class="muted">${msg`… ${integer(moreLines)} more rows`}</td></tr>`}
+    </tbody>
+  </table>`;
+}
