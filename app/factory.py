@@ -21,6 +21,7 @@ from kvscope.app.http import (
     files,
     frame_compression,
     hosts,
+    index,
     languages,
     lessons,
     learn_reference,
@@ -156,6 +157,7 @@ def build(settings: Settings) -> Flask:
     )
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
+    app.register_blueprint(index.blueprint(recorded))
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(lessons.blueprint(Library(lessons_dir() / "en", recorded), runs, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))

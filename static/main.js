@@ -23,6 +23,7 @@ import { createStore } from "./shared/state/store.js";
 import { firstTheme, rememberTheme, systemDark } from "./shared/state/theme.js";
 import { followLit } from "./shared/ui/lit.js";
 import { App } from "./stage/page/app.js";
+import { openStageHelp, openStageSearch } from "./stage/page/dialogs.js";
 
 const bootstrap = bootstrapOf();
 const saved = bootstrap.session ?? null;
@@ -105,7 +106,11 @@ stillness.addEventListener("change", () => store.dispatch({ type: "motion", redu
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
-listenToKeys(window, { controller, store }, KEYS);
+const dialogs = {
+  openSearch: () => openStageSearch(store.state(), store.dispatch),
+  openHelp: () => openStageHelp(store.state(), store.dispatch),
+};
+listenToKeys(window, { controller, store, ...dialogs }, KEYS);
 listenToPrint(window, store);
 followLit(document, store);
 const requestFrame = window.requestAnimationFrame.bind(window);

@@ -73,7 +73,10 @@ ROOMS = {
     ),
     "static": (
         *("static/shared/words/messages.js", "static/shared/words/msg.js"),
-        *(f"static/shared/{room}" for room in ("draw", "log", "painting", "facts", "state", "loading", "words", "ui")),
+        *(
+            f"static/shared/{room}"
+            for room in ("draw", "log", "painting", "facts", "state", "loading", "find", "words", "ui")
+        ),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
         *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),

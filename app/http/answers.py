@@ -478,6 +478,21 @@ class OEmbed(TypedDict):
     thumbnail_height: NotRequired[Positive]
 
 
+class IndexEntry(TypedDict):
+    """What the search can find. `also`: other names; `address`: from the server's root, null where no page shows it."""
+
+    kind: Literal["idea", "term", "lesson", "page", "view", "recording", "setting", "elsewhere"]
+    id: str
+    name: str
+    text: str
+    also: list[str]
+    address: str | None
+
+
+class Index(TypedDict):
+    entries: list[IndexEntry]
+
+
 class Health(TypedDict):
     status: Literal["ok"]
     version: str

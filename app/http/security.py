@@ -17,10 +17,13 @@ VENDOR_MAX_AGE_S = 24 * 60 * 60
 EMBED_PREFIX = "/embed/"
 ANY_PAGE = "* data: blob: file:"
 """`*` alone stands for http and https: a hand-out opened from a disk, or a notebook's cell, could not embed."""
-OPEN_PREFIXES = ("/static/", "/api/sessions/", "/api/by-hand/", "/api/lessons", "/api/embedding", "/oembed", "/readyz")
-"""What a shared run or a worked example is shown with. A sandboxed frame has no origin, so its modules, fonts and
-frames are all of another one; nothing under these paths depends on a cookie or a login, and a page elsewhere may read
-but not change it."""
+OPEN_PREFIXES = (
+    *("/static/", "/api/sessions/", "/api/by-hand/", "/api/embedding"),
+    *("/api/index", "/api/lessons", "/oembed", "/readyz"),
+)
+"""What a shared run or a worked example is shown with, and what its search finds. A sandboxed frame has no origin, so
+its modules, fonts and frames are all of another one; nothing under these paths depends on a cookie or a login, and a
+page elsewhere may read but not change it."""
 
 
 BARE: Mapping[str, str] = {

@@ -15,6 +15,10 @@ import { RealHead } from "./real-head.js";
 import { calculationOf, cellLabel, operandsOf } from "./table.js";
 import { useExample } from "./use-example.js";
 
+/** Of a matrix (matrix.js), for the help. */
+const KEYS = [
+  { label: "← → ↑ ↓", text: msg`Move between the computed numbers of a matrix; in an input, ↑ and ↓ change it` },
+];
 const PRINTS = [
   { name: msg`Print worksheet`, sheet: "blank" },
   { name: msg`Print with answers`, sheet: "answers" },
@@ -41,7 +45,7 @@ export function Page({ example, framed, real, theme, setTheme }) {
     keepAddress: framed,
   });
   return html`
-    ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} />`}
+    ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} keys=${KEYS} />`}
     <main class="own-page stack wide by-hand">
       <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
       ${shown ? html`<${Example} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}

@@ -1,5 +1,7 @@
 /** The keys of the page of serving. */
 
+import { msg } from "../shared/words/msg.js";
+
 const step =
   (by) =>
   ({ store }) =>
@@ -7,7 +9,12 @@ const step =
 
 /** As `KEYS` of the Stage. */
 export const KEYS = [
-  { keys: ["ArrowLeft"], run: step(-1) },
-  { keys: ["ArrowRight"], run: step(1) },
-  { keys: [" "], run: ({ store }) => store.dispatch({ type: store.state().mode === "playing" ? "pause" : "play" }) },
+  { keys: ["ArrowLeft"], label: "←", text: msg`Previous pass`, run: step(-1) },
+  { keys: ["ArrowRight"], label: "→", text: msg`Next pass`, run: step(1) },
+  {
+    keys: [" "],
+    label: msg`Space`,
+    text: msg`Play or pause`,
+    run: ({ store }) => store.dispatch({ type: store.state().mode === "playing" ? "pause" : "play" }),
+  },
 ];

@@ -1,4 +1,4 @@
-"""What people read on the pages, from where it stands: scripts, templates, the table of pages, the glossary."""
+"""What people read on the pages, from where it stands: scripts, templates, the tables of pages, terms and ideas."""
 
 from __future__ import annotations
 
@@ -52,5 +52,8 @@ def in_python() -> Iterator[str]:
 def in_tables() -> Iterator[str]:
     for page in json.loads((STATIC / "pages.json").read_text("utf-8")):
         yield from (page[field] for field in READ if page.get(field))
-    for entry in json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8")).values():
-        yield from (entry["name"], entry["text"])
+    words = STATIC / "shared" / "words"
+    terms = json.loads((words / "glossary.json").read_text("utf-8")).values()
+    for entries in (terms, *json.loads((words / "find.json").read_text("utf-8")).values()):
+        for entry in entries:
+            yield from (entry["name"], entry["text"])

@@ -8,6 +8,7 @@ import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
+import { KEYS } from "../keys.js";
 import { isLive, shownPass } from "../state.js";
 import { Empty, Recorded } from "./empty.js";
 import { Experiments } from "./experiments.js";
@@ -39,7 +40,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
   return html`
     ${
       !framed &&
-      html`<${OwnHeader} here=${saved ? null : "serving"} theme=${theme} setTheme=${setTheme} alone=${inFile}
+      html`<${OwnHeader} here=${saved ? null : "serving"} theme=${theme} setTheme=${setTheme} alone=${inFile} keys=${KEYS}
         openers=${!inFile && html`<div class="openers line wide"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
         ${saved ? html`<${ModelOfRun} run=${log} />` : html`<${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />`}
       <//>`

@@ -2,13 +2,14 @@
 
 import { msg } from "../words/msg.js";
 import { canAsk } from "./asking.js";
+import { DIALOG_KEYS } from "./dialog-keys.js";
 import { backFrom, zoomIn, zoomOut } from "./views.js";
 
 const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
 
 const zoom = (change) => (state) => ({ view: change(state.selection.view) });
 
-/** `run` gets {controller, store}. Keys are `KeyboardEvent.key` values. */
+/** `run` gets {controller, store, openSearch, openHelp}. Keys are `KeyboardEvent.key` values. */
 export const KEYS = [
   { keys: [" "], label: msg`Space`, text: msg`Play or pause`, run: ({ controller }) => controller.toggle() },
   { keys: ["ArrowLeft"], label: "←", text: msg`Previous step`, run: ({ controller }) => controller.previous() },
@@ -35,20 +36,9 @@ export const KEYS = [
     text: msg`Go to the map; Enter there opens the head`,
     run: () => focusOn("#map-grid"),
   },
-  { keys: ["/"], label: "/", text: msg`Write your own prompt`, run: ask },
-  {
-    keys: ["?"],
-    label: "?",
-    text: msg`Show this help`,
-    run: ({ store }) => openHelp(store.dispatch),
-  },
+  { keys: ["p"], label: "p", text: msg`Write your own prompt`, run: ask },
+  ...DIALOG_KEYS,
 ];
-
-/** Playback pauses behind the dialog. */
-export function openHelp(dispatch) {
-  dispatch({ type: "pause" });
-  /** @type {HTMLDialogElement} */ (document.querySelector("#help")).showModal();
-}
 
 /** A new prompt field focuses itself. */
 function ask({ store }) {

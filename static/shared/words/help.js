@@ -1,10 +1,10 @@
-/** The help: how to read the page, where to find answers, the keys, and the glossary. */
+/** The help: how to read the Stage, where to find answers, the keys, and the glossary. */
 
 import { html } from "htm/preact";
-import { useContext } from "preact/hooks";
-import { KEYS } from "../state/keyboard.js";
+import { useEffect, useState } from "preact/hooks";
+import { loadIndex } from "../find/load-index.js";
+import { under } from "../log/root.js";
 import { language, msg } from "./msg.js";
-import { Glossary } from "./term.js";
 
 /** In the order in which a reader meets them. */
 const PARTS = [
@@ -60,32 +60,50 @@ function Pairs({ pairs }) {
   </dl>`;
 }
 
-export function Help() {
-  const terms = Object.values(useContext(Glossary)).sort((a, b) => a.name.localeCompare(b.name, language));
+/** @param {{keys: {label: string, text: string}[], guide: boolean, newTab: boolean}} props `guide`: how to read the Stage */
+export function Help({ keys, guide, newTab }) {
   return html`
-    <dialog id="help" class="help popover" aria-label=${msg`Help`}>
-      <form method="dialog"><button class="button">${msg`Close`}</button></form>
-      <div class="help-first">
-        <div>
+    <div class="help-first">
+      ${
+        guide &&
+        html`<div>
           <h2>${msg`How to read this page`}</h2>
           <${Pairs} pairs=${PARTS} />
           <h2>${msg`Where to find answers`}</h2>
           <${Pairs} pairs=${ANSWERS} />
-        </div>
-        <div>
-          <h2>${msg`Keys`}</h2>
-          <dl>
-            ${KEYS.map(
-              ({ label, text }) => html`
-                <dt><kbd>${label}</kbd></dt>
-                <dd>${text}</dd>
-              `,
-            )}
-          </dl>
-        </div>
+        </div>`
+      }
+      <div>
+        <h2>${msg`Keys`}</h2>
+        <dl>
+          ${keys.map(
+            ({ label, text }) => html`
+              <dt><kbd>${label}</kbd></dt>
+              <dd>${text}</dd>
+            `,
+          )}
+        </dl>
       </div>
-      <h2>${msg`Glossary`}</h2>
-      <${Pairs} pairs=${terms.map(({ name, text }) => [name, text])} />
-    </dialog>
+    </div>
+    <h2>${msg`Glossary`}</h2>
+    <${Terms} newTab=${newTab} />
   `;
+}
+
+/** Each with a link to a place where it can be seen, if there is one. */
+function Terms({ newTab }) {
+  const [terms, setTerms] = useState([]);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    loadIndex().then(
+      (entries) => setTerms(entries.filter(({ kind }) => kind === "term")),
+      () => setFailed(true),
+    );
+  }, []);
+  if (failed) return html`<p role="alert">${msg`The glossary could not be loaded: the server does not respond.`}</p>`;
+  const target = newTab ? { target: "_blank", rel: "noopener" } : {};
+  const show = ({ name, address }) =>
+    address && html` <a ...${target} href=${under(address)} aria-label=${msg`Show ${name}`}>${msg`show me`}</a>`;
+  const sorted = terms.toSorted((a, b) => a.name.localeCompare(b.name, language));
+  return html`<${Pairs} pairs=${sorted.map((term) => [term.name, [term.text, show(term)]])} />`;
 }

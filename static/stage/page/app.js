@@ -7,7 +7,6 @@ import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { inIntro } from "../../shared/state/intro.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Theme, usePageTheme } from "../../shared/ui/use-theme.js";
-import { Help } from "../../shared/words/help.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
 import { Everything } from "./everything.js";
@@ -26,7 +25,6 @@ export function App({ store, later, ...props }) {
   return html`<${Store.Provider} value=${store}><${Later.Provider} value=${later}><${Definitions} client=${props.client}><${Colours}>
     <div class="page">
       <${Shown} ...${props} />
-      <${Help} />
     </div>
   <//><//><//><//>`;
 }

@@ -6,13 +6,14 @@ import { OpenFile } from "../../shared/files/open-file.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
-import { openHelp } from "../../shared/state/keyboard.js";
 import { momentOf } from "../../shared/state/moment.js";
+import { HelpButton, SearchButton } from "../../shared/ui/dialog-buttons.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { Places } from "../../shared/ui/places.js";
 import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { msg } from "../../shared/words/msg.js";
+import { openStageHelp, openStageSearch } from "./dialogs.js";
 
 const GALLERY = "/gallery";
 const TOUR = "tour";
@@ -35,6 +36,7 @@ export function Header({ state, dispatch, controller, client }) {
       }
       <div class="header-end line push">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        <${SearchButton} onClick=${() => openStageSearch(state, dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
           class="icon-button muted still present-button"
@@ -46,10 +48,7 @@ export function Header({ state, dispatch, controller, client }) {
         >
           <${Icon} name="present" />
         </button>
-        <button
-          class="icon-button muted still" type="button" aria-label=${msg`Help`} title=${msg`Keys and glossary`}
-          onClick=${() => openHelp(dispatch)}
-        >?</button>
+        <${HelpButton} onClick=${() => openStageHelp(state, dispatch)} />
       </div>
     </header>
   `;

@@ -1,0 +1,9 @@
+/** The keys that every page has. */
+
+import { msg } from "../words/msg.js";
+
+/** `run` gets {openSearch, openHelp}. */
+export const DIALOG_KEYS = [
+  { keys: ["/"], label: "/", text: msg`Search`, run: ({ openSearch }) => openSearch() },
+  { keys: ["?"], label: "?", text: msg`Show this help`, run: ({ openHelp }) => openHelp() },
+];

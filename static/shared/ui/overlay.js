@@ -1,0 +1,39 @@
+/** A dialog over any page, whose code is loaded when it first opens: the search, the help. */
+
+import { html } from "htm/preact";
+import { render } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { msg } from "../words/msg.js";
+import { Fetched } from "./fetched.js";
+
+const SEARCH = async () => (await import("../find/search.js")).Search;
+const HELP = async () => (await import("../words/help.js")).Help;
+
+/** @param {{newTab?: boolean}} [options] `newTab`: links leave a frame that may not be navigated */
+export function openSearch({ newTab = false } = {}) {
+  open({ name: msg`Search`, class: "find", of: SEARCH, newTab });
+}
+
+/** @param {{keys: {label: string, text: string}[], guide?: boolean, newTab?: boolean}} options `guide`: how to read the Stage */
+export function openHelp({ keys, guide = false, newTab = false }) {
+  open({ name: msg`Help`, class: "help", of: HELP, keys, guide, newTab });
+}
+
+/** The dialog leaves the document when it closes. */
+function open(props) {
+  const place = document.body.appendChild(document.createElement("div"));
+  const onClose = () => {
+    render(null, place);
+    place.remove();
+  };
+  render(html`<${Overlay} onClose=${onClose} ...${props} />`, place);
+}
+
+function Overlay({ name, class: className, onClose, ...props }) {
+  const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return html`<dialog class=${`${className} popover`} aria-label=${name} closedby="any" ref=${dialog} onClose=${onClose}>
+    <form method="dialog"><button class="button">${msg`Close`}</button></form>
+    <${Fetched} ...${props} close=${() => dialog.current?.close()} />
+  </dialog>`;
+}
