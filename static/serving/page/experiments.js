@@ -1,41 +1,43 @@
 /** Experiments: the engine runs the same workload with several values of one setting, and the results are compared. */
 
 import { html } from "htm/preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
 import { passCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
+import { searchOf } from "../address.js";
 import { EXPERIMENTS } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
 
-/** @param {{client: Object, state: Object, live: boolean, framed: boolean}} props */
-export function Experiments({ client, state, live, framed }) {
+/** @param {{client: Object, state: Object, live: boolean, framed: boolean, dispatch: Function}} props */
+export function Experiments({ client, state, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
   return html`<section class="experiments stack" aria-label=${msg`Experiments`}>
     <h2>${msg`Compare two values of one setting`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
-      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} />`)}
+      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} dispatch=${dispatch} />`)}
     </div>
   </section>`;
 }
 
 const isPair = ({ values }) => values.length === 2;
 
-function ExperimentCard({ experiment, client, state, live, framed }) {
+function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
   const { run, starting, actions } = state;
   const { name, about, values } = experiment;
   const inSight = result?.run === run;
   const going = inSight && live;
   const others = values.map((value) => value.name).join(", ");
-  return html`<section class="experiment stack tight" aria-label=${name}>
+  const opened = state.experiment === experiment.id;
+  return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
-      <h3>${name}</h3>
+      <h3>${framed ? name : html`<${Opener} experiment=${experiment} opened=${opened} search=${searchOf({ run, experiment: experiment.id }, "")} dispatch=${dispatch} />`}</h3>
       ${
         !framed &&
         html`<span class="experiment-do line still">
@@ -47,6 +49,25 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
     <p class="muted">${about}</p>
     ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
+}
+
+/** Its name, a link to the page with this card opened. */
+function Opener({ experiment: { id, name }, opened, search, dispatch }) {
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    dispatch({ type: "experiment", experiment: id });
+  };
+  return html`<a class="experiment-name" href=${search} aria-current=${opened ? "true" : null} onClick=${open}>${name}</a>`;
+}
+
+/** @returns {Object} the ref of an element that scrolls into view when it is opened, and again when a log in sight moves it */
+function useIntoView(opened, beside) {
+  const element = useRef(null);
+  useEffect(() => {
+    if (opened) element.current?.scrollIntoView({ block: "center" });
+  }, [opened, beside]);
+  return element;
 }
 
 function Outcome({ result, going }) {
