@@ -8,8 +8,9 @@ import { Chart } from "../../shared/ui/chart.js";
 import { passCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { searchOf } from "../address.js";
-import { EXPERIMENTS } from "../experiments.js";
+import { EXPERIMENTS, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
+import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
 
@@ -25,15 +26,12 @@ export function Experiments({ client, state, live, framed, dispatch }) {
   </section>`;
 }
 
-const isPair = ({ values }) => values.length === 2;
-
 function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
   const { run, starting, actions } = state;
-  const { name, about, values } = experiment;
+  const { name, about } = experiment;
   const inSight = result?.run === run;
   const going = inSight && live;
-  const others = values.map((value) => value.name).join(", ");
   const opened = state.experiment === experiment.id;
   return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
@@ -42,13 +40,21 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
         !framed &&
         html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>${msg`Watch`}</button>`}
-          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment)}>${result ? msg`Again` : isPair(experiment) ? msg`Try both` : msg`Try ${others}`}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment)}>${result ? msg`Again` : tryText(experiment, state.layers)}</button>
         </span>`
       }
     </div>
     <p class="muted">${about}</p>
     ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
+}
+
+function tryText(experiment, layers) {
+  const values = valuesOf(experiment, layers);
+  if (values.length === 2) return msg`Try both`;
+  if (experiment.nameOf) return msg`Try all ${values.length}`;
+  const names = values.map((value) => value.name).join(", ");
+  return msg`Try ${names}`;
 }
 
 /** Its name, a link to the page with this card opened. */
@@ -90,26 +96,8 @@ function Outcome({ result, going }) {
 }
 
 function outcomeOf({ of, experiment: { figures } }) {
-  if (of > 2) return Curve;
-  return figures[0].group ? SideBySide : BeforeAfter;
-}
-
-/** A column per group of figures: before → after, or one value where there is none before. */
-function SideBySide({ result: { experiment, rounds, disturbed } }) {
-  const groups = [...new Set(experiment.figures.map(({ group }) => group))];
-  const [before, after] = rounds.map(({ values }) => values);
-  const cell = (at) => {
-    const { format, against } = experiment.figures[at];
-    const values = [before[at], after[at]].filter((value) => value !== null).map(format);
-    const other = disturbed ? null : against?.(before, after);
-    return html`${values.join(" → ") || "–"}${other && html` <small>${other}</small>`}`;
-  };
-  const rows = experiment.figures.filter(({ group }) => group === groups[0]);
-  return html`<table class="outcome-table small fill">
-    <thead><tr><th scope="col">${msg`the answer`}</th>${groups.map((group) => html`<th key=${group} scope="col">${group}</th>`)}</tr></thead>
-    <tbody>${rows.map(({ name }, row) => html`<tr key=${name}><th scope="row">${name}</th>${groups.map((group, at) => html`<td key=${group} class="number">${cell(row * groups.length + at)}</td>`)}</tr>`)}</tbody>
-  </table>
-  <p class="muted">${rounds[0].name} → ${rounds[1].name}. ${experiment.method} ${msg`Times depend on the other work of the machine; passes and guesses do not.`}</p>`;
+  if (figures[0].group) return SideBySide;
+  return of > 2 ? Curve : BeforeAfter;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures, disturbed } }) {

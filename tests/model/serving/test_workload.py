@@ -312,11 +312,13 @@ def test_guesses_are_checked_in_one_pass_and_the_text_stays_the_same(layers: int
     assert any(member.more for member in decodes)
     assert not any(each.draft for each in served.of(0))
     whole, drafted = served.of(0)[0].weight_bytes, [each for each in served.of(1) if each.draft]
-    assert whole and drafted
+    assert whole
+    assert drafted
     assert all(each.draft for each in served.of(1) if any(member.guessed for member in each.members))
     for each in drafted:
         draft = each.draft
-        assert draft and 0 < draft.ms < each.ms
+        assert draft
+        assert 0 < draft.ms < each.ms
         assert draft.passes == (max(member.guessed for member in each.members) if layers else 0)
         read = draft.passes * whole
         assert draft.weight_bytes == read if layers == 2 else draft.weight_bytes < max(read, 1)
