@@ -1,10 +1,11 @@
 /** One engine serves several requests at once: `/serving`, a saved workload, and both inside other pages or in a file. */
 
 import { mountOwnPage } from "./embed/own-page.js";
+import { experimentOfSearch, hashOf, passOfHash, searchOf } from "./serving/address.js";
 import { createServing } from "./serving/controller.js";
 import { KEYS } from "./serving/keys.js";
 import { Page } from "./serving/page/page.js";
-import { hashOf, initialState, isMoving, nextPass, passOfHash, reduce } from "./serving/state.js";
+import { initialState, isMoving, nextPass, reduce } from "./serving/state.js";
 import { createQueue } from "./shared/painting/queue.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { createPlayer } from "./shared/state/clock.js";
@@ -32,10 +33,15 @@ const runOfAddress = () => saved?.run ?? runOfSearch(window.location.search);
 /** The address of the saved session or of the workload in sight; the recorded workload has none of its own. */
 function addressOf(state) {
   const { pathname, search } = window.location;
-  const named = state.run && !saved ? `?run=${encodeURIComponent(state.run)}` : search;
-  return `${pathname}${named}${hashOf(state)}`;
+  return `${pathname}${saved ? search : searchOf(state, search)}${hashOf(state)}`;
 }
 
+const openExperiment = () => {
+  const named = experimentOfSearch(window.location.search);
+  store.dispatch({ type: "experiment", experiment: framed || saved ? null : named });
+};
+
+openExperiment();
 controller.show(runOfAddress(), passOfHash(window.location.hash) ?? saved?.open?.step ?? null);
 createPlayer({ store, requestFrame, cancelFrame: window.cancelAnimationFrame.bind(window), next: nextPass, isMoving });
 listenToKeys(window, { store }, KEYS);
@@ -45,6 +51,7 @@ if (!framed) {
     runOf: ({ run }) => run,
     isNew: ({ run }) => run !== runOfAddress(),
     onMove() {
+      openExperiment();
       const [run, pass] = [runOfAddress(), passOfHash(window.location.hash)];
       if (run !== store.state().run) controller.show(run, pass);
       else if (pass !== null) store.dispatch({ type: "go", to: pass });

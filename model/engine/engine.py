@@ -242,7 +242,7 @@ class Engine:
         started, watch = time.perf_counter(), Watch()
         lengths = [run.sequence.length for run in ready]
         try:
-            self.guesser.guess(ready)
+            drafted = self.guesser.guess(ready)
             entries = [self.scheduler.entry_of(run) for run in ready]
             done = self.runner.run(
                 entries,
@@ -283,6 +283,7 @@ class Engine:
                     PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought
                 ),
                 replace(conditions, others=0),
+                drafted,
             )
         )
         return records

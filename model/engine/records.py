@@ -146,10 +146,24 @@ class PassEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftRecord:
+    """What guessing took before a pass: wall time, how many passes of the first layers, and the weights that they read.
+
+    Looking up earlier text takes no pass and reads no weights.
+    """
+
+    ms: float
+    passes: int
+    weights: ByFormat
+
+
+@dataclass(frozen=True, slots=True)
 class PassRecord:
-    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, the choice of tokens included.
+    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, guesses and the choice of tokens
+    included.
 
     `weights`: the matrices of blocks and head, as it read them, once for all its rows. `conditions`: of the machine.
+    `draft`: what the guesses took that it checks; None where nothing was to be guessed.
     """
 
     started: float
@@ -157,6 +171,7 @@ class PassRecord:
     weights: ByFormat
     entries: tuple[PassEntry, ...]
     conditions: Conditions
+    draft: DraftRecord | None = None
 
 
 Record = RowsRecord | StepRecord | TokenRecord | BeamsRecord | CloseRecord

@@ -389,6 +389,14 @@ class Asked(FrameData):
     request: ServedRequest
 
 
+class Draft(Data):
+    """What the guesses took that a pass checks, of all its requests."""
+
+    ms: Ms
+    passes: Place
+    weight_bytes: Natural
+
+
 class Pass(FrameData):
     number: Natural
     round: Natural
@@ -396,6 +404,7 @@ class Pass(FrameData):
     ms: Ms
     weight_bytes: Natural | None = None
     weights_read: ByFormat | None = None
+    draft: Draft | None = None
     members: list[PassMember] = Field(max_length=1000)
     others: OtherMembers
     requests: list[RequestState] = Field(max_length=1000)

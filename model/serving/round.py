@@ -8,7 +8,7 @@ from dataclasses import replace
 from kvscope.model.api import Refused
 from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, TokenRecord
+from kvscope.model.engine.records import CloseRecord, DraftRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
 from kvscope.model.serving.request import THERE, ServedRequest, Tokenized
 from kvscope.model.serving.room import Room
@@ -140,6 +140,7 @@ class Round:
             ms=round(done.ms, 3),
             weight_bytes=sum(done.weights.values()),
             weights_read=done.weights,
+            draft=_draft(done.draft),
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
@@ -321,3 +322,9 @@ class Round:
     def _take_events(self) -> list[schema.ServingEvent]:
         events, self._events = self._events, []
         return events
+
+
+def _draft(record: DraftRecord | None) -> schema.Draft | None:
+    if record is None:
+        return None
+    return schema.Draft(ms=round(record.ms, 3), passes=record.passes, weight_bytes=sum(record.weights.values()))

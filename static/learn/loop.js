@@ -1,6 +1,6 @@
 /** The page `/learn/loop`. */
 
-import { mount } from "./parts/mount.js";
 import { Page } from "./loop/page.js";
+import { mount } from "./parts/mount.js";
 
 mount(Page);

@@ -6,15 +6,7 @@
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
 import { wasteOver } from "./blocks.js";
-import {
-  batchingResult,
-  chunkResult,
-  disturbedText,
-  evictionResult,
-  formatsText,
-  reserveResult,
-  sharingResult,
-} from "./comparisons.js";
+import { batchingResult, chunkResult, evictionResult, reserveResult, sharingResult } from "./comparisons.js";
 import {
   busyShare,
   doneMs,
@@ -27,13 +19,11 @@ import {
   mostBlocks,
   mostPositions,
   rowsComputed,
-  sameText,
   tokensPerSecond,
 } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { LONG } from "./prompts.js";
-import { SPECULATION } from "./speculation.js";
-import { answersOf } from "./tally.js";
+import { DRAFT_LAYERS, SPECULATION } from "./speculation.js";
 import { wholeMs } from "./whole-ms.js";
 
 /** Every prompt is read in one pass. */
@@ -70,11 +60,16 @@ const inPercent = (value) => percent(value, 0);
  * @property {string} name
  * @property {string} about what is compared
  * @property {string} setting the one that differs between the rounds
- * @property {{value: *, name: string}[]} values one per round
+ * @property {Value[]|((layers: number) => Value[])} values one per round; `layers`: of the model
+ * @property {(study: Object) => boolean} [isOf] whether a log is of it rather than of the one with the same setting and without this
+ * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
+ * @property {(value: *) => string} [shortOf] the same for the head of a narrow column
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
  * @property {string} [method] how its figures are counted
- * @property {(before: Side, after: Side) => string|null} [conclusion]
+ * @property {(...sides: Side[]) => string|null} [conclusion]
+ *
+ * @typedef {{value: *, name: string}} Value
  *
  * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, its name, and a value per figure
  *
@@ -191,6 +186,7 @@ export const EXPERIMENTS = [
     ],
   },
   SPECULATION,
+  DRAFT_LAYERS,
   {
     id: "keep",
     name: msg`Eviction`,
@@ -246,12 +242,6 @@ export const EXPERIMENTS = [
   },
 ];
 
-/** @returns {string|null} the id of the experiment that an address names: `#experiment=chunk` */
-export function experimentOfHash(hash) {
-  const named = new URLSearchParams(hash.replace(/^#/, "")).get("experiment");
-  return EXPERIMENTS.find(({ id }) => id === named)?.id ?? null;
-}
-
 function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
 }
@@ -294,86 +284,17 @@ function withLittleMemory({ system, requests, settings }) {
   return { system, requests: open, settings: { ...settings, blocks } };
 }
 
-/** @returns {{system: string, requests: Object[], rounds: Object[]}} what is posted for an experiment */
-export function bodyOf(experiment, posted) {
+/** @returns {{value: *, name: string}[]} one per round of an experiment with a model of so many layers */
+export function valuesOf({ values }, layers) {
+  return typeof values === "function" ? values(layers) : values;
+}
+
+/** @returns {{system: string, requests: Object[], rounds: Object[]}} what is posted for an experiment with a model of so many layers */
+export function bodyOf(experiment, posted, layers) {
   const { system, requests, settings } = experiment.prepare(posted);
   return {
     system,
     requests,
-    rounds: experiment.values.map(({ value }) => ({ ...settings, [experiment.setting]: value })),
+    rounds: valuesOf(experiment, layers).map(({ value }) => ({ ...settings, [experiment.setting]: value })),
   };
-}
-
-/** @returns {boolean} of two settings, which may be objects; null stands for one that an older log lacks */
-function isSame(one, other) {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
-}
-
-/** @returns {string[]} the settings that are not the same in all rounds */
-function differing(rounds) {
-  return Object.keys(rounds[0]).filter((name) => rounds.some((round) => !isSame(round[name], rounds[0][name])));
-}
-
-/** @returns {Experiment|null} the one whose setting, and no other, differs between the rounds of a log */
-export function experimentOf(rounds) {
-  const names = differing(rounds);
-  return names.length === 1 ? (EXPERIMENTS.find(({ setting }) => setting === names[0]) ?? null) : null;
-}
-
-/** @returns {string} the name of a round among those of its log */
-export function roundName(rounds, number) {
-  const named = experimentOf(rounds);
-  const settings = rounds[number];
-  const value = named?.values.find(({ value }) => isSame(value, settings[named.setting]));
-  if (value) return named.id === "at-once" ? msg`${value.name} at once` : value.name;
-  const values = differing(rounds).map((name) => `${name.replace("_", " ")} ${JSON.stringify(settings[name])}`);
-  return values.length ? values.join(", ") : msg`round ${number + 1}`;
-}
-
-/**
- * @typedef {Object} Result
- * @property {Experiment} experiment
- * @property {string} run whose log it is of
- * @property {{name: string, value: *, values: (number|null)[], others: number}[]} rounds those that are over; `values`: one per figure
- * @property {string[]} figures their names
- * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
- *   in all rounds; null before all are over
- * @property {string|null} conclusion null where there is none, or before all are over
- * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
- * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
- * @property {number} of how many rounds there will be
- *
- * @param {import("../shared/log/workload.js").Workload} log
- * @returns {Result|null} null where the log is no experiment
- */
-export function resultOf(log) {
-  const { rounds: planned, requests } = log.study;
-  const experiment = experimentOf(planned);
-  if (!experiment) return null;
-  const blockSize = log.open.block_size;
-  const over = log.rounds.filter(({ end }) => end);
-  const facts = over.map((round) => ({ round, requests, blockSize, answers: answersOf(round, requests) }));
-  const complete = over.length === planned.length;
-  const sides = facts.map((each) => ({
-    ...each,
-    name: roundName(planned, each.round.number),
-    values: experiment.figures.map(({ of }) => of(each)),
-  }));
-  return {
-    ...{ experiment, run: log.id, of: planned.length },
-    rounds: sides.map(({ name, values, round }) => ({
-      ...{ name, values, value: round.settings[experiment.setting], others: round.end.others },
-    })),
-    figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
-    text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
-    disturbed: complete ? disturbedText(sides) : null,
-    formats: complete ? formatsText(sides) : null,
-    conclusion: complete && experiment.conclusion ? experiment.conclusion(sides[0], sides[1]) : null,
-  };
-}
-
-/** Of all comparisons with the first round, the one in which the fewest are the same. */
-function sameInAll(answers) {
-  const each = answers.slice(1).map((other) => sameText(answers[0], other));
-  return each.reduce((least, one) => (one.same < least.same ? one : least));
 }

@@ -2,7 +2,8 @@
 
 import { requestCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { SETTINGS } from "./settings.js";
+import { draftText } from "./drafts.js";
+import { draftNumbers, SETTINGS } from "./settings.js";
 import { fieldsOf, typedIn } from "./workload-form.js";
 
 /**
@@ -25,6 +26,7 @@ export function otherSettings(fields, { study, begunWith }, { settings }) {
   if (othersIn(was, fields, "newTokens")) differences.push(answerLimits(requests));
   if (othersIn(was, fields, "cancel") || othersIn(was, fields, "retry")) differences.push(cancellations(requests));
   for (const { field, text } of SETTINGS) if (differs(field)) differences.push(text(typedIn(was, field)));
+  if (["draft_by", ...draftNumbers(was.settings)].some(differs)) differences.push(draftText(settings.draft));
   return differences;
 }
 

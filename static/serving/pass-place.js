@@ -2,8 +2,8 @@
 
 import { integer } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
-import { roundName } from "./experiments.js";
 import { placeOf } from "./measures.js";
+import { roundName } from "./results.js";
 
 /**
  * @param {import("../shared/log/workload.js").Workload|null} log
@@ -14,7 +14,7 @@ import { placeOf } from "./measures.js";
 function passPlace(log, number) {
   const round = log?.roundOf(number);
   if (!round) return { place: "…", passes: "…", name: null };
-  const name = log.rounds.length > 1 ? roundName(log.study.rounds, round.number) : null;
+  const name = log.rounds.length > 1 ? roundName(log.study, round.number) : null;
   return { place: integer(placeOf(round, { number })), passes: integer(round.passes.length), name };
 }
 

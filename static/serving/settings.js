@@ -35,5 +35,47 @@ export const SETTINGS = [
   },
 ];
 
+/**
+ * Of a draft, `draft` in the log, the form has several texts: what guesses, and whole numbers with the member of the posted body whose
+ * bounds each has.
+ *
+ * @typedef {{draft_by: string, draft_tokens: string, draft_layers: string}} DraftFields `draft_by`: "none", "lookup" or "layers"
+ */
+export const DRAFT_NUMBERS = [
+  {
+    field: "draft_layers",
+    label: msg`Layers that guess`,
+    member: "layers",
+    from: 1,
+    inForm: (field) => nodes`${field} layers guess`,
+  },
+  {
+    field: "draft_tokens",
+    label: msg`Tokens guessed per pass`,
+    member: "tokens",
+    inForm: (field) => nodes`${field} tokens per pass.`,
+  },
+];
+
+const NO_DRAFT = { draft_by: "none", draft_tokens: "", draft_layers: "" };
+
+/**
+ * @param {import("./drafts.js").Draft} draft of a round
+ * @param {Object} [before] texts, which stay while nothing guesses
+ * @returns {DraftFields}
+ */
+export function draftFields(draft, { draft_tokens, draft_layers } = NO_DRAFT) {
+  if (!draft) return { draft_by: "none", draft_tokens, draft_layers };
+  const tokens = String(draft.tokens);
+  if (!draft.layers) return { draft_by: "lookup", draft_tokens: tokens, draft_layers };
+  return { draft_by: "layers", draft_tokens: tokens, draft_layers: String(draft.layers) };
+}
+
+/** @param {Object<string, string>} settings as texts  @returns {string[]} the numbers of a draft that count */
+export function draftNumbers({ draft_by }) {
+  if (draft_by === "none") return [];
+  return draft_by === "layers" ? ["draft_layers", "draft_tokens"] : ["draft_tokens"];
+}
+
 /** The other settings of a round that is no part of an experiment. */
 export const USUAL = { batching: /** @type {const} */ ("continuous"), sharing: true, reserve: false };

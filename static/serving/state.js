@@ -21,6 +21,7 @@ export const SPEEDS = [
  * @property {{state: string, message?: string, model?: Object}} readiness
  * @property {{id: string, place: number, estimate_s: number|null}|null} waits the place in the queue of what was started
  * @property {string|null} run
+ * @property {string|null} experiment the id of the one that is opened, which an address may name wrongly
  * @property {import("../shared/log/workload.js").Workload|null} log
  * @property {Error|null} missing why the log could not be read
  * @property {number} version
@@ -32,7 +33,15 @@ export const SPEEDS = [
 
 /** @type {State} */
 export const initialState = {
-  ...{ readiness: { state: "starting" }, waits: null, run: null, log: null, missing: null, version: 0 },
+  ...{
+    readiness: { state: "starting" },
+    waits: null,
+    run: null,
+    experiment: null,
+    log: null,
+    missing: null,
+    version: 0,
+  },
   ...{ mode: "following", pass: 0, progress: 0, speed: 0.25 },
 };
 
@@ -50,6 +59,7 @@ function ticked(state, { pass, progress }) {
 const REDUCERS = {
   readiness: (_state, { readiness }) => ({ readiness }),
   waits: (_state, { waits }) => ({ waits }),
+  experiment: (_state, { experiment }) => ({ experiment }),
 
   /** Another log is loading: it is followed, or opens at the pass that a link names. */
   open: (_state, { run, pass }) => ({
@@ -99,18 +109,6 @@ export function nextPass(state, ms) {
 
 function clamp(pass, last) {
   return Math.max(0, Math.min(pass, last));
-}
-
-/** @returns {number|null} the pass that the address names */
-export function passOfHash(hash) {
-  const named = new URLSearchParams(hash.replace(/^#/, "")).get("pass");
-  return /^\d{1,9}$/.test(named ?? "") ? Number(named) : null;
-}
-
-/** @returns {string} the part of the address that names the pass in sight; "" while the newest is followed */
-export function hashOf(state) {
-  const shown = shownPass(state);
-  return state.mode === "following" || shown < 0 ? "" : `#pass=${shown}`;
 }
 
 /**

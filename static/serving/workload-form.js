@@ -6,9 +6,10 @@
 import { integer } from "../shared/facts/format.js";
 import { limitOf } from "../shared/log/limits.js";
 import { msg } from "../shared/words/msg.js";
+import { BY_LAYERS, bestLayers, LOOKED_UP } from "./drafts.js";
 import { letterOf } from "./owners.js";
 import { arrivalOf, lengthsOf, newTokensOf, promptOf, SYSTEM } from "./prompts.js";
-import { SETTINGS, USUAL } from "./settings.js";
+import { DRAFT_NUMBERS, draftFields, draftNumbers, SETTINGS, USUAL } from "./settings.js";
 
 /**
  * @typedef {Object} RequestFields texts, as typed
@@ -45,9 +46,10 @@ function defaultRequest(at, { lengths, every, count }) {
   };
 }
 
-/** @returns {Object<string, string>} the settings of a round, or more, as texts by field */
-function asTyped(settings) {
-  return Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
+/** @returns {Object<string, string>} the settings of a round, or more, as texts by field; `before`: the texts until now */
+function asTyped(settings, before) {
+  const numbers = Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
+  return { ...numbers, ...draftFields(settings.draft, before) };
 }
 
 /** @returns {Fields} */
@@ -110,12 +112,13 @@ const NUMBERS = [
   { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
   ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
 ];
+const ALL_NUMBERS = [...NUMBERS, ...DRAFT_NUMBERS];
 
 /** @returns {{least: number, most: number}} */
 export function boundsOf(field, limits) {
-  const { member } = NUMBERS.find((each) => each.field === field);
+  const { member, from = 0 } = ALL_NUMBERS.find((each) => each.field === field);
   const [least, most] = limitOf(limits, "workload", member);
-  return { least, most };
+  return { least: Math.max(least, from), most };
 }
 
 /** @returns {string} a number of the form as it was typed */
@@ -134,9 +137,11 @@ function numberOf(text, least, most) {
  * @param {string} field of the form
  * @param {*} value as typed
  * @param {Limits} limits
- * @returns {Fields} with it, and the requests that follow from it; where it is invalid they stay as they were
+ * @param {number} layers of the model
+ * @returns {Fields} with it, and the requests and numbers that follow from it; where it is invalid they stay as they were
  */
-export function withField(fields, field, value, limits) {
+export function withField(fields, field, value, limits, layers) {
+  if (field === "draft_by") return { ...fields, settings: withDraft(fields.settings, value, layers) };
   if (field in fields.settings) return { ...fields, settings: { ...fields.settings, [field]: value } };
   const next = { ...fields, [field]: value };
   if (!["count", "every", "lengths"].includes(field)) return next;
@@ -149,6 +154,16 @@ export function withField(fields, field, value, limits) {
   if (numbers.count === null || numbers.every === null) return next;
   const { count, every } = numbers;
   return { ...next, requests: followed(next.requests, field, { count, every, lengths: next.lengths }) };
+}
+
+/** What guesses well with the draft that was chosen. */
+function withDraft(settings, draft_by, layers) {
+  const numbers = {
+    none: {},
+    lookup: { draft_tokens: String(LOOKED_UP) },
+    layers: { draft_tokens: String(BY_LAYERS), draft_layers: String(bestLayers(layers)) },
+  }[draft_by];
+  return { ...settings, ...numbers, draft_by };
 }
 
 function followed(requests, field, { count, every, lengths }) {
@@ -173,7 +188,9 @@ export function withRequest(fields, at, name, text) {
  */
 export function parsed(fields, limits) {
   const numbers = {};
-  for (const { field, label } of NUMBERS) {
+  const drafts = draftNumbers(fields.settings);
+  const counted = ALL_NUMBERS.filter((each) => NUMBERS.includes(each) || drafts.includes(each.field));
+  for (const { field, label } of counted) {
     const { least, most } = boundsOf(field, limits);
     numbers[field] = numberOf(typedIn(fields, field), least, most);
     if (numbers[field] === null) return wrong(field, outside(label, typedIn(fields, field), least, most));
@@ -189,6 +206,7 @@ export function parsed(fields, limits) {
   }
   const settings = /** @type {import("../shared/log/workload.js").Settings} */ ({ ...USUAL });
   for (const { field } of SETTINGS) settings[field] = numbers[field];
+  if (drafts.length) settings.draft = { tokens: numbers.draft_tokens, layers: numbers.draft_layers ?? 0 };
   return { system, requests, settings };
 }
 
@@ -249,7 +267,7 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
       sameSystem: system !== "",
       system: system || before.system,
     },
-    settings: asTyped(first),
+    settings: asTyped(first, before.settings),
     lengths: lengthsOf(requests.map(({ prompt }) => prompt)),
     requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of }) => ({
       ...{ prompt, newTokens: text(max_new_tokens), arrives: text(arrives_ms) },
@@ -264,11 +282,13 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
  */
 export function problemOf({ field, detail, message }) {
   const text = detail || message;
-  const [root, at, name] = (field ?? "").replaceAll("[", ".").replaceAll("]", "").split(".").filter(Boolean);
+  const [root, at, name, member] = (field ?? "").replaceAll("[", ".").replaceAll("]", "").split(".").filter(Boolean);
   const names = { max_new_tokens: "newTokens", arrives_ms: "arrives", cancel_ms: "cancel", retry_of: "retry" };
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
   if (root === "requests") return { field: "count", text };
   if (root === "system") return { field: "system", text };
+  if (root === "rounds" && name === "draft")
+    return { field: member === "layers" ? "draft_layers" : "draft_tokens", text };
   if (root === "rounds") return { field: SETTINGS.some(({ field }) => field === name) ? name : "blocks", text };
   return { field: "", text };
 }

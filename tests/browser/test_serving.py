@@ -224,6 +224,22 @@ def test_an_experiment_runs_both_values_and_compares_the_texts(serving: Callable
     expect(card).to_contain_text(f"{same} of 3")
 
 
+def test_an_address_opens_an_experiment_and_names_it_with_its_workload(
+    serving: Callable[..., Page], server: Server
+) -> None:
+    page = serving("serving?experiment=at-once", **DESKTOP)
+    card = region(page, "More requests at once")
+    expect(card).to_be_in_viewport()
+    expect(card.get_by_role("link", name="More requests at once")).to_have_attribute("aria-current", "true")
+    region(page, "Prefix sharing").get_by_role("link", name="Prefix sharing").click()
+    page.wait_for_url(re.compile(r"\?experiment=sharing"))
+    field(page, "Requests").fill("2")
+    page.get_by_role("button", name="Try Prefix sharing").click()
+    page.wait_for_url(re.compile(r"\?experiment=sharing&run=[0-9a-f]+"))
+    page.goto(f"{server.url}serving?experiment=hats")
+    expect(page.get_by_role("alert")).to_contain_text("“hats”, which does not exist")
+
+
 def test_with_little_memory_a_request_is_preempted_and_computed_again(
     serving: Callable[..., Page], server: Server
 ) -> None:

@@ -69,7 +69,10 @@ function Steps({ n, k }) {
     <table class="learn-table">
       <thead><tr><th scope="col">${msg`step`}</th><th scope="col" class="is-number">${msg`with the cache`}</th><th scope="col" class="is-number">${msg`without`}</th></tr></thead>
       <tbody>${steps.map(
-        ({ step, ...rows }, at) => html`${at > 0 && step - steps[at - 1].step > 1 && html`<tr key="more"><td>…</td><td></td><td></td></tr>`}<tr key=${step}>
+        (
+          { step, ...rows },
+          at,
+        ) => html`${at > 0 && step - steps[at - 1].step > 1 && html`<tr key="more"><td>…</td><td></td><td></td></tr>`}<tr key=${step}>
           <th scope="row">${integer(step)} ${step === 0 ? msg`(prefill)` : ""}</th><td class="is-number">${integer(rows.with)}</td><td class="is-number">${integer(rows.without)}</td>
         </tr>`,
       )}</tbody>

@@ -68,7 +68,10 @@ function useFollowedRun(state, store, given, identity) {
     const load = async () => {
       try {
         const query = run ? `?run=${encodeURIComponent(run)}` : "";
-        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, { headers: identity, signal: aborter.signal });
+        const lesson = await requestJson(`/api/lessons/${given.id}${query}`, {
+          headers: identity,
+          signal: aborter.signal,
+        });
         store.dispatch({ type: "lesson", lesson, run });
       } catch ({ name, message }) {
         if (name === "AbortError") return;

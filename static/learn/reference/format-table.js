@@ -60,7 +60,13 @@ function Line({ format, value, largest, held }) {
 
 /** What of the model is stored so. */
 function heldIn({ weights }, { id }) {
-  const names = { fp32: ["float32"], bf16: ["bfloat16"], fp16: ["float16"], int8: ["8-bit groups"], int4: ["4-bit groups"] }[id];
+  const names = {
+    fp32: ["float32"],
+    bf16: ["bfloat16"],
+    fp16: ["float16"],
+    int8: ["8-bit groups"],
+    int4: ["4-bit groups"],
+  }[id];
   const isThere = names?.some((name) => (weights?.held?.[name] ?? 0) > 0);
   return isThere ? msg`Some weights of this model;` : "";
 }

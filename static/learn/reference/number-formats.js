@@ -15,7 +15,18 @@
 const float = (id, bits, exponent, fraction, rest = {}) => {
   const bias = 2 ** (exponent - 1) - 1;
   const most = (2 - 2 ** -fraction) * 2 ** bias;
-  return { id, kind: "float", bits, bytes: bits / 8, exponent, fraction, least: 1 - bias, most, overflow: Infinity, ...rest };
+  return {
+    id,
+    kind: "float",
+    bits,
+    bytes: bits / 8,
+    exponent,
+    fraction,
+    least: 1 - bias,
+    most,
+    overflow: Infinity,
+    ...rest,
+  };
 };
 
 const whole = (id, bits) => ({ id, kind: "whole", bits, bytes: bits / 8, most: 2 ** (bits - 1) - 1 });
@@ -45,7 +56,9 @@ export const stepAtOne = ({ fraction }) => 2 ** -fraction;
  * @returns {{stored: number, code: number|null, scale: number|null}} `stored`: what is read back; `code`, `scale`: of whole numbers
  */
 export function stored(value, format, largest) {
-  return format.kind === "whole" ? inGroup(value, format, largest) : { stored: rounded(value, format), code: null, scale: null };
+  return format.kind === "whole"
+    ? inGroup(value, format, largest)
+    : { stored: rounded(value, format), code: null, scale: null };
 }
 
 /** As torch does it: the number is a float32 first. */
@@ -61,8 +74,12 @@ function rounded(value, { fraction, least, most, overflow }) {
 function inGroup(value, { most }, largest) {
   const size = Math.max(Math.abs(largest), Math.abs(value));
   if (size === 0) return { stored: 0, code: 0, scale: 0 };
-  const scale = rounded(size / most, FORMATS.find(({ id }) => id === "fp16"));
-  const code = scale > 0 && Number.isFinite(scale) ? Math.min(most, Math.max(-most, halfToEven(value / scale))) : Number.NaN;
+  const scale = rounded(
+    size / most,
+    FORMATS.find(({ id }) => id === "fp16"),
+  );
+  const code =
+    scale > 0 && Number.isFinite(scale) ? Math.min(most, Math.max(-most, halfToEven(value / scale))) : Number.NaN;
   return { stored: code * scale, code, scale };
 }
 
@@ -91,5 +108,9 @@ export function bitsOf(number, format) {
   const isNormal = steps >= 2 ** fraction;
   const code = isNormal ? power - least + 1 : 0;
   const rest = isNormal ? steps - 2 ** fraction : steps;
-  return { sign, exponent: code.toString(2).padStart(exponent, "0"), fraction: rest.toString(2).padStart(fraction, "0") };
+  return {
+    sign,
+    exponent: code.toString(2).padStart(exponent, "0"),
+    fraction: rest.toString(2).padStart(fraction, "0"),
+  };
 }

@@ -11,5 +11,7 @@ const FORM = /^[-+−]?(\d+\.?\d*|\.\d+)(e[-+−]?\d+)?$/i;
  */
 export function readNumber(text, name) {
   const value = FORM.test(text) ? Number(text.replaceAll("−", "-")) : Number.NaN;
-  return Number.isFinite(value) ? { value } : { problem: msg`${name} is “${text}”; enter a number such as 0.1, −2.5 or 3e-8.` };
+  return Number.isFinite(value)
+    ? { value }
+    : { problem: msg`${name} is “${text}”; enter a number such as 0.1, −2.5 or 3e-8.` };
 }

@@ -30,7 +30,10 @@ export function Page({ known, client, theme, setTheme }) {
   const { values, problems } = useNumbers(texts, FIELDS);
   const readiness = useReadiness(client);
   const sessions = known.batch.length ? known.batch : [known.session];
-  const recordings = [useRecording(sessions[0] ?? null), useRecording(sessions[1] ?? null)].slice(0, sessions.filter(Boolean).length);
+  const recordings = [useRecording(sessions[0] ?? null), useRecording(sessions[1] ?? null)].slice(
+    0,
+    sessions.filter(Boolean).length,
+  );
   const runs = recordings.map(({ run }) => run);
   const exact = useExactTensors(client, runs.every(Boolean) ? runs : [], readiness.model);
   const recorded = runs[0]?.open.model ?? null;
@@ -56,7 +59,8 @@ export function Page({ known, client, theme, setTheme }) {
 
 function sourceOf({ readiness, recorded, model }) {
   if (readiness.model) return msg`Numbers of ${readiness.model.name}, the model that this server runs.`;
-  if (recorded) return msg`Numbers of ${recorded.name}, from a recording: the model of this server is not ready. ${readiness.message}`;
+  if (recorded)
+    return msg`Numbers of ${recorded.name}, from a recording: the model of this server is not ready. ${readiness.message}`;
   return model ?? msg`The tables of the model appear when the model is ready. ${readiness.message}`;
 }
 

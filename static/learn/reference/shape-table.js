@@ -30,7 +30,8 @@ function Line({ row: { name, prefill, decode, kind, says }, sizes, batch, model 
   const [before, now] = [prefill, decode].map((shape) => numbersOf(shape, sizes, batched));
   const symbols = batched > 1 ? ["B", ...prefill] : prefill;
   const other = batched > 1 ? ["B", ...decode] : decode;
-  const text = (axes) => (axes.length ? `[${axes.map((axis) => (typeof axis === "number" ? integer(axis) : axis)).join(" × ")}]` : "–");
+  const text = (axes) =>
+    axes.length ? `[${axes.map((axis) => (typeof axis === "number" ? integer(axis) : axis)).join(" × ")}]` : "–";
   return html`<tr>
     <th scope="row"><i class=${`swatch is-${kind}`}></i>${name}${says && html` <small>${says}</small>`}</th>
     <td class="mono nowrap">${text(symbols)}${text(symbols) !== text(other) && html`<br />${text(other)}`}</td>

@@ -24,7 +24,12 @@ export function shapesOf(model) {
   const norm = model.norm === "layer" ? "LayerNorm" : "RMSNorm";
   const normed = (id) => computed(id, msg`after ${norm}`, ...rows("d"), msg`each row alone`);
   const kv = (name) => ({
-    ...computed(`cache.${name}`, msg`${name} in the cache, after this step`, ["h_kv", "N", "d_head"], ["h_kv", "T", "d_head"]),
+    ...computed(
+      `cache.${name}`,
+      msg`${name} in the cache, after this step`,
+      ["h_kv", "N", "d_head"],
+      ["h_kv", "T", "d_head"],
+    ),
     kind: "cached",
   });
   return [
@@ -77,9 +82,21 @@ export function shapesOf(model) {
       id: "end",
       name: msg`Choosing the next token`,
       rows: [
-        computed("final", msg`last row, after ${norm}`, [1, "d"], [1, "d"], msg`the other rows of prefill are not needed here`),
+        computed(
+          "final",
+          msg`last row, after ${norm}`,
+          [1, "d"],
+          [1, "d"],
+          msg`the other rows of prefill are not needed here`,
+        ),
         weights(msg`LM head`, ["d", "vocab"], model.tied ? msg`the embedding table again (tied weights)` : ""),
-        computed("logits", msg`logits`, [1, "vocab"], [1, "vocab"], msg`printed as [N × vocab] where all rows are used, as in training`),
+        computed(
+          "logits",
+          msg`logits`,
+          [1, "vocab"],
+          [1, "vocab"],
+          msg`printed as [N × vocab] where all rows are used, as in training`,
+        ),
         computed("probabilities", msg`probabilities`, ["vocab"], ["vocab"]),
         computed("next", msg`id of the next token`, [], [], msg`a scalar`),
       ],
@@ -97,8 +114,8 @@ export function sizesOf(model, { n, t }) {
   const { d, heads, kv_heads, head_dim, d_mlp, vocab, context } = model;
   return {
     ...{ N: n, T: t, d, h: heads, h_kv: kv_heads, d_head: head_dim, d_ff: d_mlp, vocab, context },
-    "h·d_head": heads * head_dim,
-    "h_kv·d_head": kv_heads * head_dim,
+    h·d_head: heads * head_dim,
+    h_kv·d_head: kv_heads * head_dim,
   };
 }
 

@@ -10,13 +10,55 @@ import { msg } from "../../shared/words/msg.js";
 export function symbolsOf(model, { n, t, b }) {
   const shared = model.heads / model.kv_heads;
   return [
-    { symbol: "N", also: "S, seq_len", name: msg`prompt tokens`, value: n, says: msg`All of them go through the model at once, in prefill.` },
-    { symbol: "T", also: "t, context", name: msg`tokens so far`, value: t, says: msg`The keys that the newest token can read in a decode step, its own included.` },
-    { symbol: "B", also: "batch", name: msg`prompts computed together`, value: b, says: msg`The batch axis. This engine has none: it joins the rows of all runs in one list.` },
-    { symbol: "d", also: "d_model, hidden_size", name: msg`width`, value: model.d, says: msg`Numbers in a token’s row, the same before and after each layer.` },
-    { symbol: "L", also: "n_layers", name: msg`layers`, value: model.layers, says: msg`Each reads and writes rows of the same shape.` },
-    { symbol: "vocab", also: "V, vocab_size", name: msg`tokens in the vocabulary`, value: model.vocab, says: msg`Rows of the embedding table, and logits of a step.` },
-    { symbol: "h", also: "n_heads", name: msg`query heads`, value: model.heads, says: msg`Each has a query of its own.` },
+    {
+      symbol: "N",
+      also: "S, seq_len",
+      name: msg`prompt tokens`,
+      value: n,
+      says: msg`All of them go through the model at once, in prefill.`,
+    },
+    {
+      symbol: "T",
+      also: "t, context",
+      name: msg`tokens so far`,
+      value: t,
+      says: msg`The keys that the newest token can read in a decode step, its own included.`,
+    },
+    {
+      symbol: "B",
+      also: "batch",
+      name: msg`prompts computed together`,
+      value: b,
+      says: msg`The batch axis. This engine has none: it joins the rows of all runs in one list.`,
+    },
+    {
+      symbol: "d",
+      also: "d_model, hidden_size",
+      name: msg`width`,
+      value: model.d,
+      says: msg`Numbers in a token’s row, the same before and after each layer.`,
+    },
+    {
+      symbol: "L",
+      also: "n_layers",
+      name: msg`layers`,
+      value: model.layers,
+      says: msg`Each reads and writes rows of the same shape.`,
+    },
+    {
+      symbol: "vocab",
+      also: "V, vocab_size",
+      name: msg`tokens in the vocabulary`,
+      value: model.vocab,
+      says: msg`Rows of the embedding table, and logits of a step.`,
+    },
+    {
+      symbol: "h",
+      also: "n_heads",
+      name: msg`query heads`,
+      value: model.heads,
+      says: msg`Each has a query of its own.`,
+    },
     {
       symbol: "h_kv",
       also: "n_kv_heads",
@@ -29,7 +71,13 @@ export function symbolsOf(model, { n, t, b }) {
             ? msg`One for all query heads: multi-query attention (MQA).`
             : msg`Each serves ${shared} query heads: grouped-query attention (GQA).`,
     },
-    { symbol: "d_head", also: "d_k, head_dim", name: msg`head dimension`, value: model.head_dim, says: msg`Numbers in one query, key or value.` },
+    {
+      symbol: "d_head",
+      also: "d_k, head_dim",
+      name: msg`head dimension`,
+      value: model.head_dim,
+      says: msg`Numbers in one query, key or value.`,
+    },
     {
       symbol: "d_ff",
       also: "intermediate_size",

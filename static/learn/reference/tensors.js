@@ -45,9 +45,21 @@ function ofKeys(runs, { row, keys }) {
   const k = (batch, head, position, index) => keys[batch][head][position * width + index];
   const axes = [axis(msg`tokens`, positions), axis("d_head", width)];
   const levels = [
-    { ...level(1, msg`the embedding of the first token, ${names[0]}`, [axis("d", row.length)]), at: (i) => row[i], rows: null },
-    { ...level(2, msg`K of KV head 0 in layer ${layer}, a row per token`, axes), at: (t, i) => k(0, 0, t, i), rows: names },
-    { ...level(3, msg`K of all KV heads of that layer`, [axis("h_kv", kvHeads), ...axes]), at: (h, t, i) => k(0, h, t, i), rows: names },
+    {
+      ...level(1, msg`the embedding of the first token, ${names[0]}`, [axis("d", row.length)]),
+      at: (i) => row[i],
+      rows: null,
+    },
+    {
+      ...level(2, msg`K of KV head 0 in layer ${layer}, a row per token`, axes),
+      at: (t, i) => k(0, 0, t, i),
+      rows: names,
+    },
+    {
+      ...level(3, msg`K of all KV heads of that layer`, [axis("h_kv", kvHeads), ...axes]),
+      at: (h, t, i) => k(0, h, t, i),
+      rows: names,
+    },
   ];
   if (runs.length < 2) return levels;
   const all = [axis("B", runs.length), axis("h_kv", kvHeads), ...axes];
@@ -62,11 +74,28 @@ function ofAttention(runs) {
   const weight = (batch, head, query, key) => runs[batch].weight(layer, head, query, key) ?? 0;
   const newest = positions - 1;
   const axes = [axis(msg`queries`, positions), axis(msg`keys`, positions)];
-  const rounded = (rank, name, named) => ({ ...level(rank, name, named), exact: false, rows: rank < 4 && rank > 1 ? names : null });
+  const rounded = (rank, name, named) => ({
+    ...level(rank, name, named),
+    exact: false,
+    rows: rank < 4 && rank > 1 ? names : null,
+  });
   const levels = [
-    { ...rounded(1, msg`where the newest token looks: its attention weights in head 0 of layer ${layer}`, axes.slice(1)), at: (key) => weight(0, 0, newest, key) },
-    { ...rounded(2, msg`the attention weights of that head, a row per token`, axes), at: (query, key) => weight(0, 0, query, key) },
-    { ...rounded(3, msg`the attention weights of all heads of that layer`, [axis("h", heads), ...axes]), at: (...index) => weight(0, ...index) },
+    {
+      ...rounded(
+        1,
+        msg`where the newest token looks: its attention weights in head 0 of layer ${layer}`,
+        axes.slice(1),
+      ),
+      at: (key) => weight(0, 0, newest, key),
+    },
+    {
+      ...rounded(2, msg`the attention weights of that head, a row per token`, axes),
+      at: (query, key) => weight(0, 0, query, key),
+    },
+    {
+      ...rounded(3, msg`the attention weights of all heads of that layer`, [axis("h", heads), ...axes]),
+      at: (...index) => weight(0, ...index),
+    },
   ];
   if (runs.length < 2) return levels;
   const all = [axis("B", runs.length), axis("h", heads), ...axes];
@@ -108,5 +137,8 @@ export function panelsOf({ axes, at, rows }) {
 
 /** @returns {number[][]} all indices below these sizes, the last one fastest */
 function indicesOf(sizes) {
-  return sizes.reduce((all, size) => all.flatMap((index) => Array.from({ length: size }, (_, at) => [...index, at])), [[]]);
+  return sizes.reduce(
+    (all, size) => all.flatMap((index) => Array.from({ length: size }, (_, at) => [...index, at])),
+    [[]],
+  );
 }

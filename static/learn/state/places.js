@@ -63,7 +63,9 @@ function Cache({ cache }) {
 }
 
 function Log({ log }) {
-  const kind = { sqlite: msg`an SQLite file on this machine’s disk`, postgresql: msg`a PostgreSQL database` }[log.database];
+  const kind = { sqlite: msg`an SQLite file on this machine’s disk`, postgresql: msg`a PostgreSQL database` }[
+    log.database
+  ];
   const states = [
     msg`open: ${integer(log.open_runs)}`,
     msg`queued: ${integer(log.queued_runs)}`,

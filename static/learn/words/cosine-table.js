@@ -14,10 +14,11 @@ export function CosineTable({ words, table }) {
     <div class="across" tabindex="0" role="region" aria-label=${msg`Table of cosine similarities`}><table class="learn-table words-cosines">
       <thead><tr><td></td>${words.map((word) => html`<th key=${word} scope="col" class="is-number">${word}</th>`)}</tr></thead>
       <tbody>${words.map(
-        (word, row) => html`<tr key=${word}><th scope="row">${word}</th>${words.map(
-          (other, column) =>
-            html`<td key=${other} class="is-number" style=${row === column ? null : shade(table[row][column])}>${row === column ? "1" : text(table[row][column])}</td>`,
-        )}</tr>`,
+        (word, row) =>
+          html`<tr key=${word}><th scope="row">${word}</th>${words.map(
+            (other, column) =>
+              html`<td key=${other} class="is-number" style=${row === column ? null : shade(table[row][column])}>${row === column ? "1" : text(table[row][column])}</td>`,
+          )}</tr>`,
       )}</tbody>
     </table></div>
     <p class="muted">${msg`1 is the same direction, 0 a right angle. It is computed from all numbers of the rows, not from the picture.`}</p>

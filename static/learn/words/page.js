@@ -67,7 +67,8 @@ function Split({ split }) {
     <h2>${msg`Words of several tokens`}</h2>
     <p class="muted">${msg`These words have no row of their own. Their dot is the mean of their tokens’ rows, which the model itself never computes.`}</p>
     <ul class="stack tight">${split.map(
-      ({ word, tokens }) => html`<li key=${word}><b>${word}</b>: ${tokens.map((token, at) => html`${at > 0 && " + "}<${Token} key=${at} token=${token} />`)} <span class="visually-hidden">${tokens.map(tokenText).join(", ")}</span></li>`,
+      ({ word, tokens }) =>
+        html`<li key=${word}><b>${word}</b>: ${tokens.map((token, at) => html`${at > 0 && " + "}<${Token} key=${at} token=${token} />`)} <span class="visually-hidden">${tokens.map(tokenText).join(", ")}</span></li>`,
     )}</ul>
   </section>`;
 }

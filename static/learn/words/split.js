@@ -23,6 +23,7 @@ export function wordsOf(text, { most, chars }) {
       problem: msg`“${letters.slice(0, SHOWN_CHARS).join("")}…” has ${integer(letters.length)} characters; a word may have ${chars}.`,
     };
   }
-  if (all.length > most) return { words, problem: msg`There are ${integer(all.length)} words; the first ${most} are shown.` };
+  if (all.length > most)
+    return { words, problem: msg`There are ${integer(all.length)} words; the first ${most} are shown.` };
   return { words, problem: words.length < 2 ? msg`Enter at least two words, with commas between them.` : "" };
 }

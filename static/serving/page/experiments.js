@@ -1,70 +1,79 @@
 /** Experiments: the engine runs the same workload with several values of one setting, and the results are compared. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
 import { passCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
-import { EXPERIMENTS, experimentOfHash } from "../experiments.js";
+import { searchOf } from "../address.js";
+import { EXPERIMENTS, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
+import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
 
-/** @param {{client: Object, state: Object, live: boolean, framed: boolean}} props */
-export function Experiments({ client, state, live, framed }) {
+/** @param {{client: Object, state: Object, live: boolean, framed: boolean, dispatch: Function}} props */
+export function Experiments({ client, state, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
-  const cards = useNamedExperiment();
   if (!shown.length) return null;
-  return html`<section class="experiments stack" aria-label=${msg`Experiments`} ref=${cards}>
+  return html`<section class="experiments stack" aria-label=${msg`Experiments`}>
     <h2>${msg`Compare two values of one setting`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
-      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} />`)}
+      ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} dispatch=${dispatch} />`)}
     </div>
   </section>`;
 }
 
-/** Moves to the one that the address names, `#experiment=chunk`, once it is there. */
-function useNamedExperiment() {
-  const cards = useRef(/** @type {HTMLElement|null} */ (null));
-  useLayoutEffect(() => {
-    const go = () => {
-      const named = experimentOfHash(window.location.hash);
-      const card = named && cards.current?.querySelector(`#experiment-${named}`);
-      card?.scrollIntoView({ block: "center" });
-      card?.querySelector("button")?.focus({ preventScroll: true });
-    };
-    go();
-    window.addEventListener("hashchange", go);
-    return () => window.removeEventListener("hashchange", go);
-  }, []);
-  return cards;
-}
-
-const isPair = ({ values }) => values.length === 2;
-
-function ExperimentCard({ experiment, client, state, live, framed }) {
+function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
   const result = useResult(client, state.tries[experiment.id] ?? null, state.log);
   const { run, starting, actions } = state;
-  const { name, about, values } = experiment;
+  const { name, about } = experiment;
   const inSight = result?.run === run;
   const going = inSight && live;
-  const others = values.map((value) => value.name).join(", ");
-  return html`<section class="experiment stack tight" id=${`experiment-${experiment.id}`} aria-label=${name}>
+  const opened = state.experiment === experiment.id;
+  return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
-      <h3>${name}</h3>
+      <h3>${framed ? name : html`<${Opener} experiment=${experiment} opened=${opened} search=${searchOf({ run, experiment: experiment.id }, "")} dispatch=${dispatch} />`}</h3>
       ${
         !framed &&
         html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>${msg`Watch`}</button>`}
-          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment)}>${result ? msg`Again` : isPair(experiment) ? msg`Try both` : msg`Try ${others}`}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment)}>${result ? msg`Again` : tryText(experiment, state.layers)}</button>
         </span>`
       }
     </div>
     <p class="muted">${about}</p>
     ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
+}
+
+function tryText(experiment, layers) {
+  const values = valuesOf(experiment, layers);
+  if (values.length === 2) return msg`Try both`;
+  if (experiment.nameOf) return msg`Try all ${values.length}`;
+  const names = values.map((value) => value.name).join(", ");
+  return msg`Try ${names}`;
+}
+
+/** Its name, a link to the page with this card opened. */
+function Opener({ experiment: { id, name }, opened, search, dispatch }) {
+  const open = (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    dispatch({ type: "experiment", experiment: id });
+  };
+  return html`<a class="experiment-name" href=${search} aria-current=${opened ? "true" : null} onClick=${open}>${name}</a>`;
+}
+
+/** @returns {Object} the ref of an element that scrolls into view when it is opened, and again when a log in sight moves it */
+function useIntoView(opened, beside) {
+  const element = useRef(null);
+  useEffect(() => {
+    if (opened) element.current?.scrollIntoView({ block: "center" });
+  }, [opened, beside]);
+  return element;
 }
 
 function Outcome({ result, going }) {
@@ -87,26 +96,8 @@ function Outcome({ result, going }) {
 }
 
 function outcomeOf({ of, experiment: { figures } }) {
-  if (of > 2) return Curve;
-  return figures[0].group ? SideBySide : BeforeAfter;
-}
-
-/** A column per group of figures: before → after, or one value where there is none before. */
-function SideBySide({ result: { experiment, rounds, disturbed } }) {
-  const groups = [...new Set(experiment.figures.map(({ group }) => group))];
-  const [before, after] = rounds.map(({ values }) => values);
-  const cell = (at) => {
-    const { format, against } = experiment.figures[at];
-    const values = [before[at], after[at]].filter((value) => value !== null).map(format);
-    const other = disturbed ? null : against?.(before, after);
-    return html`${values.join(" → ") || "–"}${other && html` <small>${other}</small>`}`;
-  };
-  const rows = experiment.figures.filter(({ group }) => group === groups[0]);
-  return html`<table class="outcome-table small fill">
-    <thead><tr><th scope="col">${msg`the answer`}</th>${groups.map((group) => html`<th key=${group} scope="col">${group}</th>`)}</tr></thead>
-    <tbody>${rows.map(({ name }, row) => html`<tr key=${name}><th scope="row">${name}</th>${groups.map((group, at) => html`<td key=${group} class="number">${cell(row * groups.length + at)}</td>`)}</tr>`)}</tbody>
-  </table>
-  <p class="muted">${rounds[0].name} → ${rounds[1].name}. ${experiment.method} ${msg`Times depend on the other work of the machine; passes and guesses do not.`}</p>`;
+  if (figures[0].group) return SideBySide;
+  return of > 2 ? Curve : BeforeAfter;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures, disturbed } }) {

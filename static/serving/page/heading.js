@@ -6,8 +6,8 @@ import { SaveFileButton } from "../../shared/files/save-file.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { msg } from "../../shared/words/msg.js";
+import { hashOf } from "../address.js";
 import { passLabel } from "../pass-place.js";
-import { hashOf } from "../state.js";
 import { ShareButton } from "./share-button.js";
 
 const ABOUT = msg`One model serves several requests at once. Each pass through the model computes tokens of all of them. A block of memory holds the keys and values of 16 tokens.`;

@@ -1,7 +1,9 @@
 /** What the page waits for, and what went wrong with the workload in sight. */
 
 import { html } from "htm/preact";
+import { listed } from "../../shared/facts/format.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { EXPERIMENTS } from "../experiments.js";
 
 const ENDED = {
   stopped: msg`This workload was stopped here.`,
@@ -16,10 +18,18 @@ export function Notices({ state }) {
     ${readiness.state === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>${msg`The model could not be loaded.`}</b> ${readiness.message} ${msg`You can still watch earlier workloads.`}</p>`}
     ${held && readiness.state !== "failed" && html`<p class="notice-line" role="status">${prompt ? nodes`This workload starts, with your prompt ${prompt}, as soon as the model is ready.` : msg`This workload starts as soon as the model is ready.`} <button type="button" class="link-button" onClick=${actions.letGo}>${msg`Cancel`}</button></p>`}
     ${waits && html`<p class="notice-line" role="status">${msg`The server is busy. This workload is number ${waits.place} in the queue.`} ${startEstimate(waits)} <button type="button" class="link-button" onClick=${actions.leaveLine}>${msg`Cancel`}</button></p>`}
+    <${UnknownExperiment} experiment=${state.experiment} />
     ${missing && html`<p class="own-wrong word-bad breaks" role="alert">${missing.message}</p>`}
     ${ENDED[reason] && html`<p class="notice-line" role="status">${ENDED[reason]}</p>`}
     ${reason === "failed" && html`<p class="own-wrong word-bad breaks" role="alert"><b>${msg`The engine failed.`}</b> ${error ?? ""} ${msg`Everything before that is shown here.`}</p>`}
   </div>`;
+}
+
+/** An address may name an experiment that does not exist. */
+function UnknownExperiment({ experiment }) {
+  if (experiment === null || EXPERIMENTS.some(({ id }) => id === experiment)) return null;
+  const names = listed(EXPERIMENTS.map(({ id }) => id));
+  return html`<p class="own-wrong word-bad breaks" role="alert">${msg`The address names the experiment “${experiment}”, which does not exist. These exist: ${names}.`}</p>`;
 }
 
 function startEstimate({ estimate_s: seconds }) {

@@ -10,10 +10,10 @@ import { pointInside, useSize } from "../../shared/ui/use-size.js";
 import { passCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural, pluralNodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { roundName } from "../experiments.js";
 import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes } from "../lanes.js";
 import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
+import { roundName } from "../results.js";
 import { stateOf, statusText } from "../sentences.js";
 import { wholeMs } from "../whole-ms.js";
 import { Answers } from "./answers.js";
@@ -82,7 +82,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
         <${Names} requests=${requests} answers=${answers} newest=${round.passes.at(-1)} begunWith=${log.begunWith} pass=${pass} frame=${frame} look=${look} acts=${acts} />`
       }
     </div>
-    <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study.rounds, number))} />
+    <${Legend} others=${others} names=${others.map(({ number }) => roundName(log.study, number))} />
     <${StallText} stall=${stall} answers=${answers} passes=${round.passes} />
     <${BusyText} busy=${busyOf(tally.byMembers)} />
     <${Answers} round=${round} pass=${pass} requests=${requests} tally=${tally} version=${version} look=${look} />

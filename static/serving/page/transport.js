@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
-import { experimentOf, roundName } from "../experiments.js";
 import { passAt } from "../lanes.js";
 import { placeOf } from "../measures.js";
+import { experimentOf, roundName } from "../results.js";
 import { SPEEDS } from "../state.js";
 
 /** @param {{state: import("../state.js").State, pass: Object, playing: Object}} props */
@@ -41,14 +41,14 @@ function Rounds({ log, pass, dispatch }) {
     const number = passAt(round.passes, pass.start_ms) ?? round.passes[0].number;
     dispatch({ type: "go", to: number });
   };
-  const named = experimentOf(log.study.rounds);
+  const named = experimentOf(log.study);
   return html`<span class="line strong">
     ${named ? named.name : msg`Round`}
     <span class="choice" role="group" aria-label=${msg`Round`}>${log.rounds.map(
       (
         round,
       ) => html`<button key=${round.number} type="button" aria-pressed=${round.number === pass.round} disabled=${round.passes.length === 0}
-        onClick=${() => go(round)}>${roundName(log.study.rounds, round.number)}</button>`,
+        onClick=${() => go(round)}>${roundName(log.study, round.number)}</button>`,
     )}</span>
   </span>`;
 }

@@ -3,7 +3,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import { useLog } from "../../shared/loading/use-log.js";
 import { Workload } from "../../shared/log/workload.js";
-import { resultOf } from "../experiments.js";
+import { resultOf } from "../results.js";
 
 /** For `useLog`. */
 const makeLog = (id) => new Workload(id);
@@ -12,7 +12,7 @@ const makeLog = (id) => new Workload(id);
  * @param {Object} client
  * @param {string|null} id of the experiment's log
  * @param {import("../../shared/log/workload.js").Workload|null} inSight
- * @returns {import("../experiments.js").Result|null}
+ * @returns {import("../results.js").Result|null}
  */
 export function useResult(client, id, inSight) {
   const shown = inSight?.id === id;

@@ -2,9 +2,12 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { msg } from "../../shared/words/msg.js";
-import { bodyOf, experimentOf } from "../experiments.js";
+import { bodyOf } from "../experiments.js";
+import { experimentOf } from "../results.js";
 import { FIRST, fieldsOf, parsed, problemOf, withField, withRequest } from "../workload-form.js";
 
+/** Of the model that KVScope comes with, while the server has not named another. */
+const USUAL_LAYERS = 30;
 /** Enough for an answer of one or two sentences. */
 const OWN_TOKENS = 24;
 
@@ -15,6 +18,7 @@ const OWN_TOKENS = 24;
 export function useServing({ state, client, limits, show }) {
   const { run, log, waits } = state;
   const ready = state.readiness.state === "ready";
+  const layers = state.readiness.model?.layers ?? log?.open?.model.layers ?? USUAL_LAYERS;
   const [fields, setFields] = useState(FIRST);
   const [problem, setProblem] = useState(null);
   const [held, setHeld] = useState(null);
@@ -31,7 +35,7 @@ export function useServing({ state, client, limits, show }) {
   }, [opened, log?.study?.requests.length]);
 
   // The card of an experiment keeps its result while another log is in sight.
-  const experiment = log?.study && run ? (experimentOf(log.study.rounds)?.id ?? null) : null;
+  const experiment = log?.study && run ? (experimentOf(log.study)?.id ?? null) : null;
   useEffect(() => {
     if (experiment) setTries((all) => ({ ...all, [experiment]: log.id }));
   }, [opened, experiment]);
@@ -57,19 +61,23 @@ export function useServing({ state, client, limits, show }) {
     start(held);
   }, [ready, held]);
 
-  /** @param {{body: Object, question: Object|null}} wanted what to post, and the viewer’s own request, which joins once it has started */
-  const start = async ({ body, question }) => {
-    const id = await post(body);
+  /**
+   * @param {{make: (layers: number) => Object, question: Object|null}} wanted what to post, and the viewer’s own request, which joins once
+   *   it has started
+   */
+  const start = async ({ make, question }) => {
+    const id = await post(make(layers));
     if (id && question) await join(id, question);
   };
   /**
-   * @param {(posted: import("../experiments.js").Posted) => Object} bodyFor the body, out of the form
+   * @param {(posted: import("../experiments.js").Posted, layers: number) => Object} bodyFor the body, out of the form, for a model of so
+   *   many layers
    * @param {Object|null} question the viewer’s own request, which joins
    */
   const submit = async (bodyFor, question = null) => {
     const read = parsed(fields, limits);
     if ("problem" in read) return setProblem(read.problem);
-    const wanted = { body: bodyFor(read), question };
+    const wanted = { make: (count) => bodyFor(read, count), question };
     return ready ? start(wanted) : setHeld(wanted);
   };
   const runFields = (question = null) =>
@@ -100,7 +108,7 @@ export function useServing({ state, client, limits, show }) {
     setFields(next);
   };
   const actions = {
-    put: (field, value) => change((now) => withField(now, field, value, limits)),
+    put: (field, value) => change((now) => withField(now, field, value, limits, layers)),
     putRequest: (at, name, text) => change((now) => withRequest(now, at, name, text)),
     take: (preset) => change(preset.fields()),
     run: () => runFields(),
@@ -114,14 +122,14 @@ export function useServing({ state, client, limits, show }) {
       client
         .leave(run, number)
         .catch((refusal) => setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }))),
-    tryOut: (experiment) => submit((posted) => bodyOf(experiment, posted)),
+    tryOut: (experiment) => submit((posted, count) => bodyOf(experiment, posted, count)),
     show,
     stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
     letGo: () => setHeld(null),
     leaveLine: () => client.remove(waits.id),
   };
   return {
-    ...{ fields, own, problem, held, starting, tries, actions },
+    ...{ fields, own, problem, held, starting, tries, layers, actions },
     mine: run !== null && started.current.has(run),
   };
 }

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { SETTINGS } from "../settings.js";
+import { DRAFT_NUMBERS, draftNumbers, SETTINGS } from "../settings.js";
 import { boundsOf, PRESETS, typedIn } from "../workload-form.js";
 import { errorProps } from "./field-error.js";
 import { RequestList } from "./request-list.js";
@@ -54,6 +54,7 @@ export function WorkloadForm({ state, limits, live }) {
       <span>${nodes`Prompts: ${prompts},`}</span>
       <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`with the same system prompt.`}</label>
       ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
+      <${DraftInputs} settings=${fields.settings} whole=${whole} put=${actions.put} />
       ${!narrow && buttons}
     </p>
     <div class="form-more row on-line">
@@ -92,6 +93,22 @@ function Whole({ field, label, text, bounds: { least, most }, problem, put }) {
     type="text" inputmode="numeric" autocomplete="off" spellcheck=${false} aria-label=${label} title=${msg`${least} to ${most}`}
     value=${text} style=${{ width: `calc(${Math.max(2, text.length)}ch + 18px)` }} ...${errorProps(field, problem)}
     onInput=${(event) => put(field, event.currentTarget.value)} onKeyDown=${step} />`;
+}
+
+const DRAFTS = [
+  { id: "none", name: msg`none` },
+  { id: "lookup", name: msg`prompt lookup` },
+  { id: "layers", name: msg`first layers` },
+];
+
+/** What guesses the next tokens, and the numbers that go with it. */
+function DraftInputs({ settings, whole, put }) {
+  const by = html`<select aria-label=${msg`Draft`} title=${msg`What guesses the next tokens, for one pass to check`} value=${settings.draft_by} onChange=${(event) => put("draft_by", event.currentTarget.value)}>
+    ${DRAFTS.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
+  </select>`;
+  const numbers = DRAFT_NUMBERS.filter(({ field }) => draftNumbers(settings).includes(field));
+  return html`<span>${nodes`Draft: ${by}`}</span>
+    ${numbers.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}`;
 }
 
 function Lengths({ value, put }) {

@@ -10,6 +10,7 @@ import { Log } from "./log.js";
  * @property {boolean} sharing
  * @property {boolean} reserve
  * @property {number} blocks
+ * @property {{tokens: number, layers: number}|null} [draft] what guesses tokens
  * @property {Object|null} [keep] how many rows of each sequence stay in the cache
  *
  * @typedef {Object} Round

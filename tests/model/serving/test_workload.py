@@ -310,6 +310,18 @@ def test_guesses_are_checked_in_one_pass_and_the_text_stays_the_same(layers: int
     decodes = [member for each in served.of(1) for member in each.members if member.phase == "decode"]
     assert all(member.rows == 1 + member.guessed for member in decodes)
     assert any(member.more for member in decodes)
+    assert not any(each.draft for each in served.of(0))
+    whole, drafted = served.of(0)[0].weight_bytes, [each for each in served.of(1) if each.draft]
+    assert whole
+    assert drafted
+    assert all(each.draft for each in served.of(1) if any(member.guessed for member in each.members))
+    for each in drafted:
+        draft = each.draft
+        assert draft
+        assert 0 < draft.ms < each.ms
+        assert draft.passes == (max(member.guessed for member in each.members) if layers else 0)
+        read = draft.passes * whole
+        assert draft.weight_bytes == read if layers == 2 else draft.weight_bytes < max(read, 1)
     if layers == 2:  # all there are: every guess is right
         assert all(len(member.more) == member.guessed for member in decodes)
         assert len(served.of(1)) < len(served.of(0)) / 3

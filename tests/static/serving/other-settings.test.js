@@ -35,6 +35,14 @@ test("each difference is listed with the value of the round in sight", () => {
   ]);
 });
 
+test("another draft is named, with its numbers", () => {
+  const drafted = (draft) => folded(framesOf([{ ...SETTINGS, draft }]));
+  const layers = drafted({ tokens: 1, layers: 25 });
+  assert.deepEqual(otherSettings(same, layers, layers.rounds[0]), ["draft: first 25 layers, 1 token per pass"]);
+  assert.deepEqual(otherSettings(fieldsOf(layers.study, FIRST), layers, layers.rounds[0]), []);
+  assert.deepEqual(otherSettings(fieldsOf(layers.study, FIRST), log, log.rounds[0]), ["no draft"]);
+});
+
 test("a value that all requests have is listed", () => {
   const alike = REQUESTS.map((request) => ({ ...request, arrives_ms: 0, max_new_tokens: 64, cancel_ms: null }));
   const made = { begunWith: 3, study: { ...log.study, requests: alike } };

@@ -1,81 +1,45 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { REPEATED } from "../../../static/serving/prompts.js";
-import { SPECULATION } from "../../../static/serving/speculation.js";
-import { answersOf } from "../../../static/serving/tally.js";
-import { token } from "../support/wire.js";
-import { folded, REQUESTS } from "./made.js";
+import { DRAFT_LAYERS, SPECULATION } from "../../../static/serving/speculation.js";
 
-const { figures } = SPECULATION;
-const conclusion = (before, after) => SPECULATION.conclusion({ values: before }, { values: after });
-/** A value per figure: right guesses, passes, tokens a pass, rows for nothing, ms; each of both kinds of answers. */
-const OFF = [null, null, 41, 31, 1, 1, 0, 0, 161, 126];
-const ON = [0.78, 0, 16, 31, 3.1, 1, 7, 52, 156, 130];
-
-/** A round's facts, where these requests ask for a repetition. */
-function factsOf(round, repeated) {
-  const requests = structuredClone(REQUESTS).map((each, at) =>
-    repeated.includes(at) ? { ...each, prompt: REPEATED[0] } : each,
-  );
-  return { round, requests, answers: answersOf(round, requests), blockSize: 4 };
-}
-
-/** Of answers that repeat the question. */
-const time = (facts) => figures.at(-2).of(facts);
-
-test("guessing helps where guesses were right and save passes, and not elsewhere", () => {
-  assert.equal(
-    conclusion(OFF, ON),
-    "Guessing helps when the answer repeats the prompt. Right guesses: 78\u202f%. It took 16 passes with guesses and 41 without. " +
-      "Guessing does not help when the answer is new. Right guesses: 0\u202f%. It took 31 passes with guesses and 31 without. " +
-      "Wrong guesses cost 52 rows. Only a right guess saves a pass; the row of a wrong guess is wasted.",
-  );
-  const nothing = ON.with(1, null).with(7, 0);
-  assert.match(
-    conclusion(OFF, nothing),
-    /is new\. There was nothing to guess\. It took 31 passes with guesses and 31 without\. Only/,
-  );
+const drafts = ({ values }, layers) => values(layers).map(({ value }) => value);
+/** A value per figure: each row for answers that repeat the prompt and for those that are new. */
+const side = (name, { right, weights }, rows) => ({
+  name,
+  values: Array.from({ length: rows }, (_, row) => ({ 0: right, [rows === 6 ? 3 : 1]: weights })[row] ?? [1, 1]).flat(),
 });
 
-test("the conclusion does not depend on times", () => {
-  assert.equal(conclusion(OFF, ON), conclusion(OFF, ON.with(8, 5000).with(9, 5)));
-});
-
-test("tokens, passes and tokens per pass count the same tokens", () => {
-  const facts = factsOf(folded().rounds[0], [0]);
-  const value = (name) => figures.find((figure) => figure.name === name).of(facts);
-  const later = facts.answers[0].outputs.length - 1;
-  assert.equal(value("passes") * value("tokens per pass"), later);
-});
-
-test("one slow pass does not change the time per token", () => {
-  const round = structuredClone(folded().rounds[0]);
-  const decodes = [20, 21, 22].map((number) => ({
-    ...structuredClone(round.passes[2]),
-    ...{ number, events: [], start_ms: 10 * number },
-  }));
-  round.passes.push(...decodes);
-  const before = time(factsOf(round, [0]));
-  decodes[1].ms = 5000;
-  assert.ok(Math.abs(time(factsOf(round, [0])) - before) < 10);
-});
-
-test("a text marks times that contradict the passes, and small differences are ignored", () => {
-  const [repeats, fresh] = figures.slice(-2).map(({ against }) => against);
-  assert.deepEqual([repeats(OFF, ON), fresh(OFF, ON)], [null, null]);
-  assert.match(repeats(OFF, ON.with(8, 162)), /times contradict/);
-  assert.match(fresh(OFF.with(9, 690), ON.with(9, 210)), /times contradict/);
-  assert.equal(fresh(OFF, ON.with(9, 120)), null);
-  assert.equal(figures[0].against, undefined);
-});
-
-test("its figures are counted of answers that repeat the question and of those that do not, side by side", () => {
-  const round = structuredClone(folded().rounds[0]);
-  Object.assign(round.passes[2].members[0], { rows: 4, guessed: 3, more: [token(" u", 6), token(" t", 7)] });
-  Object.assign(round.passes[2].members[1], { rows: 3, guessed: 2, more: [] });
-  const facts = factsOf(round, [0]);
+test("no draft, prompt lookup and the first layers are compared, and layers of any model", () => {
+  assert.deepEqual(drafts(SPECULATION, 30), [null, { tokens: 4, layers: 0 }, { tokens: 1, layers: 25 }]);
   assert.deepEqual(
-    figures.map(({ of }) => of(facts)),
-    [2 / 3, 0, 2, 1, 2, 1, 1, 2, 7.5, 10],
+    drafts(DRAFT_LAYERS, 30).map(({ layers }) => layers),
+    [5, 10, 15, 20, 25],
   );
+  assert.deepEqual(
+    drafts(DRAFT_LAYERS, 2).map(({ layers }) => layers),
+    [1, 2],
+  );
+});
+
+test("a draft is said to save work only where fewer weights are read", () => {
+  const off = side("no draft", { right: [null, null], weights: [1, 1] }, 6);
+  const lookup = side("prompt lookup", { right: [0.78, 0], weights: [0.4, 1] }, 6);
+  const layers = side("first 25 layers", { right: [0.54, 0.3], weights: [1.2, 1.43] }, 6);
+  const said = SPECULATION.conclusion(off, lookup, layers);
+  assert.match(said, /Prompt lookup: .* 78\u202f% .*saves work \(0\.40 .*; .* 0\u202f% .*saves nothing \(1\.00/);
+  assert.match(said, /First 25 layers: .* 54\u202f% .*saves nothing \(1\.20 .*; .* 30\u202f% .*saves nothing \(1\.43/);
+  assert.equal(SPECULATION.conclusion(off, lookup).includes("layers"), false, "an older log has two rounds");
+  const nothing = side("prompt lookup", { right: [0.78, null], weights: [0.4, 1] }, 6);
+  assert.match(SPECULATION.conclusion(off, nothing), /nothing to guess/);
+});
+
+test("layers that guess are said to save nothing where none of them does", () => {
+  const few = side("first 5 layers", { right: [0.01, 0.02], weights: [1.3, 1.3] }, 4);
+  const many = side("first 25 layers", { right: [0.54, 0.3], weights: [1.2, 1.4] }, 4);
+  assert.match(
+    DRAFT_LAYERS.conclusion(few, many),
+    /First 5 layers: 1\u202f% .* First 25 layers: 54\u202f% .* None of these/,
+  );
+  const good = side("first 25 layers", { right: [0.9, 0.3], weights: [0.8, 1.4] }, 4);
+  assert.match(DRAFT_LAYERS.conclusion(few, good), /without a draft: first 25 layers/);
 });

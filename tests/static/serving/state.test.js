@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  hashOf,
-  initialState,
-  isMoving,
-  nextPass,
-  openingPass,
-  passOfHash,
-  reduce,
-  shownPass,
-} from "../../../static/serving/state.js";
+import { initialState, isMoving, nextPass, openingPass, reduce, shownPass } from "../../../static/serving/state.js";
 import { folded } from "./made.js";
 
 const passes = Array.from({ length: 4 }, () => ({ ms: 100 }));
@@ -47,9 +38,6 @@ test("playing takes as long as passes took, follows what still grows, and rests 
   assert.throws(() => after(OVER, { type: "dance" }), RangeError);
 });
 
-test("a link names a pass, and without one what is over opens where most happens", () => {
-  assert.equal(passOfHash("#pass=12"), 12);
-  assert.deepEqual(["", "#pass=", "#pass=-1", "#pass=1e3", "#step=1"].map(passOfHash), [null, null, null, null, null]);
-  assert.deepEqual([hashOf(after(LIVE)), hashOf(after(LIVE, { type: "go", to: 2 }))], ["", "#pass=2"]);
+test("a log that is over opens where most happens", () => {
   assert.equal(openingPass(folded().passes), 1);
 });

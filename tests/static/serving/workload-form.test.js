@@ -17,6 +17,7 @@ const LIMITS = {
   workload: {
     ...{ requests: [1, 24], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
     ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256] },
+    ...{ tokens: [1, 16], layers: [0, 512] },
   },
 };
 const problem = (fields) => parsed(fields, LIMITS).problem;
@@ -83,6 +84,19 @@ test("what cannot be used stays as typed, and is told at its field", () => {
   assert.equal(problem({ ...FIRST, system: "x".repeat(2001) }).field, "system");
 });
 
+test("a draft brings the numbers that it guesses best with, and its numbers count only while it is chosen", () => {
+  const chosen = (by) => withField(FIRST, "draft_by", by, LIMITS, 12);
+  const draft = (fields) => parsed(fields, LIMITS).settings.draft;
+  assert.equal(draft(FIRST), undefined);
+  assert.deepEqual(draft(chosen("lookup")), { tokens: 4, layers: 0 });
+  assert.deepEqual(draft(chosen("layers")), { tokens: 1, layers: 10 });
+  const wrong = withField(chosen("layers"), "draft_layers", "0", LIMITS, 12);
+  assert.equal(problem(wrong).field, "draft_layers");
+  assert.deepEqual(draft(withField(wrong, "draft_by", "lookup", LIMITS, 12)), { tokens: 4, layers: 0 });
+  const study = { system: "", requests: REQUESTS, rounds: [{ ...SETTINGS, draft: { tokens: 3, layers: 7 } }] };
+  assert.deepEqual(draft(fieldsOf(study, FIRST)), { tokens: 3, layers: 7 });
+});
+
 test("a log can be fields once more, and what no log says is kept", () => {
   const study = { system: "", requests: REQUESTS, rounds: [SETTINGS] };
   const fields = fieldsOf(study, FIRST);
@@ -107,9 +121,20 @@ test("a refusal of the server is told where it belongs", () => {
       "requests",
       "system",
       "rounds[0].chunk",
+      "rounds[0].draft.layers",
       "rounds",
       null,
     ].map(of),
-    ["requests.3.prompt", "requests.3.prompt", "requests.2.retry", "count", "system", "chunk", "blocks", ""],
+    [
+      "requests.3.prompt",
+      "requests.3.prompt",
+      "requests.2.retry",
+      "count",
+      "system",
+      "chunk",
+      "draft_layers",
+      "blocks",
+      "",
+    ],
   );
 });

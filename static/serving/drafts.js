@@ -1,0 +1,35 @@
+/** Drafts: what guesses the next tokens of a request, so that one pass can check several. Pure. */
+
+import { form, msg, plural } from "../shared/words/msg.js";
+
+/** @typedef {{tokens: number, layers: number}|null|undefined} Draft of a round; no layers: earlier text guesses */
+
+/** Guesses per pass with which each read the fewest weights per token of SmolLM2-135M (docs/measurements.md). */
+export const LOOKED_UP = 4;
+export const BY_LAYERS = 1;
+/** The same of the layers: fewer agree too rarely, more cost nearly a whole pass. */
+const BEST_SHARE = 5 / 6;
+
+/** @returns {number} how many of a model's layers guess best */
+export function bestLayers(layers) {
+  return Math.max(1, Math.round(layers * BEST_SHARE));
+}
+
+/** @param {Draft} draft  @returns {string} */
+export function draftName(draft) {
+  if (!draft) return msg`no draft`;
+  const { layers } = draft;
+  return layers ? plural(layers, form`first ${layers} layer`, form`first ${layers} layers`) : msg`prompt lookup`;
+}
+
+/** @param {Draft} draft  @returns {string} the same with the number of guesses */
+export function draftText(draft) {
+  if (!draft) return draftName(draft);
+  const name = draftName(draft);
+  const { tokens } = draft;
+  return plural(
+    tokens,
+    form`draft: ${name}, ${tokens} token per pass`,
+    form`draft: ${name}, ${tokens} tokens per pass`,
+  );
+}

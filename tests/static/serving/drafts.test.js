@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bestLayers, draftName, draftText } from "../../../static/serving/drafts.js";
+
+test("a draft has the name of what guesses", () => {
+  assert.deepEqual(
+    [null, undefined, { tokens: 4, layers: 0 }, { tokens: 4, layers: 1 }, { tokens: 4, layers: 25 }].map(draftName),
+    ["no draft", "no draft", "prompt lookup", "first 1 layer", "first 25 layers"],
+  );
+  assert.equal(draftText({ tokens: 1, layers: 25 }), "draft: first 25 layers, 1 token per pass");
+  assert.equal(draftText({ tokens: 4, layers: 0 }), "draft: prompt lookup, 4 tokens per pass");
+  assert.equal(draftText(null), "no draft");
+});
+
+test("a model of any depth has layers that can guess", () => {
+  assert.deepEqual([1, 2, 12, 30].map(bestLayers), [1, 2, 10, 25]);
+});
