@@ -44,6 +44,7 @@ SENTENCES = {
     "too_long": "{name} must be a list of at most {high} items",
     "model_type": "{name} is {value}; it must be a JSON object",
     "head_of_no_layer": "{name} is missing; a head needs its layer",
+    "keeps_nothing": "{name} belongs to the caches window, sinks and heavy; leave it out",
 }
 """Messages for the library's kinds of errors; its own are for programmers and name only one bound. Any other kind
 keeps its own."""
@@ -52,7 +53,7 @@ MOST_MARKS, MOST_MEMBERS = 120_000, 1000
 would take half a second of everybody's time before it is refused."""
 MOST_SHOWN = 40
 """Characters of a value that a message repeats."""
-UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer")
+UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer", "keeps_nothing")
 """Errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
 """All others are 422."""
@@ -79,6 +80,7 @@ def _within(value: int, info: ValidationInfo) -> int:
 
 Index = Annotated[int, Field(ge=0), AfterValidator(_within)]
 """A step, layer, head or position: what is asked about says how many it has."""
+PositiveIndex = Annotated[int, Field(ge=1), AfterValidator(_within)]
 
 
 def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model:

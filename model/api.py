@@ -24,6 +24,9 @@ Action = Literal["pause", "resume", "step", "stop"]
 Caching = Literal["kept", "none", "forgotten"]
 """What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
 
+Policy = Literal["window", "sinks", "heavy"]
+"""Which positions of K and V stay after a step (model.engine.eviction.staying)."""
+
 Weights = Literal[
     "attn.norm",
     "attn.q",
@@ -83,8 +86,20 @@ class ForkRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Keeping:
+    """After each step, `budget` positions of K and V stay in each layer, by `policy`; all others are dropped.
+
+    `given`: every token is that of the run it is about, and each step says what it would have chosen.
+    """
+
+    policy: Policy
+    budget: int
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TwinRequest:
-    """The run `of` once more, with the same tokens given and the same settings, but for its `caching`.
+    """The run `of` once more, with the same prompt and the same settings, but for its `caching` and `keeping`.
 
     `frames`: its `open` and its `step` frames. The twin takes as many steps.
     """
@@ -93,6 +108,7 @@ class TwinRequest:
     of: str
     caching: Caching
     frames: tuple[bytes, ...]
+    keeping: Keeping | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,16 +104,20 @@ class KVCache:
         del sequence.table[keep:]
         sequence.length = length
 
-    def select(self, sequence: Sequence, rows: list[int]) -> None:
-        """Forget all rows but these, which are moved together, in order. Raises CacheFull, changing nothing."""
-        blocks = -(-len(rows) // self.block_size)
+    def select(self, sequence: Sequence, rows: Tensor) -> None:
+        """Forget all rows but these, which are moved together, in order: `rows` [n], or [layers, Hkv, n] where each
+        layer and head keeps its own. Raises CacheFull, changing nothing.
+        """
+        count = rows.shape[-1]
+        blocks = -(-count // self.block_size)
         shared = [index for index in range(blocks) if self.refcounts[sequence.table[index]] > 1]
         if len(shared) > len(self._free):
             raise CacheFull(f"{len(shared)} blocks are needed and {len(self._free)} are free")
-        kept = [stored.index_select(3, self.slots(sequence)[rows]) for stored in self._stored]
+        old = self.slots(sequence)[rows]
+        kept = [_picked(stored, old) for stored in self._stored]
         for index in shared:
             self._unshare(sequence, index)
-        self.truncate(sequence, len(rows))
+        self.truncate(sequence, count)
         slots = self.slots(sequence)
         for stored, values in zip(self._stored, kept, strict=True):
             stored.index_copy_(3, slots, values)
@@ -158,3 +162,10 @@ class KVCache:
             stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
         self._give(old)
         sequence.table[index] = new
+
+
+def _picked(stored: Tensor, slots: Tensor) -> Tensor:
+    """[layers, 2, Hkv, n, …] of what is stored at `slots`, [n] or [layers, Hkv, n]."""
+    if slots.ndim == 1:
+        return stored.index_select(3, slots)
+    return stored.take_along_dim(slots[:, None, :, :, None], dim=3)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from flask import request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from kvscope.app import bodies
-from kvscope.app.bodies import Body, Bounds, Index
+from kvscope.app.bodies import Body, Bounds, Index, PositiveIndex
 from kvscope.app.http.problems import Problem
 from kvscope.app.store.value_parts import Level
-from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Refused, RunRequest
+from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused, RunRequest
 from kvscope.model.settings import MAX_NEW_TOKENS, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
@@ -73,7 +74,33 @@ class Fork(Body):
 
 
 class Twin(Body):
-    cache: Literal["none", "forgotten"]
+    """A run repeated with another cache: without one, with one that is cleared, or with some positions alone."""
+
+    cache: Literal["none", "forgotten", "window", "sinks", "heavy"]
+    budget: PositiveIndex | None = Field(
+        None, description="positions that stay in each layer after a step; for window, sinks and heavy alone"
+    )
+    tokens: Literal["own", "given"] | None = Field(
+        None,
+        description="own: the repeated run chooses its tokens. given: it gets those of the run, and each step is "
+        "compared; for window, sinks and heavy alone. null is own",
+    )
+
+    @model_validator(mode="after")
+    def _only_where_some_stay(self) -> Self:
+        some = self.cache not in ("none", "forgotten")
+        if some and self.budget is None:
+            raise PydanticCustomError("missing", "no budget", {"member": "budget"})
+        for name in ("budget", "tokens"):
+            if not some and getattr(self, name) is not None:
+                raise PydanticCustomError("keeps_nothing", "keeps nothing", {"member": name})
+        return self
+
+    def keeping(self) -> Keeping | None:
+        """The same for the model side; None where nothing or everything stays."""
+        if self.cache == "none" or self.cache == "forgotten" or self.budget is None:
+            return None
+        return Keeping(self.cache, self.budget, given=self.tokens == "given")
 
 
 class Beam(Body):

@@ -20,7 +20,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, Refused, TwinRequest
+from kvscope.model.api import BeamRequest, Caching, Refused, TwinRequest
 
 
 def blueprint(
@@ -46,17 +46,18 @@ class StudyRoutes:
 
     @describe(
         STARTS,
-        "Repeat a run without the KV cache, or with its older rows forgotten",
+        "Repeat a run without the KV cache, with a cleared one, or with some of its positions alone",
         STARTED,
         *(404, 409, *STARTING_PROBLEMS),
         body=Twin,
     )
     def twin(self, run: str) -> Response:
         """`POST /api/runs/<id>/twin`"""
-        opening, asked = self._lookup.original(run), body(Twin)
+        opening = self._lookup.original(run)
+        steps = [seq for seq, _ in self._runs.chosen(run)]
+        asked = body(Twin, {"budget": (1, max(1, len(opening["tokens"]) + len(steps) - 1))})
         if not self._lookup.known(run).closed:
             raise Problem(409, "The run has not ended. It can be repeated after it ends.", field="run")
-        steps = [seq for seq, _ in self._runs.chosen(run)]
         if not steps:
             raise Problem(409, "The run has no complete step to repeat.", field="run")
         self._lookup.same_model(opening)
@@ -65,7 +66,11 @@ class StudyRoutes:
         def made() -> TwinRequest:
             frames = [frame for seq in (0, *steps) for frame in self._runs.frames(run, seq - 1, 1)]
             _refuse_gone(len(frames) == 1 + len(steps))
-            return TwinRequest(twin, run, asked.cache, tuple(frames))
+            keeping = asked.keeping()
+            caching: Caching = (
+                "none" if asked.cache == "none" else "forgotten" if asked.cache == "forgotten" else "kept"
+            )
+            return TwinRequest(twin, run, caching, tuple(frames), keeping)
 
         return self._started(twin, made)
 

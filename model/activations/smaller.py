@@ -10,6 +10,7 @@ from torch import Tensor
 from kvscope.model.activations.lens import left_by
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.sampling import divergence
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.small_cache import Form, SmallCache
 from kvscope.model.transformer import Transformer
@@ -53,12 +54,11 @@ def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, d
     plain = _look(Engine(transformer, capacity=capacity, device=device), ids, steps)
     cache = SmallCache(transformer.config, blocks, form, device)
     small = _look(Engine(transformer, capacity=capacity, device=device, cache=cache), ids, steps)
-    before, after = (logits.log_softmax(-1) for _, logits in (plain, small))
-    kl = (before.exp() * (before - after)).sum(-1).clamp_min(0)
+    before, after = plain[1], small[1]
     return Loss(
         bytes=len(ids) * cache.position_bytes,
         furthest=_furthest(plain[0], small[0]),
-        kl=kl.tolist(),
+        kl=divergence(before, after).tolist(),
         likeliest=list(zip(before.argmax(-1).tolist(), after.argmax(-1).tolist(), strict=True)),
     )
 

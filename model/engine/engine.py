@@ -20,7 +20,7 @@ from kvscope.model.api import Caching
 from kvscope.model.engine.beam import BeamSearch, blocks_of_search
 from kvscope.model.engine.conditions import Watch
 from kvscope.model.engine.cost import Cost
-from kvscope.model.engine.eviction import rows_kept
+from kvscope.model.engine.eviction import evict, look
 from kvscope.model.engine.guesser import Guesser
 from kvscope.model.engine.records import CloseRecord, PassEntry, PassRecord, Record, RowsRecord
 from kvscope.model.engine.run import Recorded, Run, Spent, blocks_of_run
@@ -79,6 +79,8 @@ class Engine:
         chunk: int | None = None,
         draft: Drafting | None = None,
         keeping: Kept | None = None,
+        apart: bool = False,
+        compared: bool = False,
         owner: str = "",
         among: Collection[str] = (),
         reused: int | None = None,
@@ -87,9 +89,11 @@ class Engine:
 
         `chunk`: tokens of it that a pass reads at most. `draft`: guess tokens, and have one pass check them; not of a
         run whose rows or steps are recorded. `keeping`: which rows stay in the cache after a step, all where it is
-        None. `owner`: whoever was promised its blocks. `among`: runs whose blocks it shares as far as they hold the
-        same beginning; its last token is computed in any case. `reused`: it has begun before, and shared so many rows;
-        they are computed again where nobody holds them any more.
+        None; `apart`: each layer and KV head keeps its own. `compared`: all its tokens are `forced`, and each step says
+        how far its distribution is from the one with all rows. `owner`: whoever was promised its blocks. `among`: runs
+        whose blocks it shares as far as they hold the same beginning; its last token is computed in any case.
+        `reused`: it has begun before, and shared so many rows; they are computed again where nobody holds them any
+        more.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
         "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
@@ -119,6 +123,8 @@ class Engine:
             chunk=chunk,
             draft=draft,
             keeping=keeping,
+            apart=apart,
+            compared=compared,
             owner=owner,
             reused=sequence.length,
         )
@@ -131,7 +137,7 @@ class Engine:
         rows = run.sequence.length
         self.cache.release(run.sequence)
         run.spent, run.paused, run.single_steps = Spent(), True, 0
-        run.forgotten, run.looked_at = 0, None
+        run.forgotten, run.looked_at, run.stayed = 0, None, None
         return rows
 
     def resume(self, key: str, among: Collection[str] = ()) -> None:
@@ -269,8 +275,8 @@ class Engine:
             if run.recorded == "rows":
                 spent.capture_ms += done.capture_ms / shares
                 records.append(RowsRecord(run.key, run.step, done.captured[place]))
-            if run.keeping and done.looked_at:
-                _look(run, done.looked_at[place])
+            if run.keeping and run.keeping.heavy:
+                look(run, done.looked_at[place])
             if run.fed == len(run.ids) + len(run.guessed):
                 records += self._finish_steps(run, done, place)
         brought = zip(ready, entries, strict=True)
@@ -294,7 +300,8 @@ class Engine:
         guessed, run.guessed = run.guessed, []
         for logits, guess in zip(done.logits_of(place), [*guessed, None], strict=True):
             try:
-                record = finish_step(run, logits, self.cache, len(done.order))
+                whole = self._with_all_rows(run, logits) if run.compared else None
+                record = finish_step(run, logits, self.cache, len(done.order), whole)
             except Exception as error:  # NotFinite above all; the other runs of the batch go on
                 return [*records, self.stop(run.key, "failed", f"step {run.step}: {error}")]
             records += [] if record is None else [record]
@@ -304,19 +311,18 @@ class Engine:
             self.cache.truncate(run.sequence, len(run.ids) - 1 - run.forgotten)
         if run.over is not None:
             records.append(self.stop(run.key, run.over))
-        elif run.keeping:
-            self._evict(run, run.keeping)
+        else:
+            evict(run, self.cache)
         return records
 
-    def _evict(self, run: Run, keeping: Kept) -> None:
-        """Drop the rows of a run that do not stay."""
-        rows = rows_kept(run.sequence.length, keeping, run.looked_at)
-        if rows is None:
-            return
-        run.forgotten += run.sequence.length - len(rows)
-        self.cache.select(run.sequence, rows)
-        if run.looked_at is not None:
-            run.looked_at = run.looked_at[rows]
+    def _with_all_rows(self, run: Run, logits: Tensor) -> Tensor:
+        """The logits [V] of the run's newest row if none had been dropped. `logits`: those that it has."""
+        if not run.forgotten:
+            return logits
+        seen: list[Tensor] = []
+        last = f"blocks.{self.transformer.config.layers - 1}.resid_out"
+        with self.replay(run.ids[: run.fed], run.fed - 1, {last: seen.append}, keep=True), torch.inference_mode():
+            return self.transformer.decode_rows(seen[0])[-1]
 
     def _advance_search(self, search: BeamSearch) -> list[Record]:
         watch = Watch()
@@ -330,11 +336,3 @@ class Engine:
         if search.over is not None:
             records.append(self.stop(search.key, search.over))
         return records
-
-
-def _look(run: Run, got: Tensor) -> None:
-    """Add the attention `got` [keys] in a pass; rows of guesses that were wrong have gone since the one before."""
-    if run.looked_at is not None:
-        had = min(len(run.looked_at), len(got))
-        got[:had] += run.looked_at[:had]
-    run.looked_at = got

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import Conditions
@@ -55,6 +57,15 @@ class RowsRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """A step of a run that is given another's tokens. `own`: what it would have chosen; `kl`: Σ p · ln(p ÷ q), in nats,
+    of the next token's probabilities p with all rows in the cache and q with those that it has kept."""
+
+    own: Choice
+    kl: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepRecord:
     """A complete step: the token it chose and what that took."""
 
@@ -70,6 +81,9 @@ class StepRecord:
     cost: Cost
     forced: bool = False
     """Whether the token was given to the run and not chosen by it."""
+    comparison: Comparison | None = None
+    where: np.ndarray | None = None
+    """Of a run that drops rows, the positions of those that stay after the step: [rows], or [layers, Hkv, rows]."""
 
 
 @dataclass(frozen=True, slots=True)

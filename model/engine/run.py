@@ -68,8 +68,15 @@ class Run:
     """What the next pass checks."""
     keeping: Kept | None = None
     """Which rows stay in the cache; None: all."""
+    apart: bool = False
+    """Whether each layer and KV head keeps rows of its own, by the attention that it gave them."""
+    compared: bool = False
+    """Whether its tokens are those of another run, whose next-token distribution is compared with its own."""
     looked_at: torch.Tensor | None = None
-    """[rows in the cache], the attention that each has had, where that decides which of them stay."""
+    """[rows in the cache], or [layers, Hkv, rows] if `apart`: the attention that each has had, where that decides which
+    of them stay."""
+    stayed: torch.Tensor | None = None
+    """[rows], or [layers, Hkv, rows]: the positions of those that stayed when some were dropped the last time."""
     owner: str = ""
     """Whoever has been promised the blocks that this run may come to hold; "": they are its own."""
     forgotten: int = 0
@@ -92,6 +99,15 @@ class Run:
     def fed(self) -> int:
         """How many of `ids` the model has been given, and does not have to be given again."""
         return self.forgotten + self.sequence.length
+
+    @property
+    def where(self) -> torch.Tensor:
+        """The positions of the rows in the cache, [rows], or [layers, Hkv, rows] where they differ."""
+        if self.stayed is None:
+            return torch.arange(self.sequence.length)
+        first = self.fed - self.sequence.length + self.stayed.shape[-1]
+        new = torch.arange(first, self.fed).expand(*self.stayed.shape[:-1], -1)
+        return torch.cat((self.stayed, new), dim=-1)
 
     @property
     def over(self) -> str | None:

@@ -61,6 +61,12 @@ def pick(probs: Tensor, generator: torch.Generator) -> int:
     return min(int((cumulative <= u.to(cumulative.device)).sum()), len(probs) - 1)
 
 
+def divergence(before: Tensor, after: Tensor) -> Tensor:
+    """KL(p‖q) = Σ p · ln(p ÷ q), in nats: p and q are the softmax of logits [..., V] `before` and `after`."""
+    p, q = before.double().log_softmax(-1), after.double().log_softmax(-1)
+    return (p.exp() * (p - q)).sum(-1).clamp_min(0)
+
+
 def check_finite(logits: Tensor) -> None:
     """Raises NotFinite."""
     if not isfinite(float(logits.sum(dtype=torch.float64))):  # finite float32 numbers do not overflow it

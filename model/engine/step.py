@@ -7,22 +7,30 @@ import time
 from torch import Tensor
 
 from kvscope.model.engine.candidates import candidates
-from kvscope.model.engine.records import KVState, StepRecord, TokenRecord
+from kvscope.model.engine.eviction import evict
+from kvscope.model.engine.records import Comparison, KVState, StepRecord, TokenRecord
 from kvscope.model.engine.run import Run, Spent
-from kvscope.model.engine.sampling import choose, put
+from kvscope.model.engine.sampling import choose, divergence, put
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.kv_cache import KVCache
 
 
-def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRecord | TokenRecord | None:
+def finish_step(
+    run: Run, logits: Tensor, cache: KVCache, batch: int, whole: Tensor | None = None
+) -> StepRecord | TokenRecord | None:
     """Take `run` one token further, by logits [V] of its newest row; None for a run of which only the end is recorded.
 
-    `batch`: how many runs shared the pass. Raises NotFinite, leaving the run as it was.
+    `batch`: how many runs shared the pass. `whole` [V]: the logits if no row had been dropped, of a run that is
+    compared with that. What is recorded of a run that drops rows is what stays. Raises NotFinite, leaving the run as it
+    was.
     """
     started = time.perf_counter()
     forced = run.forced.get(run.step)
+    comparison = None
     with threads_for(1):
         choice = choose(logits, run.sampling, run.generator)
+        if whole is not None:
+            comparison = Comparison(choice, float(divergence(whole, logits)))
         if forced is not None:
             choice = put(choice, logits, forced)
         shown = candidates(logits) if run.recorded in ("rows", "steps") else None
@@ -31,6 +39,7 @@ def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRec
     if run.recorded == "tokens":
         record = TokenRecord(run.key, choice.token)
     if shown is not None:
+        evict(run, cache)
         record = StepRecord(
             run=run.key,
             step=run.step,
@@ -43,6 +52,8 @@ def finish_step(run: Run, logits: Tensor, cache: KVCache, batch: int) -> StepRec
             kv=_kv_state(run, cache),
             cost=run.spent.cost,
             forced=forced is not None,
+            comparison=comparison,
+            where=run.where.numpy() if run.keeping else None,
         )
     if run.caching == "forgotten":
         run.forgotten = run.fed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp
 from typing import Any
 
-from kvscope.model.api import ForkRequest, Frame, Refused
+from kvscope.model.api import ForkRequest, Frame, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import now
 
@@ -38,6 +38,16 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
     limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
     computed = {"reused": 0} if "reused" in opened else {}  # a study reads nothing of what an earlier run left
     return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **computed})
+
+
+def twin_study(request: TwinRequest) -> dict[str, Any]:
+    """What a twin is about, as its `open` frame has it."""
+    about = {"kind": "twin", "of": request.of}
+    if request.keeping is None:
+        return {**about, "cache": request.caching}
+    keeping = request.keeping
+    tokens = "given" if keeping.given else "own"
+    return {**about, "cache": keeping.policy, "budget": keeping.budget, "tokens": tokens}
 
 
 def _opening(opening: bytes, run: str, changes: Mapping[str, Any]) -> Frame:

@@ -77,6 +77,8 @@ class Recorder:
         if isinstance(record, StepRecord):
             shown = record.candidates
             tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
+            if record.where is not None:
+                tensors["kept"] = _bits(record.where, record.position + 1)
             return [self.frame("step", self._step(record), tensors)]
         if isinstance(record, BeamsRecord):
             return [self.frame("beams", self._beams(record))]
@@ -90,6 +92,13 @@ class Recorder:
     def _step(self, record: StepRecord) -> schema.Step:
         choice, shown, kv = record.choice, record.candidates, record.kv
         forced: dict[str, Any] = {"forced": True} if record.forced else {}
+        rest: dict[str, Any] = {}
+        if record.comparison:
+            own, rest["kl"] = record.comparison.own, record.comparison.kl
+            token = self._tokenizer.token(own.token)
+            rest["own"] = schema.OwnToken(**token, prob=own.prob, raw_prob=own.raw_prob)
+        if record.timing.conditions:
+            rest["conditions"] = schema.Conditions(**conditions_record(record.timing.conditions))
         return schema.Step(
             step=record.step,
             phase=record.phase,
@@ -123,11 +132,7 @@ class Recorder:
             bytes_read=record.cost.bytes_read,
             weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
-            **(
-                {"conditions": schema.Conditions(**conditions_record(record.timing.conditions))}
-                if record.timing.conditions
-                else {}
-            ),
+            **rest,
         )
 
     def _beams(self, record: BeamsRecord) -> schema.Beams:
@@ -183,6 +188,14 @@ def values_frames(
 def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:
     """Tensors of a log's frames are not checked here, in every step, but in tests and by whoever reads a log."""
     return frames.encode(run, seq, kind, data.model_dump(exclude_unset=True), tensors)
+
+
+def _bits(where: np.ndarray, positions: int) -> np.ndarray:
+    """U8 [layers or 1, KV heads or 1, bytes]: which of so many positions are in `where`, the first in a lowest bit."""
+    where = where if where.ndim == 3 else where[None, None]
+    there = np.zeros((*where.shape[:2], positions), bool)
+    np.put_along_axis(there, where, True, axis=-1)
+    return np.packbits(there, axis=-1, bitorder="little")
 
 
 def _milliseconds(timing: Timing) -> schema.Milliseconds:

@@ -104,6 +104,11 @@ class ChosenToken(Token):
     forced: bool = False
 
 
+class OwnToken(Token):
+    prob: Share
+    raw_prob: Share
+
+
 class RatedToken(Token):
     prob: Share
 
@@ -170,7 +175,11 @@ class Parent(Data):
 class Twin(Data):
     kind: Literal["twin"]
     of: Name
-    cache: Literal["none", "forgotten"]
+    cache: Literal["none", "forgotten", "window", "sinks", "heavy"]
+    budget: Places | None = None
+    """Positions that stay in each layer after a step, where some are dropped."""
+    tokens: Literal["given", "own"] | None = None
+    """Whether its tokens are those of the run it is about, or those that it chooses."""
 
 
 class Beam(Data):
@@ -289,10 +298,13 @@ class Step(FrameData):
     weights_read: ByFormat | None = None
     rows_computed: Place | None = None
     conditions: Conditions | None = None
+    own: OwnToken | None = None
+    """What a twin that is given its tokens would have chosen."""
+    kl: Annotated[float, Field(ge=0, le=2.0**128)] | None = None
 
     @property
     def tensors(self) -> Tensors:
-        return CANDIDATES
+        return CANDIDATES | KEPT
 
 
 class BeamNode(Data):
@@ -469,6 +481,7 @@ CANDIDATES = {
     "top_logits": Tensor(("F32",), ("n",), descending=True),
     "tail_counts": Tensor(("I32",), (TAIL_BINS,), least=0),
 }
+KEPT = {"kept": Tensor(("U8",), ("kept_layers", "kept_heads", "kept_bytes"), optional=True)}
 QKV = {
     "q": Tensor(("F32",), ("heads", "T", "head_dim")),
     "k": Tensor(("F32",), ("kv_heads", "T", "head_dim")),

@@ -5,8 +5,10 @@ Each is a bound and not a guess, but for how long the texts of tokens are, of wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from kvscope.model.api import Policy
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log.frames import MAX_FRAME_BYTES
 from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
@@ -34,6 +36,14 @@ def of_steps(shape: Shape, first: int, prompt: int, last: int, chunk: int) -> in
 def of_step(shape: Shape, positions: int) -> int:
     """A `step` frame, when so many are in the cache: it names its blocks twice, and a time for each layer."""
     return STEP_BYTES + 2 * NUMBER_BYTES * (positions // BLOCK_SIZE + 1) + 10 * shape.layers
+
+
+def of_kept(model: Mapping[str, Any], policy: Policy, positions: int) -> int:
+    """What the `step` frame of a twin that drops positions has beside that: a bit for each, and the token it would have
+    chosen. Heavy hitters differ from one KV head to the next.
+    """
+    tables = model["layers"] * model["kv_heads"] if policy == "heavy" else 1
+    return tables * -(-positions // 8) + 2 * TOKEN_BYTES
 
 
 def of_beams(beams: int, length: int) -> int:

@@ -14,6 +14,7 @@ from kvscope.model.api import (
     ForkRequest,
     Frame,
     JoinRequest,
+    Keeping,
     ReadmitRequest,
     Refused,
     RunRequest,
@@ -26,11 +27,12 @@ from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.beam import blocks_of_search
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, plain_product
 from kvscope.model.log import frames, schema, size
-from kvscope.model.log.derived import forked, study_opening
+from kvscope.model.log.derived import forked, study_opening, twin_study
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
@@ -114,7 +116,10 @@ class ModelService(Questions):
                 copied = sum(len(payload) for payload in request.frames) + len(request.frames) * size.TOKEN_BYTES
                 return around + copied + size.of_steps(shape, request.position, prompt, last, chunk)
             case TwinRequest():
-                return around + (len(request.frames) - 1) * size.of_step(shape, self.max_positions)
+                step = size.of_step(shape, self.max_positions)
+                if request.keeping:
+                    step += size.of_kept(self.info, request.keeping.policy, self.max_positions)
+                return around + (len(request.frames) - 1) * step
             case BeamRequest():
                 return around + size.of_beams(request.beams, request.length)
             case WorkloadRequest():
@@ -182,10 +187,12 @@ class ModelService(Questions):
         opened, *steps = (frames.header(payload).data for payload in request.frames)
         self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
-        study = {"kind": "twin", "of": request.of, "cache": request.caching}
-        opening = study_opening(request.frames[0], request.run, study, len(steps))
-        ids = [token["id"] for token in opened["tokens"]]
-        forced = {step["step"]: step["token"]["id"] for step in steps if step["token"].get("forced")}
+        ids, keeping = [token["id"] for token in opened["tokens"]], request.keeping
+        if keeping:
+            self._can_keep(keeping, len(ids) + len(steps) - 1)
+        given = keeping is not None and keeping.given
+        opening = study_opening(request.frames[0], request.run, twin_study(request), len(steps))
+        forced = {step["step"]: step["token"]["id"] for step in steps if given or step["token"].get("forced")}
         with refusing_when_full():
             self.engine.admit(
                 request.run,
@@ -195,8 +202,24 @@ class ModelService(Questions):
                 recorded="steps",
                 caching=request.caching,
                 forced=forced,
+                keeping=staying(keeping.policy, keeping.budget) if keeping else None,
+                apart=keeping is not None,
+                compared=given,
             )
         return self._begun(opening, sampling)
+
+    def _can_keep(self, keeping: Keeping, positions: int) -> None:
+        """Whether a twin can drop positions of a run that has so many. Raises Refused."""
+        within("budget", keeping.budget, 1, positions, "in this run ")
+        window = self.engine.transformer.config.window
+        if window is not None and positions > window:
+            message = f"The model itself reads only the newest {window:,} positions, and the run has {positions:,}."
+            raise Refused("cache", message, limit=window)
+        step = size.of_step(Shape.of(self.info), positions) + size.of_kept(self.info, keeping.policy, positions)
+        if step > frames.MAX_FRAME_BYTES:
+            message = f"The positions that each KV head keeps need {step:,} bytes in a frame of the log; "
+            message += f"the limit is {frames.MAX_FRAME_BYTES:,}. Choose window or sinks, or a shorter run."
+            raise Refused("cache", message, limit=frames.MAX_FRAME_BYTES)
 
     def beam(self, request: BeamRequest) -> list[Frame]:
         """Admit a beam search; returns its `open` frame. Raises Refused."""

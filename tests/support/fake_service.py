@@ -30,6 +30,7 @@ from kvscope.model.api import (
     WorkloadRequest,
 )
 from kvscope.model.by_hand.examples import Example
+from kvscope.model.log.derived import twin_study
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 from tests.support.described import described
 
@@ -153,8 +154,7 @@ class FakeService:
     def twin(self, request: TwinRequest) -> list[Frame]:
         kinds = [header(payload).kind for payload in request.frames]
         assert kinds == ["open", *["step"] * (len(kinds) - 1)]
-        study = {"kind": "twin", "of": request.of, "cache": request.caching}
-        opened = relabel(request.frames[0], request.run, 0, {"study": study, "parent": None})
+        opened = relabel(request.frames[0], request.run, 0, {"study": twin_study(request), "parent": None})
         ids = [token["id"] for token in header(opened.payload).data["tokens"]]
         self._runs[request.run] = FakeRun(ids, len(ids), len(kinds) - 1, seq=1)
         return [opened]

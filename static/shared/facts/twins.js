@@ -105,12 +105,15 @@ export function rowsWithoutCache(run, count = run.steps.length) {
  *
  * @param {Object[]} runs of `client.family`
  * @param {string} id whose twin
- * @param {"none"|"forgotten"} cache
+ * @param {{cache: string, budget?: number, tokens?: string}} wanted members of its `study`
  * @returns {string|null}
  */
-export function twinAmong(runs, id, cache) {
+export function twinAmong(runs, id, wanted) {
+  const names = Object.keys(wanted);
   const twins = runs
-    .filter(({ study }) => study?.kind === "twin" && study.of === id && study.cache === cache)
+    .filter(
+      ({ study }) => study?.kind === "twin" && study.of === id && names.every((name) => study[name] === wanted[name]),
+    )
     .sort((a, b) => (a.created < b.created ? 1 : -1));
   const whole = twins.find(({ reason }) => !reason || reason === "eos" || reason === "length");
   return (whole ?? twins[0])?.id ?? null;

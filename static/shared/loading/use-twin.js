@@ -24,7 +24,7 @@ export function useConnected(client, run) {
  */
 export function useTwin({ client, run, connected, cache }) {
   const [own, setOwn] = useState({ id: null, starting: false, problem: null });
-  const id = own.id ?? (connected ? twinAmong(connected, run.id, cache) : null);
+  const id = own.id ?? (connected ? twinAmong(connected, run.id, { cache }) : null);
   const watched = useLog(client, id, makeRun);
   const start = useCallback(async () => {
     setOwn({ id: null, starting: true, problem: null });

@@ -200,11 +200,12 @@ export function createClient({
     fork: (run, { position, token }) => derive(run, "/fork", { position, token }),
 
     /**
-     * The same run without a cache ("none"), or with one that is dropped between steps ("forgotten").
+     * The same run without a cache ("none"), with one that is dropped between steps ("forgotten"), or with `budget` positions in it
+     * ("window", "sinks", "heavy") and its own `tokens` or those of the run ("own", "given").
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    twin: (run, { cache }) => derive(run, "/twin", { cache }),
+    twin: (run, wanted) => derive(run, "/twin", wanted),
 
     /**
      * A beam search from the tokens before step `step`.

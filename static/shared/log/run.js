@@ -117,6 +117,7 @@ export class Run extends Log {
       topIds: tensors.top_ids.data,
       topLogits: tensors.top_logits.data,
       tailCounts: tensors.tail_counts.data,
+      kept: tensors.kept ?? null,
       firstQuery,
       rows,
     });

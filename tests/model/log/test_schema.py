@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, NORMS, QKV, Beam, Tensor, Token, Twin
+from kvscope.model.log.schema import ATTENTION, BLOCK, CANDIDATES, FRAMES, KEPT, NORMS, QKV, Beam, Tensor, Token, Twin
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "frames.md").read_text("utf-8")
 OBJECT = re.compile(r"(?:\[|token \+ )*(\{.*)", re.DOTALL)
 TENSORS = {
     "open": {},
     "layer": ATTENTION | NORMS,
-    "step": CANDIDATES,
+    "step": CANDIDATES | KEPT,
     "beams": {},
     "asked": {},
     "pass": {},
@@ -111,8 +111,11 @@ def test_the_tensors_of_a_kind_are_those_that_its_frames_may_have() -> None:
 def test_a_study_and_a_token_are_described() -> None:
     rows = re.findall(r"^\| `(\{kind: \"(\w+)\"[^`]*)`", section("Studies"), re.MULTILINE)
     assert {kind for _, kind in rows} == {"twin", "beam"}
-    for text, kind in rows:
-        assert braced(text) == defined({"twin": Twin, "beam": Beam}[kind])
+    for kind, data in {"twin": Twin, "beam": Beam}.items():
+        described_fields = [braced(text) for text, of in rows if of == kind]
+        assert {name: None for fields in described_fields for name in fields} == defined(data)
+        required = {name for name, field in data.model_fields.items() if field.is_required()}
+        assert all(required <= set(fields) for fields in described_fields)
     example = re.search(r"A \*token\* is `(\{.*?\})`", PAGE)
     assert example
     assert list(Token.model_validate_json(example[1]).model_dump()) == list(Token.model_fields)

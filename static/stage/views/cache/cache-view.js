@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { integer, quoted } from "../../../shared/facts/format.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
+import { Fetched } from "../../../shared/ui/fetched.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
@@ -15,7 +16,10 @@ const PARTS = [
   { id: "why", title: msg`Why cache K and V` },
   { id: "step", title: msg`One step, operation by operation` },
   { id: "memory", title: msg`The memory it takes` },
+  { id: "kept", title: msg`Keep only some positions` },
 ];
+
+const KEPT = async () => (await import("./kept/kept-part.js")).KeptPart;
 
 export function CacheView(props) {
   return html`<${Sheet} key=${props.state.run.id} ...${props} />`;
@@ -56,6 +60,13 @@ function Sheet({ state, focus, dispatch, client, controller }) {
           <${WhatIf} key=${step} state=${state} focus=${focus} ready=${ready} client=${client} />`,
     )}
     ${part("memory", html`<${MemoryPart} run=${run} step=${step} ready=${ready} client=${client} dispatch=${dispatch} />`)}
+    ${
+      !run.open.study &&
+      part(
+        "kept",
+        html`<${Fetched} of=${KEPT} run=${run} step=${step} selection=${state.selection} ready=${ready} client=${client} dispatch=${dispatch} />`,
+      )
+    }
   </div>`;
 }
 

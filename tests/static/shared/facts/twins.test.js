@@ -102,9 +102,9 @@ test("of a family the newest whole twin of this run and kind is shown", () => {
     twin("forgot", "6", { study: { kind: "twin", of: "r", cache: "forgotten" } }),
     { id: "beam", created: "7", reason: "length", study: { kind: "beam", of: "r" } },
   ];
-  assert.equal(twinAmong(runs, "r", "none"), "new");
-  assert.equal(twinAmong(runs, "r", "forgotten"), "forgot");
-  assert.equal(twinAmong(runs.slice(3, 4), "r", "none"), "stopped");
-  assert.equal(twinAmong([...runs, twin("running", "8", { reason: null })], "r", "none"), "running");
-  assert.equal(twinAmong(runs.slice(0, 1), "r", "none"), null);
+  assert.equal(twinAmong(runs, "r", { cache: "none" }), "new");
+  assert.equal(twinAmong(runs, "r", { cache: "forgotten" }), "forgot");
+  assert.equal(twinAmong(runs.slice(3, 4), "r", { cache: "none" }), "stopped");
+  assert.equal(twinAmong([...runs, twin("running", "8", { reason: null })], "r", { cache: "none" }), "running");
+  assert.equal(twinAmong(runs.slice(0, 1), "r", { cache: "none" }), null);
 });

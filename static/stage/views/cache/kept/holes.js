@@ -1,0 +1,75 @@
+/** Which positions each step could read, a line per step: positions that were dropped are holes. */
+
+import { html } from "htm/preact";
+import { useCallback, useMemo, useState } from "preact/hooks";
+import { Surface } from "../../../../shared/ui/surface.js";
+import { pointInside, useRatio, useSize } from "../../../../shared/ui/use-size.js";
+import { useTheme } from "../../../../shared/ui/use-theme.js";
+import { msg } from "../../../../shared/words/msg.js";
+import { stairsGeometry, stepAt } from "../stairs-lines.js";
+import { shareRead } from "./facts.js";
+
+const ROOM_PX = 150;
+const MOST_LINE_PX = 10;
+const LEAST_CELL_FOR_GAP_PX = 4;
+
+/** @param {{twin: Object, name: string, current: number, onPick: (step: number) => void}} props */
+export function Holes({ twin, name, current, onPick }) {
+  const [ref, size] = useSize();
+  const [pointed, setPointed] = useState(null);
+  const theme = useTheme();
+  const ratio = useRatio();
+  const width = size?.width ?? 0;
+  const count = twin.steps.length;
+  const lines = useMemo(
+    () => twin.steps.map(({ firstQuery }, step) => ({ shares: shareRead(twin, step), old: step ? firstQuery : 0 })),
+    [twin, count],
+  );
+  const positions = lines.at(-1).shares.length;
+  const geometry = useMemo(
+    () => stairsGeometry({ steps: count, positions }, { width, height: ROOM_PX }, MOST_LINE_PX),
+    [count, positions, width],
+  );
+  const draw = useCallback((context) => drawHoles(context, lines, theme, geometry), [lines, theme, geometry]);
+  const shown = pointed ?? Math.min(current, count - 1);
+  return html`<figure class="holes">
+    <div
+      class="holes-cells anchor" role="img" aria-label=${`${msg`Positions that each step can read`}. ${name}. ${lineText(lines, shown)}`}
+      ref=${ref} style=${`height:${geometry.height}px`} onClick=${() => onPick(shown)} onPointerLeave=${() => setPointed(null)}
+      onPointerMove=${(event) => setPointed(stepAt(pointInside(event).y, geometry, count))}
+    >
+      ${width > 0 && html`<${Surface} width=${width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}
+      <i class="stairs-mark untouched" style=${`top:${shown * geometry.line}px;height:${Math.max(2, geometry.line)}px`}></i>
+    </div>
+    <figcaption class="muted small">${lineText(lines, shown)}</figcaption>
+  </figure>`;
+}
+
+function drawHoles(context, lines, theme, { cell, line, height }) {
+  context.clearRect(0, 0, context.canvas.width, height);
+  const gap = cell >= LEAST_CELL_FOR_GAP_PX ? 1 : 0;
+  const between = line >= LEAST_CELL_FOR_GAP_PX ? 1 : 0;
+  lines.forEach(({ shares, old }, step) => {
+    shares.forEach((share, position) => {
+      const fill = (colour, alpha) => {
+        context.globalAlpha = alpha;
+        context.fillStyle = colour;
+        context.fillRect(position * cell, step * line, cell - gap, line - between);
+      };
+      fill(theme.line, 0.45);
+      if (position >= old) fill(theme.computed, 1);
+      else if (share > 0) fill(theme.cached, 0.2 + 0.6 * share);
+    });
+  });
+  context.globalAlpha = 1;
+}
+
+function lineText(lines, step) {
+  const { shares, old } = lines[step];
+  const nowhere = shares.filter((share) => share === 0).length;
+  const inSome = shares.filter((share) => share > 0 && share < 1).length;
+  if (step === 0) return msg`Step 0 computes the whole prompt, ${shares.length} positions; then positions are dropped.`;
+  if (inSome)
+    return msg`Step ${step}: ${nowhere} of ${old} earlier positions are dropped in every KV head, ${inSome} only in some.`;
+  return msg`Step ${step}: ${nowhere} of ${old} earlier positions are dropped.`;
+}

@@ -1,0 +1,40 @@
+/** Names and sentences of the policies, from measured numbers only. Pure. */
+
+import { bytes, integer, percent, quoted } from "../../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../../shared/words/msg.js";
+import { partsOf } from "./facts.js";
+
+export const NAMES = {
+  window: msg`Sliding window`,
+  sinks: msg`Attention sinks`,
+  heavy: msg`Heavy hitters`,
+};
+
+/** @returns {string} which positions stay, such as "the first 4 and the newest 12 positions" */
+export function stayingText(policy, budget) {
+  const { sinks, heavy, newest } = partsOf(policy, budget);
+  const recent = plural(newest, form`the newest ${newest} position`, form`the newest ${newest} positions`);
+  if (sinks) return msg`the first ${sinks} and ${recent}`;
+  if (heavy) return msg`${recent}, and in each KV head the ${heavy} that got most attention`;
+  return recent;
+}
+
+/** @returns {string} what a policy kept and lost; nothing that its numbers do not say */
+export function resultText(run, result, loss) {
+  const whole = run.steps.at(-1).data.kv;
+  const [kept, all] = [bytes(result.bytes), bytes(whole.bytes_used)];
+  const held = msg`At the end, ${integer(result.positions)} of ${integer(whole.positions)} positions are cached: ${kept} instead of ${all}.`;
+  const lost = msg`A head loses ${percent(loss.mean, 0)} of its attention on average.`;
+  return `${held} ${lost} ${otherText(result)}`;
+}
+
+/** @returns {string} from which step on the choice differs */
+export function otherText({ other, kl }) {
+  if (other)
+    return msg`Step ${other.step} is the first that would choose another token: ${quoted(other.own)} instead of ${quoted(other.token)}.`;
+  return plural(
+    kl.length,
+    form`It would choose the same token in ${kl.length} step.`,
+    form`It would choose the same token in all ${kl.length} steps.`,
+  );
+}
