@@ -512,15 +512,17 @@ class Readiness(TypedDict):
 
 
 class ListedLesson(TypedDict):
-    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it."""
+    """`number`: from 1; `about`: titles of its steps; `needs`: ids of lessons, `ideas` of ideas, `introduces` of terms."""
 
     id: str
     number: Positive
     title: str
+    about: str
     minutes: Positive
     steps: Count
     ideas: list[str]
     needs: list[str]
+    introduces: list[str]
     url: str
 
 

@@ -17,6 +17,7 @@ from flask import Blueprint, Response, jsonify
 from kvscope.app.http.access import SENDS
 from kvscope.app.http.answers import Index, IndexEntry
 from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.learn.library import Listed
 from kvscope.app.page_table import pages
 from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
@@ -25,10 +26,10 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 """The name of a recording in an address."""
 
 
-def blueprint(recorded: Sequence[Recording], lessons: Sequence[IndexEntry] = ()) -> Blueprint:
-    """The route. `lessons`: their entries, in the order of the course."""
+def blueprint(recorded: Sequence[Recording], lessons: Sequence[Listed] = ()) -> Blueprint:
+    """The route. `lessons`: in the order of the course."""
     routes = Blueprint("index", __name__)
-    entries = [*lessons, *index(recorded)]
+    entries = [*map(_of_lesson, lessons), *index(recorded, lessons)]
 
     @routes.get("/api/index")
     @describe(SENDS, "Everything that the search of the pages finds", {200: json_answer("all entries", Index)})
@@ -40,14 +41,17 @@ def blueprint(recorded: Sequence[Recording], lessons: Sequence[IndexEntry] = ())
     return routes
 
 
-def index(recorded: Sequence[Recording]) -> Iterator[IndexEntry]:
-    """The entries of the tables and of the recordings. An address that names none of the recordings is left out."""
+def index(recorded: Sequence[Recording], lessons: Sequence[Listed] = ()) -> Iterator[IndexEntry]:
+    """The entries of the tables and of the recordings. An address that names none of the recordings is left out. An
+    idea leads to its lesson, if it has one.
+    """
+    taught = {idea: _of_lesson(each)["address"] for each in reversed(lessons) for idea in each.ideas}
     sessions = {each.path.stem: each.card.id for each in recorded if each.card}
     for id, term in _table("glossary").items():
         yield _entry("term", {"id": id, **term, "address": term.get("show")}, sessions)
     for kind, entries in _table("find").items():
         for entry in entries:
-            yield _entry(kind, entry, sessions)
+            yield _entry(kind, {**entry, "address": taught.get(entry["id"], entry["address"])}, sessions)
     for page in pages():
         yield IndexEntry(kind="page", id=page.id, name=page.name, text=page.description, also=[], address=page.address)
     for card in sorted((each for each in recorded if each.card), key=lambda each: each.order):
@@ -61,6 +65,11 @@ def _entry(kind: Any, entry: Mapping[str, Any], sessions: Mapping[str, str]) -> 
         address = RECORDING.sub(sessions[named[0]], address) if named[0] in sessions else None
     also = list(entry.get("also", []))
     return IndexEntry(kind=kind, id=entry["id"], name=entry["name"], text=entry["text"], also=also, address=address)
+
+
+def _of_lesson(lesson: Listed) -> IndexEntry:
+    also, address = [lesson.id, *lesson.ideas, *lesson.introduces], f"/learn/{lesson.id}"
+    return IndexEntry(kind="lesson", id=lesson.id, name=lesson.title, text=lesson.about, also=also, address=address)
 
 
 def _of_recording(recording: Recording) -> IndexEntry:

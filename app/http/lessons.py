@@ -16,16 +16,20 @@ from kvscope.app.http.access import COMPUTES, READS, SENDS, count, declare
 from kvscope.app.http.answers import LessonList, RenderedLesson
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.limits import Limits
-from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Query, query
 from kvscope.app.http.shell import renderer
 from kvscope.app.learn.facts import ByHand, Facts, Pending, facts_of, no_run
+from kvscope.app.learn.file import lesson_file
 from kvscope.app.learn.library import Library
 from kvscope.app.learn.parse import Lesson
 from kvscope.app.learn.render import rendered
 from kvscope.app.store.runs import RunLog
+from kvscope.app.store.sessions import SessionStore
+from kvscope.app.travel.file import of_session
+from kvscope.app.travel.page import SessionPage
 from kvscope.model.by_hand.examples import EXAMPLES
 from kvscope.model.log.reader import LogReader
 
@@ -34,7 +38,7 @@ class LessonQuery(Query):
     run: str = Field("", max_length=64, description="id of a run; without it, the lesson's own recording")
 
 
-def blueprint(library: Library, runs: RunLog, reads: Reads, limits: Limits) -> Blueprint:
+def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Reads, limits: Limits) -> Blueprint:
     """The routes, over the lessons of this library."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
@@ -66,6 +70,12 @@ def blueprint(library: Library, runs: RunLog, reads: Reads, limits: Limits) -> B
             of = {**of, "run": log.run, "session": recording.card and recording.card.id}
             facts = facts_of(log, by_hand)
         return rendered(lesson, facts) | of
+
+    def known(id: str) -> Lesson:
+        try:
+            return library.lesson(id)
+        except KeyError:
+            raise unknown("lesson", id) from None
 
     def page(id: str, framed: bool) -> Response:
         try:
@@ -100,6 +110,22 @@ def blueprint(library: Library, runs: RunLog, reads: Reads, limits: Limits) -> B
         addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed]
         return jsonify(lessons=addresses)
 
+    @routes.get("/api/lessons/<lesson>.html")
+    @describe(
+        COMPUTES,
+        "Save a lesson on its own recording as one page that plays without a server",
+        {200: Answer("the page, sent as a download", {"text/html": None}, ("Content-Disposition",))},
+        *(404, 503),
+    )
+    def file(lesson: str) -> Response:
+        found = known(lesson)
+        count(limits)
+        shown = answer(found, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
+        session = shown["session"] and SessionPage(of_session(sessions, shown["session"]))
+        response = Response(lesson_file(shown, session or None), mimetype="text/html")
+        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{found.id}.html"
+        return response
+
     @routes.get("/api/lessons/<lesson>")
     @describe(
         COMPUTES,
@@ -109,11 +135,7 @@ def blueprint(library: Library, runs: RunLog, reads: Reads, limits: Limits) -> B
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
-        asked = query(LessonQuery)
-        try:
-            found = library.lesson(lesson)
-        except KeyError:
-            raise unknown("lesson", lesson) from None
+        asked, found = query(LessonQuery), known(lesson)
         count(limits)
         response = jsonify(**answer(found, by_hand, asked.run))
         response.headers["Cache-Control"] = "no-cache"

@@ -6,22 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, read
+from kvscope.app.learn.schema import Front
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.reader import LogReader
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A lesson as lists have it. `number`: from 1; `steps`: how many it has."""
+    """A lesson as lists have it. `number`: from 1; `about`: the titles of its steps; `steps`: how many it has."""
 
     id: str
     number: int
     title: str
+    about: str
     minutes: int
     steps: int
     ideas: tuple[str, ...]
     needs: tuple[str, ...]
+    introduces: tuple[str, ...]
 
 
 class Library:
@@ -31,9 +35,7 @@ class Library:
         self._lessons = {path.stem: read(path) for path in files_of(folder)}
         self._recordings = {recording.path.stem: recording for recording in recordings}
         self.listed = [
-            Listed(each.id, number, front.title, front.minutes, len(each.steps), tuple(front.ideas), tuple(front.needs))
-            for number, each in enumerate(self._lessons.values(), 1)
-            if (front := each.front) is not None
+            _listed(each, number, each.front) for number, each in enumerate(self._lessons.values(), 1) if each.front
         ]
 
     def lesson(self, id: str) -> Lesson:
@@ -47,6 +49,16 @@ class Library:
     def log(self, recording: Recording) -> LogReader:
         """Raises codec.BadFrame, OSError."""
         return LogReader(recording.frames())
+
+
+def _listed(lesson: Lesson, number: int, front: Front) -> Listed:
+    about = " ".join(text_of(step.title).strip() for step in lesson.steps if not _computed(step.title))
+    lists = tuple(front.ideas), tuple(front.needs), tuple(front.introduces)
+    return Listed(lesson.id, number, front.title, about, front.minutes, len(lesson.steps), *lists)
+
+
+def _computed(title: Sequence[Node]) -> bool:
+    return any(node["t"] == "value" for node in walk(title))
 
 
 def files_of(folder: Path) -> list[Path]:

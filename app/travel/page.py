@@ -9,27 +9,21 @@ from __future__ import annotations
 
 import base64
 import json
-import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from typing import Any
-from urllib.parse import quote
-
-from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from kvscope.app.page_table import links, page_of
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
 from kvscope.app.travel.file import SessionFile
+from kvscope.app.travel.file_page import TEMPLATE, Part, file_page, packed, packed_modules
 from kvscope.app.travel.page_parts import PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.model.log.frames import header
 
-TEMPLATE = "file.html"
-Part = tuple[str, str, str]
-"""Id, type and text of an element."""
 NONCE_CHARS = 22
 
 
@@ -78,44 +72,37 @@ class SessionPage:
         values = self._manifest.get("values")
         return values["parts"] if values else []
 
+    @cached_property
+    def nonce(self) -> str:
+        """Lets its own scripts and styles in."""
+        # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
+        return sha256(json.dumps([self.tag, self._manifest]).encode()).hexdigest()[:NONCE_CHARS]
+
     def _written(self, values: Iterator[Part]) -> Iterator[bytes]:
         """The page's text, encoded, with these elements for the exact values."""
-        frames = ((part_id(seq), PART_TYPE, _packed(payload)) for seq, payload in enumerate(self._file.frames()))
-        static, manifest = static_dir(), self._manifest
+        frames = ((part_id(seq), PART_TYPE, packed(payload)) for seq, payload in enumerate(self._file.frames()))
         card, text = self._words()
-        environment = Environment(
-            loader=FileSystemLoader(templates_dir()),
-            autoescape=select_autoescape(["html"]),
-            extensions=["jinja2.ext.i18n"],
-        )
-        environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
-        template = environment.get_template(TEMPLATE)
-        pieces = template.generate(
-            title=f"{card.title} · KVScope",
-            icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
-            styles=page_source.styles(static, self._page.style, text),
-            pages=links(),
-            glossary=json.loads((static / "shared" / "words" / "glossary.json").read_text("utf-8")),
-            bootstrap={
-                "version": self._version,
-                "examples": [],
-                "limits": {},  # nothing can be asked for from a file
-                "session": opened(manifest) | {"file": True},
-            },
-            manifest=manifest,
+        bootstrap = {
+            "version": self._version,
+            "examples": [],
+            "limits": {},  # nothing can be asked for from a file
+            "session": opened(self._manifest) | {"file": True},
+        }
+        return file_page(
+            self._page,
+            title=card.title,
+            text=text,
+            data={"bootstrap": bootstrap, "manifest": self._manifest},
+            parts=chain(frames, values),
+            nonces=[self.nonce],
             card=card,
             code=self._code,
-            entry=page_source.name_of(self._page.script),
-            parts=chain(frames, values),
-            # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
-            nonce=sha256(json.dumps([self.tag, manifest]).encode()).hexdigest()[:NONCE_CHARS],
         )
-        return (piece.encode() for piece in pieces if piece)
 
     @cached_property
     def _code(self) -> str:
         """The page's modules, packed."""
-        return _packed(json.dumps(page_source.modules(static_dir(), self._page.script), ensure_ascii=False).encode())
+        return packed_modules(self._page)
 
     def _words(self) -> tuple[Card, str]:
         """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
@@ -130,7 +117,3 @@ class SessionPage:
                 chosen.append(found.data["token"])
                 seen += [token["text"] for token in found.data.get("top_tokens", [])]
         return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(seen)
-
-
-def _packed(payload: bytes) -> str:
-    return base64.b64encode(zlib.compress(payload)).decode()

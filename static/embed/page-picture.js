@@ -9,13 +9,10 @@ const LOOK_MS = 200;
 /** @returns {Object} the page's name, its address, and the parameters of both parts of it */
 export function pageShows({ pathname, search, hash }, root = "/") {
   const path = pathname.slice(root.length - 1).replace(/^\/embed/, "");
-  const parameters = new URLSearchParams(search);
-  parameters.delete("lesson");
-  const kept = parameters.toString();
-  const fields = [...parameters, ...new URLSearchParams(hash.replace(/^#/, ""))];
+  const fields = [...new URLSearchParams(search), ...new URLSearchParams(hash.replace(/^#/, ""))];
   return {
     page: path.split("/")[1],
-    address: `${path}${kept ? `?${kept}` : ""}${hash}`,
+    address: `${path}${search}${hash}`,
     ...Object.fromEntries(fields.map(([name, text]) => [name, /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text])),
   };
 }

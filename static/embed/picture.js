@@ -1,13 +1,16 @@
 /**
- * A page's side of the messages between it and the lesson around it (docs/lessons.md). The lesson shows the real page in a frame,
- * `?lesson=1`: the page says what it shows, and shows what the lesson asks for.
+ * A page's side of the messages between it and the lesson around it (docs/lessons.md). The lesson shows the real page in a frame with
+ * a name: the page says what it shows, and shows what the lesson asks for.
  */
 
 import { PROTOCOL } from "./protocol.js";
 
+/** Name of the frame. It outlasts a change of the page's address, and a saved file has no address that could say it. */
+export const PICTURE = "kvscope-lesson-picture";
+
 /** @returns {boolean} whether the page is the picture of a lesson */
-export function isPicture({ location, parent }, self = window) {
-  return parent !== self && new URLSearchParams(location.search).get("lesson") === "1";
+export function isPicture({ name, parent }, self = window) {
+  return parent !== self && name === PICTURE;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The Stage as the picture of a lesson: its state as the lesson's tasks may ask for it, and what a lesson may make it show. */
 
 import { addressOf } from "../shared/state/address.js";
+import { namesUnder } from "../shared/state/lit.js";
 import { createPicture } from "./picture.js";
 import { commandOf } from "./protocol.js";
 
@@ -19,6 +20,7 @@ export function stageShows(state) {
     branched_at: parent?.position ?? null,
     prompt: run.open.prompt,
     positions: run.positions,
+    lit: namesUnder(state),
     hover: hover && { layer: hover.layer, head: hover.head, query: hover.query, key: hover.key },
   };
 }
@@ -37,6 +39,7 @@ export function joinLesson({ window, store, controller }) {
         const command = /** @type {any} */ (commandOf(data));
         if (store.state().run?.steps.length) controller.applyLink({ ...NOTHING_LOCKED, ...command.link });
       },
+      lit: ({ names }) => store.dispatch({ type: "lit", names }),
       play: () => controller.play(),
       pause: () => controller.pause(),
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),

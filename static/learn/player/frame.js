@@ -1,18 +1,21 @@
 /** The live page beside the prose: the real one, in a frame. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { PICTURE } from "../../embed/picture.js";
 import { PROTOCOL } from "../../embed/protocol.js";
 import { under } from "../../shared/log/root.js";
+import { textOf } from "../../shared/state/bootstrap.js";
 import { msg } from "../../shared/words/msg.js";
+import { INSIDE } from "./picture-address.js";
 
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
- * @param {{picture: Object|null, framed: boolean, theme: string, lit: string[], hover: Object|null, onShown: Function}} props `picture`:
+ * @param {{picture: Object|null, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, onShown: Function}} props `picture`:
  *   of `pictureOf`; `onShown`: what the frame says that it shows
  */
-export function Frame({ picture, framed, theme, lit, hover, onShown }) {
+export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
   const wanted = useRef({ picture, theme });
@@ -20,7 +23,7 @@ export function Frame({ picture, framed, theme, lit, hover, onShown }) {
   const send = (message) => frame.current?.contentWindow?.postMessage({ kvscope: PROTOCOL, ...message }, "*");
   const place = JSON.stringify(picture?.place ?? {});
   const document = picture?.document ?? null;
-  const source = useMemo(() => picture && under(`${document}${picture.hash}`), [document]);
+  const source = useSource(picture);
 
   useEffect(() => {
     ready.current = false;
@@ -46,9 +49,35 @@ export function Frame({ picture, framed, theme, lit, hover, onShown }) {
   useEffect(() => send({ type: "hover", place: hover }), [hover]);
 
   if (!picture)
-    return html`<div class="lesson-picture lesson-empty muted centred"><p>${msg`This step has no picture.`}</p></div>`;
+    return html`<${NoPicture}>${file ? msg`This step shows a page that needs a server. Its text is complete.` : msg`This step has no picture.`}<//>`;
+  if (!source) return html`<${NoPicture}>${msg`Loading the picture…`}<//>`;
   // Another address is another element: a frame that only changes its address adds an entry to the history.
   return html`<iframe
-    key=${document} ref=${frame} class="lesson-picture" title=${msg`The live page`} src=${source} ...${framed ? { sandbox: SANDBOX } : {}}
+    key=${document} ref=${frame} name=${PICTURE} class="lesson-picture" title=${msg`The live page`} src=${source} ...${framed ? { sandbox: SANDBOX } : {}}
   ></iframe>`;
+}
+
+function NoPicture({ children }) {
+  return html`<div class="lesson-picture lesson-empty muted centred"><p>${children}</p></div>`;
+}
+
+/** @returns {string|null} the address that the frame begins with; null while the page inside a file is unpacked */
+function useSource(picture) {
+  const address = picture?.document ?? null;
+  const [inside, setInside] = useState(null);
+  useEffect(() => {
+    if (address === INSIDE && !inside) unpacked().then(setInside);
+  }, [address, inside]);
+  // The hash of later steps is sent to the page: an address that changes adds an entry to the history.
+  return useMemo(() => {
+    if (address === null) return null;
+    return address === INSIDE ? inside : under(`${address}${picture.hash}`);
+  }, [address, inside]);
+}
+
+/** @returns {Promise<string>} an address of the page that the file has inside (app/learn/file.py) */
+async function unpacked() {
+  const packed = Uint8Array.from(atob(textOf("picture")), (letter) => letter.charCodeAt(0));
+  const text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+  return URL.createObjectURL(new Blob([text], { type: "text/html" }));
 }

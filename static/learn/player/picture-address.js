@@ -1,34 +1,32 @@
 /** The address of the frame that shows a step. Pure. */
 
+/** Stands for the address of the page that a saved file has inside. */
+export const INSIDE = "inside:";
 /** Pages that a sandboxed or foreign frame may show. */
 const FRAMED = ["by-hand", "memory", "serving"];
 
 /**
  * @param {string|null} at the step's address
- * @param {{run: string|null, session: string|null, own: boolean, framed: boolean}} lesson `own`: `run` is the viewer's
+ * @param {{run: string|null, session: string|null, own: boolean, framed: boolean, file?: boolean}} lesson `own`: `run` is the viewer's;
+ *   `file`: the lesson is a saved file, which has the page of its session inside and no other
  * @returns {{document: string, hash: string, place: Object<string, string>, address: string}|null} `document`: of the frame, which
  *   stays loaded while it is the same; `hash`: what it opens at; `place`: of the Stage, the same as values; null: the step has no picture
  */
-export function pictureOf(at, { run, session, own, framed }) {
+export function pictureOf(at, { run, session, own, framed, file = false }) {
   if (!at) return null;
   const { pathname, search, hash } = new URL(at, "http://lesson");
   const place = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   const page = pathname.split("/")[1];
   if (page === "") {
-    const [path, query] = stageOf({ run, session, own, framed });
-    return {
-      document: `${path}?${query}lesson=1`,
-      hash,
-      place,
-      address: `${path}${query ? `?${query.slice(0, -1)}` : ""}${hash}`,
-    };
+    const stage = file ? INSIDE : stageOf({ run, session, own, framed });
+    return { document: stage, hash, place, address: file ? at : `${stage}${hash}` };
   }
+  if (file) return null;
   const path = framed && FRAMED.includes(page) ? `/embed${pathname}` : pathname;
-  const query = search ? `${search}&lesson=1` : "?lesson=1";
-  return { document: `${path}${query}${hash}`, hash: "", place: {}, address: at };
+  return { document: `${path}${search}${hash}`, hash: "", place: {}, address: at };
 }
 
 function stageOf({ run, session, own, framed }) {
-  if (framed) return [`/embed/${session}`, ""];
-  return own || !session ? ["/", `run=${encodeURIComponent(run)}&`] : [`/s/${session}`, ""];
+  if (framed) return `/embed/${session}`;
+  return own || !session ? `/?run=${encodeURIComponent(run)}` : `/s/${session}`;
 }

@@ -8,15 +8,16 @@ import { msg } from "../../shared/words/msg.js";
 import { Glossary } from "../../shared/words/term.js";
 import { Do } from "./do.js";
 import { Frame } from "./frame.js";
+import { KEYS } from "./keys.js";
 import { pictureOf } from "./picture-address.js";
 import { Predict } from "./predict.js";
 import { Prose } from "./prose.js";
 import { Steps } from "./steps.js";
 import { useLesson } from "./use-lesson.js";
 
-/** @param {{given: Object, lessons: Object[], settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
-export function Player({ given, lessons, settings, identity, framed, theme, setTheme }) {
-  const { state, dispatch, glossary, go } = useLesson({ given, settings, identity, framed });
+/** @param {{given: Object, lessons: Object[], file: boolean, settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
+export function Player({ given, lessons, file, settings, identity, framed, theme, setTheme }) {
+  const { state, dispatch, glossary, go } = useLesson({ given, settings, identity, framed, file });
   const [hover, setHover] = useState(null);
   const [shows, setShows] = useState(null);
   const heading = useRef(null);
@@ -24,7 +25,7 @@ export function Player({ given, lessons, settings, identity, framed, theme, setT
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
   const at = shows?.index === index ? shows.at : step.at;
-  const picture = pictureOf(at, { ...lesson, framed });
+  const picture = pictureOf(at, { ...lesson, framed, file });
   const light = (names, place) => {
     dispatch({ type: "light", names });
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
@@ -43,14 +44,19 @@ export function Player({ given, lessons, settings, identity, framed, theme, setT
   useEffect(() => heading.current?.focus({ preventScroll: true }), [index]);
 
   return html`<${Glossary.Provider} value=${glossary}><div class="lesson-page">
-    ${!framed && html`<${OwnHeader} here="learn" theme=${theme} setTheme=${setTheme}><${Leave} shown=${shown} /><//>`}
+    ${
+      !framed &&
+      html`<${OwnHeader} here="learn" alone=${file} keys=${KEYS} theme=${theme} setTheme=${setTheme}>
+        ${!file && html`<a class="lesson-leave" href=${under(`/api/lessons/${lesson.id}.html`)} download>${msg`Save as file`}</a><${Leave} shown=${shown} />`}
+      <//>`
+    }
     <main class="lesson" data-folded=${state.folded || null}>
       <article class="lesson-prose">
         <button
           type="button" class="lesson-fold" aria-expanded=${!state.folded} onClick=${() => dispatch({ type: "fold", folded: !state.folded })}
         >${state.folded ? msg`Show the text` : msg`Show the picture`}</button>
         <p class="lesson-where muted">
-          ${!framed && html`<a href=${under("/learn")}>${msg`Lessons`}</a> · `}
+          ${!framed && !file && html`<a href=${under("/learn")}>${msg`Lessons`}</a> · `}
           ${number ? msg`Lesson ${number}: ${lesson.title}` : lesson.title} · ${msg`step ${index + 1} of ${lesson.steps.length}`}
         </p>
         <${Steps} state=${state} go=${move} />
@@ -73,10 +79,10 @@ export function Player({ given, lessons, settings, identity, framed, theme, setT
             html`<${Do} task=${step.do} done=${state.done.includes(index)} hints=${state.hints[`${index}.do`] ?? 0} picture=${parts} dispatch=${dispatch} />`
           }
         </div>
-        <${Moves} state=${state} lessons=${lessons} framed=${framed} go=${move} />
+        <${Moves} state=${state} lessons=${lessons} framed=${framed} file=${file} go=${move} />
       </article>
       <${Frame}
-        picture=${picture} framed=${framed} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
+        picture=${picture} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
         onShown=${(now) => dispatch({ type: "shown", shown: now })}
       />
     </main>
@@ -89,7 +95,7 @@ function Leave({ shown }) {
   return html`<a class="lesson-leave" href=${shown.page === "stage" ? shown.address : under(shown.address)}>${msg`Leave, keep this picture`}</a>`;
 }
 
-function Moves({ state, lessons, framed, go }) {
+function Moves({ state, lessons, framed, file, go }) {
   const { lesson, index } = state;
   const last = index === lesson.steps.length - 1;
   const next = lessons[lessons.findIndex(({ id }) => id === lesson.id) + 1];
@@ -101,6 +107,6 @@ function Moves({ state, lessons, framed, go }) {
           html`<a class="button is-large is-main" href=${framed ? linkTo(`/embed/learn/${next.id}`) : under(`/learn/${next.id}`)}>${msg`Next lesson: ${next.title}`}</a>`
         : html`<button type="button" class="button is-large is-main" onClick=${() => go(index + 1)}>${msg`Next`}</button>`
     }
-    ${last && !next && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
+    ${last && !next && !file && html`<a class="button is-large is-main" href=${under("/learn")}>${msg`All lessons`}</a>`}
   </nav>`;
 }

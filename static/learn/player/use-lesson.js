@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { PROTOCOL } from "../../embed/protocol.js";
+import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
@@ -13,7 +14,7 @@ const RETRY_MS = 2000;
 const MOST_TRIES = 60;
 
 /** @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void}} */
-export function useLesson({ given, settings, identity, framed }) {
+export function useLesson({ given, settings, identity, framed, file }) {
   const store = useMemo(() => {
     const reached = readProgress(settings)[given.id];
     const index = stepOfHash(window.location.hash, given.steps.length) ?? 0;
@@ -30,7 +31,8 @@ export function useLesson({ given, settings, identity, framed }) {
 
   useEffect(() => store.subscribe(setState), [store]);
   useEffect(() => {
-    requestJson("/static/shared/words/glossary.json").then(setGlossary, () => {});
+    if (file) setGlossary(jsonOf("glossary"));
+    else requestJson("/static/shared/words/glossary.json").then(setGlossary, () => {});
     const back = () => dispatch({ type: "go", to: stepOfHash(window.location.hash, given.steps.length) ?? 0 });
     window.addEventListener("popstate", back);
     const onKeyDown = (event) => lessonKey(event, { state: store.state(), go });
@@ -45,7 +47,7 @@ export function useLesson({ given, settings, identity, framed }) {
     [state.index, state.done],
   );
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
-  useFollowedRun(state, store, given, identity);
+  useFollowedRun(state, store, given, file ? null : identity);
   useEffect(() => {
     const step = state.shown && !state.shown.playing ? stepOf(state, state.shown) : null;
     if (step !== null) go(step);
@@ -63,7 +65,7 @@ function useFollowedRun(state, store, given, identity) {
   const pending = JSON.stringify(state.lesson.steps).includes('"pending":true');
   const [tries, setTries] = useState(0);
   useEffect(() => {
-    if (run === state.run && !(pending && tries < MOST_TRIES)) return undefined;
+    if (!identity || (run === state.run && !(pending && tries < MOST_TRIES))) return undefined;
     const aborter = new AbortController();
     const load = async () => {
       try {

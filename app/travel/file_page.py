@@ -1,0 +1,70 @@
+"""A page of KVScope as one file with everything inside, from which it plays without a server and without a network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+from kvscope.app.page_table import Page, links
+from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.travel import page_source
+from kvscope.app.travel.card import Card
+
+TEMPLATE = "file.html"
+Part = tuple[str, str, str]
+"""Id, type and text of an element."""
+
+
+def file_page(
+    page: Page,
+    *,
+    title: str,
+    text: str,
+    data: Mapping[str, Any],
+    parts: Iterable[Part],
+    nonces: Sequence[str],
+    code: str,
+    card: Card | None = None,
+) -> Iterator[bytes]:
+    """The file's text, encoded, in pieces.
+
+    `text`: all that its fonts have to write; `data`: JSON by the id of its element; `nonces`: of its own scripts, then
+    of those of a page inside it; `card`: shown without scripts; `code`: the page's modules, of `packed_modules`.
+    """
+    static = static_dir()
+    environment = Environment(
+        loader=FileSystemLoader(templates_dir()),
+        autoescape=select_autoescape(["html"]),
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    glossary = json.loads((static / "shared" / "words" / "glossary.json").read_text("utf-8"))
+    pieces = environment.get_template(TEMPLATE).generate(
+        title=f"{title} · KVScope",
+        version=page_source.own_version(),
+        icon=f"data:image/svg+xml,{quote((static / 'icon.svg').read_text('utf-8'))}",
+        styles=page_source.styles(static, page.style, text),
+        data={"pages": links(), "glossary": glossary, **data},
+        card=card,
+        code=code,
+        entry=page_source.name_of(page.script),
+        parts=parts,
+        nonces=nonces,
+    )
+    return (piece.encode() for piece in pieces if piece)
+
+
+def packed_modules(page: Page) -> str:
+    """All modules that a page is made of."""
+    return packed(json.dumps(page_source.modules(static_dir(), page.script), ensure_ascii=False).encode())
+
+
+def packed(payload: bytes) -> str:
+    """Deflated (zlib, RFC 1950), in base64."""
+    return base64.b64encode(zlib.compress(payload)).decode()
