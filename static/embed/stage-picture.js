@@ -31,21 +31,35 @@ const NOTHING_LOCKED = { query: null, key: null };
 /** @param {{window: Window, store: Object, controller: Object}} parts */
 export function joinLesson({ window, store, controller }) {
   document.documentElement.dataset.lesson = "true";
+  let wanted = null;
+
+  /** Shows what the lesson asked for, once the log has that step. */
+  const show = () => {
+    const { run } = store.state();
+    if (!wanted || !run?.steps.length || !(run.close || run.steps.length > (wanted.step ?? 0))) return;
+    const link = { ...NOTHING_LOCKED, ...wanted };
+    wanted = null;
+    controller.applyLink(link);
+  };
+
   const picture = createPicture({
     window,
     read: () => stageShows(store.state()),
     commands: {
       goto(data) {
-        const command = /** @type {any} */ (commandOf(data));
-        if (store.state().run?.steps.length) controller.applyLink({ ...NOTHING_LOCKED, ...command.link });
+        wanted = /** @type {any} */ (commandOf(data)).link;
+        show();
       },
-      lit: ({ names }) => store.dispatch({ type: "lit", names }),
       play: () => controller.play(),
       pause: () => controller.pause(),
+      lit: ({ names }) => store.dispatch({ type: "lit", names }),
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
       theme: ({ theme }) => store.dispatch({ type: "theme", theme }),
     },
   });
-  store.subscribe(picture.tell);
+  store.subscribe(() => {
+    show();
+    picture.tell();
+  });
   picture.tell();
 }

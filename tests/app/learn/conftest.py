@@ -1,27 +1,12 @@
-"""A lesson in text, and the facts of a recorded run."""
+"""The facts of a recorded run."""
 
 from __future__ import annotations
-
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from kvscope.app.learn.facts import Facts, facts_of
 from kvscope.app.learn.report import worked_out
-from kvscope.app.settings import Settings
-from kvscope.app.store.gallery import found
-from kvscope.model.log.reader import LogReader
-
-RECORDINGS = Settings(Path()).recordings_dir
-HEAD = "---\ntitle: A title\nminutes: 3\nideas: [C2]\nrun: animal\n---\n\n"
-
-
-@cache
-def animal() -> LogReader:
-    """The recording of the animal that did not cross the street."""
-    [recording] = [each for each in found(RECORDINGS) if each.path.stem == "animal"]
-    return LogReader(recording.frames())
+from tests.support.lessons import animal
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kvscope.app.cli import main
 from kvscope.app.learn.check import reading_level
 from kvscope.app.learn.report import report_of
 from kvscope.app.paths import lessons_dir
-from tests.app.learn.conftest import HEAD, RECORDINGS
+from tests.support.lessons import HEAD, RECORDINGS
 
 MOST_YEARS = 9
 """School year whose pupils can read the lessons."""

@@ -8,7 +8,7 @@ import pytest
 from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.facts import Facts
 from kvscope.app.learn.nodes import inline
-from tests.app.learn.conftest import animal
+from tests.support.lessons import animal
 
 
 def test_values_are_those_of_the_frames(facts: Facts) -> None:

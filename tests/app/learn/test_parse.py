@@ -6,7 +6,7 @@ import pytest
 
 from kvscope.app.learn.nodes import text_of
 from kvscope.app.learn.parse import parse
-from tests.app.learn.conftest import HEAD
+from tests.support.lessons import HEAD
 
 STEP = "## One\n\nWords.\n\n"
 

@@ -1,0 +1,20 @@
+"""A lesson's beginning in text, and a recorded run that lessons are computed over."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from kvscope.app.settings import Settings
+from kvscope.app.store.gallery import found
+from kvscope.model.log.reader import LogReader
+
+RECORDINGS = Settings(Path()).recordings_dir
+HEAD = "---\ntitle: A title\nminutes: 3\nideas: [C2]\nrun: animal\n---\n\n"
+
+
+@cache
+def animal() -> LogReader:
+    """The recording of the animal that did not cross the street."""
+    [recording] = [each for each in found(RECORDINGS) if each.path.stem == "animal"]
+    return LogReader(recording.frames())
