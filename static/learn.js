@@ -6,10 +6,10 @@ import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { identityOf } from "./shared/state/identity.js";
 import { storageOr } from "./shared/state/storage.js";
 
-const { framed, lessons, lesson, file = false } = bootstrapOf();
+const { framed, lessons, lesson, file = false, paths = [], questions = [] } = bootstrapOf();
 const settings = storageOr(() => window.localStorage);
 mountOwnPage(Page, {
   framed,
   settings,
-  props: { lessons, lesson, file, settings, identity: identityOf(settings, framed || file) },
+  props: { lessons, lesson, file, paths, questions, settings, identity: identityOf(settings, framed || file) },
 });

@@ -531,13 +531,16 @@ class LessonList(TypedDict):
 
 
 class RenderedLesson(TypedDict):
-    """`run`: whose values the numbers are; `session`: of the recording; `own`: whether `run` was asked for."""
+    """`run`: whose values the numbers are; `session`: of the recording; `own`: whether `run` was asked for; `along`: by
+    step, sections of documents that lead there.
+    """
 
     id: str
     title: str
     minutes: Positive | None
     ideas: list[str]
     steps: list[dict[str, Any]]
+    along: dict[int, list[str]]
     run: str | None
     session: str | None
     own: bool

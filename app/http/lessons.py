@@ -69,7 +69,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             log = library.log(recording)
             of = {**of, "run": log.run, "session": recording.card and recording.card.id}
             facts = facts_of(log, by_hand)
-        return rendered(lesson, facts) | of
+        return rendered(lesson, facts) | {"along": library.paths.along(lesson.id)} | of
 
     def known(id: str) -> Lesson:
         try:
@@ -92,7 +92,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     @routes.get("/learn")
     @declare(SENDS)
     def contents() -> str:
-        return render({"lessons": listed, "lesson": None, "framed": False})
+        return render({"lessons": listed, "lesson": None, "framed": False, **library.paths.as_json()})
 
     @routes.get("/learn/<lesson>")
     @declare(SENDS)

@@ -12,9 +12,10 @@ from kvscope.app.learn.addresses import BadAddress, address_of, outside
 from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.facts import ByHand, facts_of, no_run
 from kvscope.app.learn.faults import Fault
-from kvscope.app.learn.library import files_of
+from kvscope.app.learn.library import PATHS, files_of
 from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, Step, read
+from kvscope.app.learn.paths import read_paths
 from kvscope.app.learn.render import rendered
 from kvscope.app.learn.schema import MOST_WORDS
 from kvscope.app.store.gallery import Recording
@@ -31,7 +32,9 @@ SENTENCE_END = re.compile(r"[.!?:]+(?=\s|$)")
 
 @dataclass(slots=True)
 class Report:
-    """What `check` found. `claims`: expressions that were computed; `longest`: words of the longest step's prose."""
+    """What `check` found. `claims`: expressions that were computed; `longest`: words of the longest step's prose;
+    `sections`: of documents on reading paths, of which `placed` lead somewhere.
+    """
 
     lessons: int = 0
     steps: int = 0
@@ -39,6 +42,8 @@ class Report:
     checks: int = 0
     states: int = 0
     longest: int = 0
+    sections: int = 0
+    placed: int = 0
     reading: float = 0.0
     ideas: dict[str, list[str]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -56,8 +61,8 @@ def check(
     report, introduced, ids = Report(), set[str](), set[str]()
     texts: list[str] = []
     by_name = {recording.path.stem: recording for recording in recordings}
-    for path in files_of(folder):
-        lesson = read(path)
+    lessons = [read(path) for path in files_of(folder)]
+    for lesson in lessons:
         found = _Checked(lesson, by_name, glossary, by_hand, introduced, ids)
         report.faults += found.faults
         report.lessons += 1
@@ -72,6 +77,10 @@ def check(
             introduced.update(lesson.front.introduces)
             for idea in lesson.front.ideas:
                 report.ideas.setdefault(idea, []).append(lesson.id)
+    paths = read_paths(folder.parent / PATHS, {lesson.id: len(lesson.steps) for lesson in lessons})
+    report.faults += paths.faults
+    report.sections = sum(len(path.section) for path in paths.paths.values())
+    report.placed = sum(each.leads is not None for path in paths.paths.values() for each in path.section)
     report.reading = reading_level(" ".join(texts))
     report.faults.sort()
     return report

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, read
+from kvscope.app.learn.paths import read_paths
 from kvscope.app.learn.schema import Front
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.reader import LogReader
+
+PATHS = "paths"
+"""The folder beside that of the lessons, which has the reading paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Library:
 
     def __init__(self, folder: Path, recordings: Sequence[Recording]) -> None:
         self._lessons = {path.stem: read(path) for path in files_of(folder)}
+        self.paths = read_paths(folder.parent / PATHS, {id: len(each.steps) for id, each in self._lessons.items()})
         self._recordings = {recording.path.stem: recording for recording in recordings}
         self.listed = [
             _listed(each, number, each.front) for number, each in enumerate(self._lessons.values(), 1) if each.front

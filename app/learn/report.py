@@ -36,6 +36,7 @@ def lines(report: Report) -> Iterator[str]:
     yield f"{report.lessons} lessons, {report.steps} steps, {report.checks} predictions and tasks"
     yield f"{report.claims} claims computed, {report.states} states opened"
     yield f"longest step: {report.longest} words; reading level: school year {report.reading:.1f}"
+    yield f"reading paths: {report.sections} sections, {report.placed} with a place here"
     for idea in IDEAS:
         yield f"{idea:>4}  {', '.join(report.ideas.get(idea, ['no lesson']))}"
     yield f"ideas without a lesson: {len(report.without_lesson)}"

@@ -5,9 +5,10 @@ import { under } from "../../shared/log/root.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { readProgress } from "../player/progress.js";
+import { ReadingPaths } from "./reading-paths.js";
 
-/** @param {{lessons: Object[], settings: Object, theme: string, setTheme: Function}} props */
-export function Contents({ lessons, settings, theme, setTheme }) {
+/** @param {{lessons: Object[], paths: Object[], questions: Object[], settings: Object, theme: string, setTheme: Function}} props */
+export function Contents({ lessons, paths, questions, settings, theme, setTheme }) {
   const progress = readProgress(settings);
   const begun = lessons.find(({ id, steps }) => (progress[id]?.step ?? 0) + 1 < steps) ?? lessons[0];
   return html`
@@ -27,6 +28,9 @@ export function Contents({ lessons, settings, theme, setTheme }) {
               ${lessons.map((lesson) => html`<${Entry} key=${lesson.id} lesson=${lesson} reached=${progress[lesson.id]} />`)}
             </ol>`
       }
+      <${QuestionMap} questions=${questions} />
+      <${Pages} />
+      <${ReadingPaths} paths=${paths} />
     </main>
   `;
 }
@@ -44,4 +48,36 @@ function Entry({ lesson, reached }) {
       </p>
     </div>
   </li>`;
+}
+
+/** Questions that people ask, each with the lesson that answers it. */
+function QuestionMap({ questions }) {
+  if (questions.length === 0) return null;
+  return html`<section class="stack" aria-labelledby="questions">
+    <h2 id="questions">${msg`Your question`}</h2>
+    <ul class="learn-questions">
+      ${questions.map(({ ask, leads }) => html`<li key=${ask}><a href=${under(leads)}>${ask}</a></li>`)}
+    </ul>
+  </section>`;
+}
+
+const PAGES = [
+  ["/learn/reference", msg`Reference`, msg`Symbols, shapes and number formats, with this model’s numbers`],
+  ["/learn/loop", msg`Loop calculator`, msg`How many rows a prompt and its answer cost, with a cache and without`],
+  [
+    "/learn/state",
+    msg`Where state lives`,
+    msg`Which process and device of this server holds what, and what losing it costs`,
+  ],
+  ["/learn/words", msg`Words on a plane`, msg`Several words of your own, by their embeddings`],
+];
+
+/** Pages to look things up. */
+function Pages() {
+  return html`<section class="stack" aria-labelledby="look-up">
+    <h2 id="look-up">${msg`Look something up`}</h2>
+    <ul class="learn-pages">
+      ${PAGES.map(([address, name, about]) => html`<li key=${address} class="box"><a class="strong" href=${under(address)}>${name}</a><p class="muted">${about}</p></li>`)}
+    </ul>
+  </section>`;
 }

@@ -59,6 +59,7 @@ export function Player({ given, lessons, file, settings, identity, framed, theme
           ${!framed && !file && html`<a href=${under("/learn")}>${msg`Lessons`}</a> · `}
           ${number ? msg`Lesson ${number}: ${lesson.title}` : lesson.title} · ${msg`step ${index + 1} of ${lesson.steps.length}`}
         </p>
+        ${lesson.along?.[index] && html`<p class="lesson-where muted">${msg`Reads along with ${lesson.along[index].join("; ")}`}</p>`}
         <${Steps} state=${state} go=${move} />
         <div class="lesson-text stack">
           <h1 tabindex="-1" ref=${heading}><${Prose} nodes=${step.title} picture=${parts} /></h1>

@@ -1,0 +1,133 @@
+"""Reading paths: where each section of a document that people read has its place here; and questions, each with its lesson."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from kvscope.app.learn.addresses import BadAddress, address_of
+from kvscope.app.learn.faults import Fault
+from kvscope.app.learn.schema import Strict
+
+QUESTIONS = "questions.toml"
+Leads = Annotated[str, Field(min_length=1, max_length=400)]
+"""A lesson, a step of one, "09-the-loop#3", counted from 1, or an address of KVScope."""
+
+
+class Section(Strict):
+    """A section of a document, by its heading. It leads somewhere, or `nowhere` says why it does not."""
+
+    heading: str = Field(min_length=1, max_length=200)
+    leads: Leads | None = None
+    differs: str = Field("", max_length=400, description="what is different here from the printed text")
+    nowhere: str = Field("", max_length=200, description="why KVScope has no place for it")
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Section:
+        if (self.leads is None) == (self.nowhere == ""):
+            raise ValueError("a section has either leads or nowhere")
+        return self
+
+
+class ReadingPath(Strict):
+    """One document."""
+
+    title: str = Field(min_length=1, max_length=200)
+    by: str = Field("", max_length=200, description="who wrote it")
+    section: list[Section] = Field(min_length=1)
+
+
+class Question(Strict):
+    ask: str = Field(min_length=1, max_length=200)
+    leads: Leads
+
+
+class Questions(Strict):
+    question: list[Question]
+
+
+@dataclass(slots=True)
+class Paths:
+    """All that a folder has. `faults`: files and entries that are wrong, which are left out."""
+
+    paths: dict[str, ReadingPath] = field(default_factory=dict)
+    questions: list[Question] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """For the page of lessons, with the address of each place."""
+        return {
+            "paths": [
+                {
+                    "title": path.title,
+                    "by": path.by,
+                    "sections": [
+                        each.model_dump() | {"leads": each.leads and address_from(each.leads)} for each in path.section
+                    ],
+                }
+                for path in self.paths.values()
+            ],
+            "questions": [{"ask": each.ask, "leads": address_from(each.leads)} for each in self.questions],
+        }
+
+    def along(self, lesson: str) -> dict[int, list[str]]:
+        """By step from 0: the sections that lead there, “title, heading” each."""
+        found: dict[int, list[str]] = {}
+        for path in self.paths.values():
+            for section in path.section:
+                id, _, step = (section.leads or "").partition("#")
+                if id == lesson and step:
+                    found.setdefault(int(step) - 1, []).append(f"“{path.title}”, {section.heading}")
+        return found
+
+
+def address_from(leads: str) -> str:
+    """The address of a place: `/learn/09-the-loop#3` of `09-the-loop#3`; an address stays as it is."""
+    return leads if leads.startswith("/") else f"/learn/{leads}"
+
+
+def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
+    """All paths of a folder. `steps`: how many each lesson has. What leads nowhere is a fault."""
+    found = Paths()
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            given = tomllib.loads(file.read_text("utf-8"))
+            if file.name == QUESTIONS:
+                found.questions = Questions.model_validate(given).question
+                leads = [each.leads for each in found.questions]
+            else:
+                path = found.paths[file.stem] = ReadingPath.model_validate(given)
+                leads = [each.leads for each in path.section if each.leads]
+        except (tomllib.TOMLDecodeError, ValidationError) as error:
+            found.faults += _faults(file, error)
+        else:
+            found.faults += [Fault(file.name, 1, f"{lead}: {why}") for lead, why in _nowhere(leads, steps)]
+    return found
+
+
+def _faults(file: Path, error: tomllib.TOMLDecodeError | ValidationError) -> Iterator[Fault]:
+    if isinstance(error, ValidationError):
+        for each in error.errors():
+            yield Fault(file.name, 1, f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}")
+    else:
+        yield Fault(file.name, 1, f"this is not TOML: {error}")
+
+
+def _nowhere(leads: Collection[str], steps: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    for lead in leads:
+        if lead.startswith("/"):
+            try:
+                address_of(lead)
+            except BadAddress as error:
+                yield lead, str(error)
+            continue
+        lesson, _, step = lead.partition("#")
+        if lesson not in steps:
+            yield lead, f"there is no lesson {lesson}"
+        elif step and not (step.isdecimal() and 1 <= int(step) <= steps[lesson]):
+            yield lead, f"{lesson} has steps 1 to {steps[lesson]}"
