@@ -1,4 +1,4 @@
-// Sizes and drives KVScope's frames, and makes them of <div data-kvscope="ID">: docs/embed.md
+// Sizes, drives and makes KVScope's frames, of <div data-kvscope="ID">: docs/embed.md
 (() => {
   const root = new URL("..", document.currentScript.src).href;
   const heard = new Map();
@@ -26,7 +26,8 @@
       const { type } = data;
       if (type === "size" && !("fixed" in frame.dataset)) frame.style.height = `${+data.height}px`;
       if (type === "ready") waiting = waiting?.forEach((sent) => send(...sent));
-      if (type === "stepchange") frame.dispatchEvent(new CustomEvent(type, { bubbles: true, detail: data }));
+      if (/^(stepchange|lesson)$/.test(type))
+        frame.dispatchEvent(new CustomEvent(type, { bubbles: true, detail: data }));
     });
     send("hello");
     return (frame.kvscope = { goto: command("goto"), play: command("play"), pause: command("pause") });

@@ -512,7 +512,7 @@ class Readiness(TypedDict):
 
 
 class ListedLesson(TypedDict):
-    """`number`: from 1; `about`: titles of its steps; `needs`: ids of lessons, `ideas` of ideas, `introduces` of terms."""
+    """`number`: from 1; `about`: its steps' titles; `needs`: ids of lessons, `ideas` of ideas, `introduces` of terms."""
 
     id: str
     number: Positive

@@ -35,7 +35,8 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
 
 
 def _translated(page: Page) -> Page:
-    return replace(page, **{field: gettext(getattr(page, field)) for field in READ})
+    words: dict[str, Any] = {field: gettext(getattr(page, field)) for field in READ}
+    return replace(page, **words)
 
 
 def names_here(places: Iterable[dict[str, str]]) -> list[dict[str, str]]:

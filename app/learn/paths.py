@@ -1,4 +1,4 @@
-"""Reading paths: where each section of a document that people read has its place here; and questions, each with its lesson."""
+"""Reading paths: where each section of a document has its place here; and questions, each with its lesson."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ def test_each_section_leads_to_its_place(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         'title = "A"\nby = "B"\n[[section]]\nheading = "One"\nleads = "02-two#3"\ndiffers = "Not so."\n'
-        '[[section]]\nheading = "Two"\nleads = "/memory?model=llama-3-8b"\n[[section]]\nheading = "Three"\nnowhere = "Because."\n',
+        '[[section]]\nheading = "Two"\nleads = "/memory?model=llama-3-8b"\n'
+        '[[section]]\nheading = "Three"\nnowhere = "Because."\n',
     )
     assert found.faults == []
     [path] = found.as_json()["paths"]
