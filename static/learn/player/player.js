@@ -65,7 +65,12 @@ export function Player({ given, lessons, file, settings, identity, framed, theme
           <h1 tabindex="-1" ref=${heading}><${Prose} nodes=${step.title} picture=${parts} /></h1>
           ${step.problem && html`<p class="lesson-problem" role="alert">${step.problem}</p>`}
           ${state.problem && html`<p class="lesson-problem" role="alert">${state.problem}</p>`}
-          ${state.run && html`<p class="lesson-own muted">${msg`The numbers are those of your own run.`}</p>`}
+          ${
+            state.run &&
+            html`<p class="lesson-own muted">${msg`The numbers are those of your own run.`}
+              ${" "}<button type="button" class="button small" onClick=${() => dispatch({ type: "lesson", lesson: given, run: null })}>${msg`Back to the lesson’s run`}</button>
+            </p>`
+          }
           <${Prose} nodes=${step.prose} picture=${parts} />
           ${step.untrue.map((line, each) => html`<p key=${each} class="lesson-untrue"><${Prose} nodes=${line} picture=${parts} /></p>`)}
           ${

@@ -21,7 +21,8 @@ export const initialState = {
 };
 
 const REDUCERS = {
-  lesson: (_state, { lesson, run }) => ({ lesson, run, problem: null }),
+  /** The lesson computed over another run; null: its own recording, which the picture does not show yet. */
+  lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
   go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], folded: false }),
   shown: (state, { shown }) => ({ shown, done: withDone(state, shown), answers: withCell(state, shown) }),
   answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) } }),

@@ -1,0 +1,18 @@
+/** Progress stays on the device, and what is stored there may be anything. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readProgress, writeProgress } from "../../../../static/learn/player/progress.js";
+import { storageOr } from "../../../../static/shared/state/storage.js";
+
+test("each lesson has its own progress", () => {
+  const storage = storageOr(() => null);
+  writeProgress(storage, "a", { step: 2, done: [0] });
+  writeProgress(storage, "b", { step: 0, done: [] });
+  assert.deepEqual(readProgress(storage), { a: { step: 2, done: [0] }, b: { step: 0, done: [] } });
+});
+
+test("what cannot be read is no progress", () => {
+  for (const text of ["{", "null", "3", '"x"'])
+    assert.deepEqual(readProgress({ getItem: () => text, setItem() {} }), {});
+});

@@ -1,0 +1,83 @@
+/** A lesson's state: predictions, tasks, hints, and the step that talks about what the picture shows. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState, isDone, numberOf, reduce, stepOf } from "../../../../static/learn/player/state.js";
+
+const NUMBER = { number: 46080, within: 0, answer: null, cell: null, choices: [], hints: [] };
+const step = (at, more = {}) => ({ at, predict: null, do: null, ...more });
+const LESSON = {
+  id: "x",
+  steps: [
+    step("/#step=0&view=head"),
+    step("/#step=3&view=block", { predict: NUMBER }),
+    step("/#step=5", { do: { check: { head: { equals: 6 } } } }),
+    step("/memory?model=llama-3-8b"),
+  ],
+};
+const begin = (index = 0) => ({ ...initialState, lesson: LESSON, index });
+const play = (state, ...actions) => actions.reduce(reduce, state);
+const shown = (more) => ({ type: "shown", shown: { page: "stage", step: 0, ...more } });
+
+test("a number is read as people type it", () => {
+  const typed = ["46080", "46,080", "46 080", "46\u202f080", "4.608e4", "0,5", "−3", " .25 ", "1.5"];
+  assert.deepEqual(typed.map(numberOf), [46080, 46080, 46080, 46080, 46080, 0.5, -3, 0.25, 1.5]);
+  for (const text of ["", "many", "1/2", "12 B", "1,2,3", "--1", "Infinity"]) assert.equal(numberOf(text), null, text);
+});
+
+test("a prediction is right within its bounds, and what is no number costs no try", () => {
+  const answer = (given, predict = NUMBER) => {
+    const lesson = { ...LESSON, steps: [step("/", { predict })] };
+    return reduce({ ...begin(), lesson }, { type: "answer", given }).answers[0];
+  };
+  assert.deepEqual(answer("46,080"), { given: "46,080", tries: 1, right: true, problem: false });
+  assert.equal(answer("46081").right, false);
+  assert.equal(answer("44000", { ...NUMBER, within: 0.1 }).right, true);
+  assert.deepEqual(answer("lots"), { given: "lots", tries: 0, right: false, problem: true });
+  assert.equal(answer("b", { ...NUMBER, number: null, answer: "b" }).right, true);
+});
+
+test("a prediction of a place is right once the picture shows it", () => {
+  const lesson = {
+    ...LESSON,
+    steps: [step("/", { predict: { ...NUMBER, number: null, cell: { key: { equals: 1 } } } })],
+  };
+  const state = { ...begin(), lesson };
+  assert.equal(reduce(state, shown({ key: 2 })).answers[0], undefined);
+  assert.equal(reduce(state, shown({ key: 1 })).answers[0].right, true);
+});
+
+test("a task stays done once it was, and counts only in its own step", () => {
+  assert.deepEqual(play(begin(2), shown({ head: 6 }), shown({ head: 1 })).done, [2]);
+  assert.deepEqual(play(begin(0), shown({ head: 6 })).done, []);
+});
+
+test("a step is done with its prediction answered or revealed, and its task done", () => {
+  assert.equal(isDone(begin(1), 1), false);
+  assert.equal(isDone(play(begin(1), { type: "answer", given: "1" }), 1), false);
+  assert.equal(isDone(play(begin(1), { type: "answer", given: "46080" }), 1), true);
+  assert.equal(isDone(play(begin(1), { type: "reveal" }), 1), true);
+});
+
+test("the prose follows the picture to the step that talks about it, unless a task is open", () => {
+  assert.equal(stepOf(begin(0), { page: "stage", step: 3 }), 1);
+  assert.equal(stepOf(begin(0), { page: "stage", step: 5 }), 2);
+  assert.equal(stepOf(begin(0), { page: "stage", step: 4 }), null);
+  assert.equal(stepOf(begin(0), { page: "stage", step: 0 }), null);
+  assert.equal(stepOf(begin(2), { page: "stage", step: 3 }), null);
+  assert.equal(stepOf(begin(3), { page: "stage", step: 3 }), null);
+});
+
+test("leaving a step puts out what it lit, and keeps answers and hints", () => {
+  const state = play(
+    begin(1),
+    { type: "light", names: ["attn.k"] },
+    { type: "hint", block: "predict" },
+    { type: "answer", given: "46080" },
+    { type: "go", to: 2 },
+    { type: "go", to: 1 },
+  );
+  assert.deepEqual([state.lit, state.hints["1.predict"], state.answers[1].right], [[], 1, true]);
+  assert.equal(play(begin(), { type: "go", to: 99 }).index, 3);
+  assert.equal(play(begin(), { type: "go", to: -1 }).index, 0);
+});
