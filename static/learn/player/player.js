@@ -15,8 +15,8 @@ import { Prose } from "./prose.js";
 import { Steps } from "./steps.js";
 import { useLesson } from "./use-lesson.js";
 
-/** @param {{given: Object, lessons: Object[], file: boolean, settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
-export function Player({ given, lessons, file, settings, identity, framed, theme, setTheme }) {
+/** @param {{given: Object, lessons: Object[], file: boolean, present: boolean, settings: Object, identity: Object, framed: boolean, theme: string, setTheme: Function}} props */
+export function Player({ given, lessons, file, present, settings, identity, framed, theme, setTheme }) {
   const { state, dispatch, glossary, go } = useLesson({ given, settings, identity, framed, file });
   const [hover, setHover] = useState(null);
   const [shows, setShows] = useState(null);
@@ -25,7 +25,7 @@ export function Player({ given, lessons, file, settings, identity, framed, theme
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
   const at = shows?.index === index ? shows.at : step.at;
-  const picture = pictureOf(at, { ...lesson, framed, file });
+  const picture = pictureOf(at, { ...lesson, framed, file, present });
   const light = (names, place) => {
     dispatch({ type: "light", names });
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
@@ -92,7 +92,23 @@ export function Player({ given, lessons, file, settings, identity, framed, theme
         onShown=${(now) => dispatch({ type: "shown", shown: now })}
       />
     </main>
+    <${Handout} lesson=${lesson} picture=${parts} />
   </div><//>`;
+}
+
+/** All steps, for paper. */
+function Handout({ lesson, picture }) {
+  return html`<section class="lesson-handout">
+    <h1>${lesson.title}</h1>
+    ${lesson.steps.map(
+      (step, at) => html`<section key=${at}>
+        <h2>${at + 1}. <${Prose} nodes=${step.title} picture=${picture} /></h2>
+        <${Prose} nodes=${step.prose} picture=${picture} />
+        ${step.predict && html`<p><b>${msg`Predict`}:</b> <${Prose} nodes=${step.predict.ask} picture=${picture} /></p>`}
+        ${step.do && html`<p><b>${msg`Do`}:</b> <${Prose} nodes=${step.do.task} picture=${picture} /></p>`}
+      </section>`,
+    )}
+  </section>`;
 }
 
 /** The way out that keeps what the picture shows. */
