@@ -1,7 +1,9 @@
 /** A page beside the Stage as the picture of a lesson. What such a page shows is in its address, so the address is what it says. */
 
 import { rootOf } from "../shared/log/root.js";
-import { createPicture } from "./picture.js";
+import { changed, storeOf } from "../shared/state/create-store.js";
+import { followLit } from "../shared/ui/lit.js";
+import { createPicture, showLit } from "./picture.js";
 
 /** How often the address is looked at, in ms: browsers do not say when a page changes its own. */
 const LOOK_MS = 200;
@@ -17,13 +19,27 @@ export function pageShows({ pathname, search, hash }, root = "/") {
   };
 }
 
+/** The part of a page's state that its picture needs: which of its parts are lit, and which the pointer is at. */
+const LIT = {
+  lit: (_state, { names }) => ({ lit: names }),
+  point: (_state, { names }) => ({ pointed: names }),
+};
+
 /** @param {{window: Window, setTheme: (theme: string) => void}} parts @returns {() => void} ends it */
 export function joinLesson({ window, setTheme }) {
   document.documentElement.dataset.lesson = "true";
+  const store = storeOf({ lit: [], pointed: [] }, (state, action) => changed(LIT, state, action));
+  followLit(document, store);
   const picture = createPicture({
     window,
-    read: () => pageShows(window.location, rootOf(document)),
-    commands: { theme: ({ theme }) => setTheme(theme) },
+    read: () => ({ ...pageShows(window.location, rootOf(document)), lit: store.state().pointed }),
+    commands: {
+      theme: ({ theme }) => setTheme(theme),
+      lit({ names }) {
+        store.dispatch({ type: "lit", names });
+        showLit(document, names);
+      },
+    },
   });
   picture.tell();
   const timer = window.setInterval(picture.tell, LOOK_MS);

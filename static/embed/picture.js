@@ -8,6 +8,9 @@ import { PROTOCOL } from "./protocol.js";
 /** Name of the frame. It outlasts a change of the page's address, and a saved file has no address that could say it. */
 export const PICTURE = "kvscope-lesson-picture";
 
+/** By when a page has drawn most of what it opens with, in ms. */
+const DRAWN_MS = 1200;
+
 /** @returns {boolean} whether the page is the picture of a lesson */
 export function isPicture({ name, parent }, self = window) {
   return parent !== self && name === PICTURE;
@@ -46,4 +49,12 @@ export function createPicture({ window, read, commands }) {
     tell,
     dispose: () => window.removeEventListener("message", onMessage),
   };
+}
+
+/** Brings the first of the lit parts into sight. A page may still be drawing them. */
+export function showLit(document, [name]) {
+  const find = () => name && document.querySelector(`[data-names~="${CSS.escape(name)}"]`);
+  const show = () => find()?.scrollIntoView({ block: "nearest" });
+  show();
+  setTimeout(show, DRAWN_MS);
 }

@@ -2,7 +2,7 @@
 
 import { addressOf } from "../shared/state/address.js";
 import { namesUnder } from "../shared/state/lit.js";
-import { createPicture } from "./picture.js";
+import { createPicture, showLit } from "./picture.js";
 import { commandOf } from "./protocol.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
@@ -52,7 +52,10 @@ export function joinLesson({ window, store, controller }) {
       },
       play: () => controller.play(),
       pause: () => controller.pause(),
-      lit: ({ names }) => store.dispatch({ type: "lit", names }),
+      lit({ names }) {
+        store.dispatch({ type: "lit", names });
+        showLit(window.document, names);
+      },
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
       theme: ({ theme }) => store.dispatch({ type: "theme", theme }),
     },

@@ -18,8 +18,8 @@ const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
-  const wanted = useRef({ picture, theme });
-  wanted.current = { picture, theme };
+  const wanted = useRef({ picture, theme, lit });
+  wanted.current = { picture, theme, lit };
   const send = (message) => frame.current?.contentWindow?.postMessage({ kvscope: PROTOCOL, ...message }, "*");
   const place = JSON.stringify(picture?.place ?? {});
   const document = picture?.document ?? null;
@@ -34,6 +34,7 @@ export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
       if (!ready.current) {
         ready.current = true;
         send({ type: "goto", ...wanted.current.picture.place });
+        send({ type: "lit", names: wanted.current.lit });
       }
       onShown(data.shown);
     };

@@ -13,7 +13,7 @@ import { ResultDetails } from "./result-details.js";
 /** @param {{setup: import("../setup.js").Setup}} props */
 export function Bytes({ setup: { model, inputs } }) {
   const { cache, context, requests } = inputs;
-  return html`<section class="own-card stack box" aria-label=${msg`Bytes`}>
+  return html`<section class="own-card stack box" aria-label=${msg`Bytes`} data-names="bytes">
     <h2>${msg`Bytes of KV cache`}</h2>
     <${ResultDetails} name=${msg`One token in one layer`} result=${layerBytesPerToken(model, cache)} kind="is-cache" />
     <${ResultDetails} name=${msg`One token`} result=${cacheBytesPerToken(model, cache)} kind="is-cache" />
@@ -32,7 +32,7 @@ export function Fits({ setup: { model, inputs } }) {
   const { room, value, stop } = mostRequests(model, inputs);
   const tokens = mostTokens(model, inputs);
   const free = integer(room.value);
-  return html`<section class="own-card stack box" aria-label=${msg`What fits`}>
+  return html`<section class="own-card stack box" aria-label=${msg`What fits`} data-names="fits">
     <h2>${msg`What fits, weights included`}</h2>
     <${ResultDetails} name=${msg`Weights`} result=${weightBytes(model, inputs.weights)} kind="is-weights" />
     <${ResultDetails} name=${msg`Space for the cache`} result=${roomForCache(model, inputs)} />
@@ -46,13 +46,13 @@ export function Fits({ setup: { model, inputs } }) {
 
 export function Speed({ setup: { model, inputs } }) {
   if (!fits(model, inputs))
-    return html`<section class="own-card stack box" aria-label=${msg`Speed`}>
+    return html`<section class="own-card stack box" aria-label=${msg`Speed`} data-names="speed">
       <h2>${msg`Best possible speed`}</h2>
       <p>${msg`There is no estimate, because this does not fit into the memory.`}</p>
     </section>`;
   const step = timePerToken(model, inputs);
   const [decode, prefill] = expected(model, inputs);
-  return html`<section class="own-card stack box" aria-label=${msg`Speed`}>
+  return html`<section class="own-card stack box" aria-label=${msg`Speed`} data-names="speed">
     <h2>${msg`Best possible speed`}</h2>
     <${ResultDetails} name=${msg`Time per token`} result=${step} />
     <p class="fact line on-line"><span>${msg`Tokens per second for each request`}</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">${msg`estimated`}</em></p>

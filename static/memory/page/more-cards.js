@@ -13,7 +13,7 @@ const PERCENT = 100;
 export function Heads({ setup: { model, inputs } }) {
   const all = variants(model, inputs.cache);
   const most = Math.max(...all.map(({ bytes: { value } }) => value));
-  return html`<section class="own-card stack box" aria-label=${msg`KV heads`}>
+  return html`<section class="own-card stack box" aria-label=${msg`KV heads`} data-names="kv-heads">
     <h2>${msg`The same model with other KV heads`}</h2>
     <p class="muted">${msg`Bytes per token. Heads that share K and V need less cache.`}</p>
     ${all.map(
@@ -36,7 +36,7 @@ export function Heads({ setup: { model, inputs } }) {
 /** @param {{models: Object[]}} props */
 export function Misprints({ models }) {
   const nameOf = (id) => models.find((model) => model.id === id).name;
-  return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong numbers`}>
+  return html`<section class="own-card stack box is-misprint" aria-label=${msg`Common wrong numbers`} data-names="wrong-numbers">
     <h2>${msg`Common wrong numbers`}</h2>
     ${misprints(models).map(
       ({

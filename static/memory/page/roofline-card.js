@@ -54,7 +54,7 @@ export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
     html`<em class="chip is-estimated">${msg`estimated`}</em>`,
     html`<b class="is-output">${msg`measured`}</b>`,
   ];
-  return html`<section class="own-card stack box is-chart" aria-label=${msg`Roofline`}>
+  return html`<section class="own-card stack box is-chart" aria-label=${msg`Roofline`} data-names="roofline">
     <h2>${msg`Roofline: what limits the speed, bandwidth or peak?`}</h2>
     <p>${msg`On the sloped part of a line, memory bandwidth limits the speed; on the flat part, the peak does.`}
       ${" "}${boundsText(best, gpuName)} ${nodes`Hollow points are ${estimated}. Filled points are real steps, ${measuredText}.`}</p>

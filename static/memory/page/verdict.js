@@ -18,7 +18,7 @@ export function Verdict({ setup, gpuName }) {
   const fits = bar.left >= 0;
   const used = html`<b class=${`number ${fits ? "" : "is-bad"}`}>${bytesShort(bar.used)}</b>`;
   const [memory, gpus] = [bytesShort(bar.memory), integer(inputs.gpus)];
-  return html`<section class="verdict stack box" aria-label=${msg`Does it fit`}>
+  return html`<section class="verdict stack box" aria-label=${msg`Does it fit`} data-names="verdict">
     <p class="verdict-big">${
       inputs.gpus === 1
         ? nodes`${used} of the ${memory} of one ${gpuName}`

@@ -18,7 +18,7 @@ import { useResult } from "./use-result.js";
 export function Experiments({ client, state, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
-  return html`<section class="experiments stack" aria-label=${msg`Experiments`}>
+  return html`<section class="experiments stack" aria-label=${msg`Experiments`} data-names="experiments">
     <h2>${msg`Compare two values of one setting`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
       ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} dispatch=${dispatch} />`)}

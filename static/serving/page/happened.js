@@ -12,7 +12,7 @@ import { wholeMs } from "../whole-ms.js";
 export function Happened({ log, round, pass, tally, version }) {
   const upTo = round.end && pass === round.passes.at(-1) ? null : pass.number;
   const events = useMemo(() => whatHappened(round, log.study.requests, tally, upTo), [tally, version, upTo]);
-  return html`<section class="happened stack" aria-label=${msg`What happened`}>
+  return html`<section class="happened stack" aria-label=${msg`What happened`} data-names="happened">
     <h2>${msg`What happened`}</h2>
     <div class="events" tabindex="0" role="group" aria-label=${msg`Events, newest first`}><ol>
       ${events.map(

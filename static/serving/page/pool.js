@@ -43,7 +43,7 @@ export function Pool({ log, round, pass, tally, look }) {
   const width = size?.width ?? 0;
   const { blocks } = round.settings;
   const bytesOfRow = rowBytes(log.open.model);
-  return html`<section class="pool stack" aria-label=${msg`Memory`}>
+  return html`<section class="pool stack" aria-label=${msg`Memory`} data-names="pool">
     <h2>${msg`Memory: the block pool`} <small>${blockCount(blocks)} · ${bytesShort(blocks * blockSize * bytesOfRow)}</small></h2>
     <${Waste} round=${round} pass=${pass} rowBytes=${bytesOfRow} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableText} look=${look} pass=${pass} />

@@ -25,7 +25,7 @@ export function ThisPass({ log, pass }) {
   const foreign = integer(others.rows);
   const produced = html`<b class="is-output">${tokenCount(tokensOut(pass))}</b>`;
   const took = html`<b class="number">${wholeMs(pass.ms)}</b>`;
-  return html`<section class="this-pass stack" aria-label=${msg`This pass`}>
+  return html`<section class="this-pass stack" aria-label=${msg`This pass`} data-names="this-pass">
     <h2>${msg`This pass: ${rowCount(rows)}, weights read once`}</h2>
     <p class="muted">${msg`A row holds the vectors of one token. The weights are the numbers learned in training.`}</p>
     <div class="pass-way" style=${`--lines:${members.length + Number(others.rows > 0)}`}>

@@ -64,7 +64,7 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
     const number = ms >= 0 ? passAt(round.passes, ms) : null;
     if (number !== null) go(number);
   };
-  return html`<section class="time stack" aria-label=${msg`Time`}>
+  return html`<section class="time stack" aria-label=${msg`Time`} data-names="time">
     <h2>${nodes`Time: each band is one ${html`<${Term} id="forward">${msg`forward pass`}<//>`}, as wide as its duration`}</h2>
     <div class="lanes anchor" ref=${ref} style=${`height:${height}px`} onClick=${pick} onPointerMove=${point} onPointerLeave=${() => look.hover(null)}>
       ${
