@@ -103,7 +103,18 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         tokens = run.steps[_at(step, run.steps, "step")]["top_tokens"]
         return written(tokens[_at(rank, tokens, "rank")]["text"])
 
+    def rows(number: int) -> int:
+        members = run.passes[_at(number, run.passes, "pass")]["members"]
+        return sum(member["rows"] for member in members)
+
+    def blocks(number: int) -> int:
+        """Blocks that the requests of a pass hold, each counted once."""
+        requests = run.passes[_at(number, run.passes, "pass")]["requests"]
+        return len({block for each in requests if each["state"] == "running" for block in each["table"]})
+
     return {
+        "rows": rows,
+        "blocks": blocks,
         "token": token,
         "weight": weight,
         "strongest": strongest,

@@ -51,10 +51,14 @@ export function createPicture({ window, read, commands }) {
   };
 }
 
-/** Brings the first of the lit parts into sight. A page may still be drawing them. */
+/** Brings the first of the lit parts into sight, unfolded. A page may still be drawing them. */
 export function showLit(document, [name]) {
   const find = () => name && document.querySelector(`[data-names~="${CSS.escape(name)}"]`);
-  const show = () => find()?.scrollIntoView({ block: "nearest" });
+  const show = () => {
+    const part = find();
+    if (part instanceof HTMLDetailsElement) part.open = true;
+    part?.scrollIntoView({ block: "nearest" });
+  };
   show();
   setTimeout(show, DRAWN_MS);
 }

@@ -4,10 +4,13 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { Fetched } from "./fetched.js";
 
-/** @param {{class: string, name: string, of: () => Promise<Function>}} props `of` as in `Fetched`; the component gets all other props */
-export function Fold({ class: className, name, of, ...props }) {
+/**
+ * @param {{class: string, name: string, names?: string, of: () => Promise<Function>}} props `names`: for `data-names` (ui/lit.js); `of` as
+ *   in `Fetched`; the component gets all other props
+ */
+export function Fold({ class: className, name, names, of, ...props }) {
   const [open, setOpen] = useState(false);
-  return html`<details class=${`fold ${className}`} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+  return html`<details class=${`fold ${className}`} data-names=${names} onToggle=${(event) => setOpen(event.currentTarget.open)}>
     <summary>${name}</summary>
     ${open && html`<${Fetched} of=${of} ...${props} />`}
   </details>`;

@@ -43,7 +43,7 @@ export function BlockView({ state, focus, dispatch, client }) {
     }
     <${Sentence} scene=${scene} />
     <${BlockNumbers} scene=${scene} />
-    <${Fold} class="block-shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />
+    <${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />
   `;
 }
 

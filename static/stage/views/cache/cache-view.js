@@ -36,7 +36,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
   const part = (id, content) => {
     const { title } = PARTS.find((one) => one.id === id);
-    return html`<section class="sheet-part" id=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${content}</section>`;
+    return html`<section class="sheet-part" id=${`cache-${id}`} data-names=${`cache-${id}`} aria-label=${title}><h3>${title}</h3>${content}</section>`;
   };
   return html`<div class="sheet scrolls grow" ref=${sheet}>
     <div class="row on-line wide between">

@@ -33,7 +33,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
   const weight = html`<b class="word-output">${bounded(pair.weight, 3)}</b>`;
   const sum = html`<b class="word-output">${fixed(mix.sum, 4)}</b>`;
   const output = html`<b class="word-output">${fixed(mix.output, 4)}</b>`;
-  return html`<section class="pair-part box" aria-label=${msg`Softmax and weighted sum`}>
+  return html`<section class="pair-part box" data-names="pair-mix" aria-label=${msg`Softmax and weighted sum`}>
     <h3><i class="numeral">2</i> ${plural(
       softmax.keys,
       form`Softmax over ${integer(softmax.keys)} key, and the weighted sum of V`,

@@ -49,7 +49,7 @@ export function PairView({ state, focus, exact, dispatch }) {
     ${
       pair &&
       html`<${Fold}
-        class="pair-part box pair-tiles" name=${msg`The same row, tile by tile`} of=${TILES}
+        class="pair-part box pair-tiles" names="tiles" name=${msg`The same row, tile by tile`} of=${TILES}
         run=${run} focus=${focus} values=${values} row=${row} stored=${stored} still=${state.reducedMotion}
       />`
     }

@@ -49,7 +49,7 @@ export function Terms({ pair, headDim, names, note }) {
     ],
     [pair, totals, theme],
   );
-  return html`<section class="pair-part box" aria-label=${msg`Dot product`}>
+  return html`<section class="pair-part box" data-names="pair-dot" aria-label=${msg`Dot product`}>
     <header class="line on-line between">
       <h3><i class="numeral">1</i> ${msg`How well q and k match: the sum of ${headDim} products`}</h3>
       <button type="button" class="button is-choice small still" aria-pressed=${sorted} onClick=${() => setSorted(!sorted)}>

@@ -20,15 +20,15 @@ export function TimeView({ state, dispatch, client }) {
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<div class="sheet scrolls grow">
     <h2>${headline(run, prefill, decode)}</h2>
-    <section class="sheet-part" aria-label=${msg`Step by step`}>
+    <section class="sheet-part" data-names="time-steps" aria-label=${msg`Step by step`}>
       <h3>${msg`Step by step`} <${Badge} origin=${originOf(run.steps)} /></h3>
       <${Steps} run=${run} step=${step} onPick=${onPick} />
     </section>
-    <section class="sheet-part" aria-label=${msg`Two phases`}>
+    <section class="sheet-part" data-names="time-phases" aria-label=${msg`Two phases`}>
       <h3>${msg`Two phases`}</h3>
       <${Phases} run=${run} prefill=${prefill} decode=${decode} ready=${state.readiness.state === "ready"} client=${client} />
     </section>
-    <section class="sheet-part" aria-label=${msg`Inside step ${step}`}>
+    <section class="sheet-part" data-names="time-inside" aria-label=${msg`Inside step ${step}`}>
       <h3>${msg`Inside step ${step}`} <${Badge} origin=${originOf([run.steps[step]])} /></h3>
       <${StepParts} run=${run} step=${step} facts=${facts} />
     </section>

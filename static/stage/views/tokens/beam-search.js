@@ -54,7 +54,7 @@ export function BeamSearch({ state, client }) {
   const stop = () => client.control(id, "stop").catch(({ detail }) => refuse(detail));
   const running = log?.open && !log.close;
 
-  return html`<section class="beams stack box still" aria-label=${msg`Beam search`} ref=${section}>
+  return html`<section class="beams stack box still" data-names="beams" aria-label=${msg`Beam search`} ref=${section}>
     <div class="beams-head row on-line wide between">
       <h3>${msg`Beam search`} <small>${msg`the likeliest continuation, not only the likeliest next token`}</small></h3>
       ${

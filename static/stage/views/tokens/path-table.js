@@ -19,7 +19,7 @@ const BRANCH_TOKEN = msg`This branch set the token instead.`;
  */
 export function PathTable({ path, rows, run, step, lookup, branching, onLookUp, onBranch, dispatch }) {
   const sums = runningSums(path.topP.shares);
-  return html`<div class="path-box still anchor across" role="group" aria-label=${msg`From logits to the next token`} tabindex="0">
+  return html`<div class="path-box still anchor across" data-names="path" role="group" aria-label=${msg`From logits to the next token`} tabindex="0">
     <table class="path fill">
       <${Head} path=${path} settings=${path.settings} dispatch=${dispatch} />
       <tbody>

@@ -17,7 +17,7 @@ import { whyToken } from "./token-path.js";
 export function Why({ path, run, step, text, most, search, lookup, branching, onText, onLookUp, onBranch }) {
   const field = useId();
   const word = text.trim();
-  return html`<section class="why box still" aria-label=${msg`Why not this token`}>
+  return html`<section class="why box still" data-names="why" aria-label=${msg`Why not this token`}>
     <p class="why-field line on-line">
       <label for=${field}>${msg`Why not this token?`}</label>
       <input
