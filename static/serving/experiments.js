@@ -246,12 +246,6 @@ export const EXPERIMENTS = [
   },
 ];
 
-/** @returns {string|null} the id of the experiment that an address names: `#experiment=chunk` */
-export function experimentOfHash(hash) {
-  const named = new URLSearchParams(hash.replace(/^#/, "")).get("experiment");
-  return EXPERIMENTS.find(({ id }) => id === named)?.id ?? null;
-}
-
 function oneDecimal(value) {
   return fixed(value, value < 100 ? 1 : 0);
 }

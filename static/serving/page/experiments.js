@@ -1,13 +1,13 @@
 /** Experiments: the engine runs the same workload with several values of one setting, and the results are compared. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
 import { passCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
-import { EXPERIMENTS, experimentOfHash } from "../experiments.js";
+import { EXPERIMENTS } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { Slope } from "./slope.js";
 import { useResult } from "./use-result.js";
@@ -15,31 +15,13 @@ import { useResult } from "./use-result.js";
 /** @param {{client: Object, state: Object, live: boolean, framed: boolean}} props */
 export function Experiments({ client, state, live, framed }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
-  const cards = useNamedExperiment();
   if (!shown.length) return null;
-  return html`<section class="experiments stack" aria-label=${msg`Experiments`} ref=${cards}>
+  return html`<section class="experiments stack" aria-label=${msg`Experiments`}>
     <h2>${msg`Compare two values of one setting`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
       ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} />`)}
     </div>
   </section>`;
-}
-
-/** Moves to the one that the address names, `#experiment=chunk`, once it is there. */
-function useNamedExperiment() {
-  const cards = useRef(/** @type {HTMLElement|null} */ (null));
-  useLayoutEffect(() => {
-    const go = () => {
-      const named = experimentOfHash(window.location.hash);
-      const card = named && cards.current?.querySelector(`#experiment-${named}`);
-      card?.scrollIntoView({ block: "center" });
-      card?.querySelector("button")?.focus({ preventScroll: true });
-    };
-    go();
-    window.addEventListener("hashchange", go);
-    return () => window.removeEventListener("hashchange", go);
-  }, []);
-  return cards;
 }
 
 const isPair = ({ values }) => values.length === 2;
@@ -51,7 +33,7 @@ function ExperimentCard({ experiment, client, state, live, framed }) {
   const inSight = result?.run === run;
   const going = inSight && live;
   const others = values.map((value) => value.name).join(", ");
-  return html`<section class="experiment stack tight" id=${`experiment-${experiment.id}`} aria-label=${name}>
+  return html`<section class="experiment stack tight" aria-label=${name}>
     <div class="line between">
       <h3>${name}</h3>
       ${
