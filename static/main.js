@@ -106,10 +106,7 @@ stillness.addEventListener("change", () => store.dispatch({ type: "motion", redu
 for (const input of ["pointerdown", "keydown"]) {
   window.addEventListener(input, () => store.dispatch({ type: "fastForward" }), { capture: true });
 }
-const dialogs = {
-  openSearch: () => openStageSearch(store.state(), store.dispatch),
-  openHelp: () => openStageHelp(store.state(), store.dispatch),
-};
+const dialogs = { openSearch: () => openStageSearch(store.dispatch), openHelp: () => openStageHelp(store.dispatch) };
 listenToKeys(window, { controller, store, ...dialogs }, KEYS);
 listenToPrint(window, store);
 followLit(document, store);

@@ -478,10 +478,13 @@ class OEmbed(TypedDict):
     thumbnail_height: NotRequired[Positive]
 
 
+IndexKind = Literal["idea", "term", "lesson", "page", "view", "recording", "setting", "elsewhere"]
+
+
 class IndexEntry(TypedDict):
     """What the search can find. `also`: other names; `address`: from the server's root, null where no page shows it."""
 
-    kind: Literal["idea", "term", "lesson", "page", "view", "recording", "setting", "elsewhere"]
+    kind: IndexKind
     id: str
     name: str
     text: str

@@ -14,7 +14,7 @@ const WHOLE = 12;
 /** Of entries that match equally well, what shows the thing comes before what mentions it. */
 const KINDS = {
   term: 1,
-  lesson: 1,
+  lesson: 0.95,
   setting: 0.95,
   idea: 0.9,
   view: 0.9,

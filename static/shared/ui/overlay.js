@@ -9,14 +9,13 @@ import { Fetched } from "./fetched.js";
 const SEARCH = async () => (await import("../find/search.js")).Search;
 const HELP = async () => (await import("../words/help.js")).Help;
 
-/** @param {{newTab?: boolean}} [options] `newTab`: links leave a frame that may not be navigated */
-export function openSearch({ newTab = false } = {}) {
-  open({ name: msg`Search`, class: "find", of: SEARCH, newTab });
+export function openSearch() {
+  open({ name: msg`Search`, class: "find", of: SEARCH });
 }
 
-/** @param {{keys: {label: string, text: string}[], guide?: boolean, newTab?: boolean}} options `guide`: how to read the Stage */
-export function openHelp({ keys, guide = false, newTab = false }) {
-  open({ name: msg`Help`, class: "help", of: HELP, keys, guide, newTab });
+/** @param {{keys: {label: string, text: string}[], guide?: boolean}} options `guide`: how to read the Stage */
+export function openHelp({ keys, guide = false }) {
+  open({ name: msg`Help`, class: "help", of: HELP, keys, guide });
 }
 
 /** The dialog leaves the document when it closes. */
@@ -26,7 +25,9 @@ function open(props) {
     render(null, place);
     place.remove();
   };
-  render(html`<${Overlay} onClose=${onClose} ...${props} />`, place);
+  // A frame stays at what it shows.
+  const newTab = window.parent !== window;
+  render(html`<${Overlay} onClose=${onClose} newTab=${newTab} ...${props} />`, place);
 }
 
 function Overlay({ name, class: className, onClose, ...props }) {

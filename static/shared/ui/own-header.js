@@ -27,7 +27,7 @@ export function OwnHeader({ here, theme, setTheme, alone = false, keys = NO_KEYS
     ${openers}
     <div class="header-end line push">
       ${children}
-      <${SearchButton} onClick=${() => openSearch()} />
+      <${SearchButton} onClick=${openSearch} />
       <${ThemeButton} theme=${theme} dispatch=${({ theme: next }) => setTheme(next)} />
       <${HelpButton} onClick=${help} />
     </div>

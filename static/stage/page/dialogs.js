@@ -3,17 +3,12 @@
 import { KEYS } from "../../shared/state/keyboard.js";
 import { openHelp, openSearch } from "../../shared/ui/overlay.js";
 
-export function openStageSearch(state, dispatch) {
+export function openStageSearch(dispatch) {
   dispatch({ type: "pause" });
-  openSearch({ newTab: isFramed(state) });
+  openSearch();
 }
 
-export function openStageHelp(state, dispatch) {
+export function openStageHelp(dispatch) {
   dispatch({ type: "pause" });
-  openHelp({ keys: KEYS, guide: true, newTab: isFramed(state) });
-}
-
-/** A frame stays at its run. */
-function isFramed({ embed, sandboxed }) {
-  return embed !== null || sandboxed;
+  openHelp({ keys: KEYS, guide: true });
 }

@@ -36,7 +36,7 @@ export function Header({ state, dispatch, controller, client }) {
       }
       <div class="header-end line push">
         ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
-        <${SearchButton} onClick=${() => openStageSearch(state, dispatch)} />
+        <${SearchButton} onClick=${() => openStageSearch(dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
           class="icon-button muted still present-button"
@@ -48,7 +48,7 @@ export function Header({ state, dispatch, controller, client }) {
         >
           <${Icon} name="present" />
         </button>
-        <${HelpButton} onClick=${() => openStageHelp(state, dispatch)} />
+        <${HelpButton} onClick=${() => openStageHelp(dispatch)} />
       </div>
     </header>
   `;
