@@ -30,5 +30,6 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/workloads": {"requests": [ASK], "rounds": [{}]},
     "/api/workloads/{run}/requests": ASK,
     "/api/tokens": ASK,
+    "/api/words": {"words": ["cat", "dog"]},
 }
 """By the route's path; every other route that takes JSON takes an empty object."""

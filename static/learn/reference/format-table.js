@@ -1,10 +1,10 @@
 /** Number formats: bytes, range, use, and one number stored in each. */
 
 import { html } from "htm/preact";
-import { integer, withExponent } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { msg } from "../../shared/words/msg.js";
 import { bitsOf, FORMATS, smallestOf, stepAtOne, stored } from "./number-formats.js";
+import { plain } from "./plain.js";
 
 const USES = {
   fp32: msg`all numbers that this engine computes with; its KV cache`,
@@ -15,7 +15,6 @@ const USES = {
   int8: msg`quantized weights or KV cache; a scale for each group`,
   int4: msg`quantized weights; two numbers in a byte, a scale for each group`,
 };
-const DIGITS = 9;
 
 /** @param {{value: number, largest: number, fields: *, model: Object}} props `fields`: of the number and of the group's largest */
 export function FormatTable({ value, largest, fields, model }) {
@@ -26,7 +25,7 @@ export function FormatTable({ value, largest, fields, model }) {
       <thead><tr>
         <th scope="col">${msg`format`}</th><th scope="col" class="is-number">${msg`bits`}</th><th scope="col" class="is-number">${msg`bytes`}</th>
         <th scope="col" class="is-number">${msg`largest`}</th><th scope="col" class="is-number">${msg`smallest above 0`}</th><th scope="col" class="is-number">${msg`step at 1`}</th>
-        <th scope="col" class="is-number">${msg`stored`}</th><th scope="col" class="is-number">${msg`error`}</th><th scope="col">${msg`bits of it`}</th><th scope="col">${msg`use`}</th>
+        <th scope="col" class="is-number">${msg`stored`}</th><th scope="col" class="is-number">${msg`error`}</th><th scope="col">${msg`sign, exponent, fraction`}</th><th scope="col">${msg`use`}</th>
       </tr></thead>
       <tbody>${FORMATS.map((format) => html`<${Line} key=${format.id} format=${format} value=${value} largest=${largest} held=${heldIn(model, format)} />`)}</tbody>
     </table></div>
@@ -49,7 +48,7 @@ function Line({ format, value, largest, held }) {
     <td class="is-number">${errorText(found, value)}</td>
     <td class="mono nowrap">${
       bits
-        ? html`<span class="word-bad">${bits.sign}</span> <span class="word-cached">${bits.exponent}</span> <span class="word-output">${bits.fraction}</span>`
+        ? html`${bits.sign} <span class="muted">${bits.exponent}</span> <b>${bits.fraction}</b>`
         : isFloat
           ? "–"
           : msg`${code} × ${plain(scale)}`
@@ -69,21 +68,6 @@ function heldIn({ weights }, { id }) {
   }[id];
   const isThere = names?.some((name) => (weights?.held?.[name] ?? 0) > 0);
   return isThere ? msg`Some weights of this model;` : "";
-}
-
-/** @returns {string} up to nine digits, very large and small ones with an exponent */
-export function plain(number) {
-  if (!Number.isFinite(number)) return String(number).replace("-", "−").replace("Infinity", "∞");
-  const size = Math.abs(number);
-  if (size !== 0 && (size < 1e-5 || size >= 1e9)) return withExponentOf(number);
-  if (Number.isInteger(number)) return integer(number);
-  return String(Number(number.toPrecision(DIGITS))).replace("-", "−");
-}
-
-function withExponentOf(number) {
-  const [, exponent] = number.toExponential().split("e");
-  const factor = Number((number / 10 ** Number(exponent)).toPrecision(4));
-  return withExponent(10 ** Number(exponent)).replace(/^1/, String(factor).replace("-", "−"));
 }
 
 function errorText(found, value) {

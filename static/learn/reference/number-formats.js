@@ -31,7 +31,7 @@ const float = (id, bits, exponent, fraction, rest = {}) => {
 
 const whole = (id, bits) => ({ id, kind: "whole", bits, bytes: bits / 8, most: 2 ** (bits - 1) - 1 });
 
-/** In the order of the table. TF32 is what tensor cores read of a float32: 19 of its 32 bits. */
+/** @type {Object[]} in the order of the table. TF32 is what tensor cores read of a float32: 19 of its 32 bits. */
 export const FORMATS = [
   float("fp32", 32, 8, 23),
   float("tf32", 19, 8, 10, { bytes: 4 }),

@@ -13,10 +13,10 @@ export function ShapeTable({ model, n, t, b }) {
     <h2>${msg`The shape of every tensor`} <${Badge} origin="computed" /></h2>
     <p class="row wide muted small"><span><i class="swatch is-weights"></i>${msg`learned weights`}</span><span><i class="swatch is-cached"></i>${msg`stays in the KV cache`}</span><span><i class="swatch is-computed"></i>${msg`used in this step only`}</span></p>
     <div class="across" tabindex="0" role="region" aria-label=${msg`Table of shapes`}><table class="learn-table shapes">
-      <thead><tr><th scope="col">${msg`tensor`}</th><th scope="col">${msg`symbols`}</th><th scope="col" class="is-number">${msg`prefill`}</th><th scope="col" class="is-number">${msg`one decode step`}</th><th scope="col" class="is-number">${msg`its bytes`}</th></tr></thead>
+      <thead><tr><th scope="col">${msg`tensor`}</th><th scope="col" class="is-number">${msg`prefill`}</th><th scope="col" class="is-number">${msg`one decode step`}</th><th scope="col" class="is-number">${msg`its bytes`}</th></tr></thead>
       ${shapesOf(model).map(
         ({ id, name, rows }) => html`<tbody key=${id}>
-          <tr><th scope="rowgroup" colspan="5">${name}</th></tr>
+          <tr><th scope="rowgroup" colspan="4">${name}</th></tr>
           ${rows.map((row) => html`<${Line} key=${row.id} row=${row} sizes=${sizes} batch=${b} model=${model} />`)}
         </tbody>`,
       )}
@@ -25,17 +25,23 @@ export function ShapeTable({ model, n, t, b }) {
   </section>`;
 }
 
+function sizeOf({ kind, count, model }) {
+  if (kind === "weights") return msg`${integer(count)} numbers`;
+  return kind === "ids" ? "" : bytesShort(count * model.element_bytes);
+}
+
 function Line({ row: { name, prefill, decode, kind, says }, sizes, batch, model }) {
   const batched = kind === "weights" ? 1 : batch;
   const [before, now] = [prefill, decode].map((shape) => numbersOf(shape, sizes, batched));
-  const symbols = batched > 1 ? ["B", ...prefill] : prefill;
-  const other = batched > 1 ? ["B", ...decode] : decode;
+  const symbols = (shape) => (batched > 1 ? ["B", ...shape] : shape);
   const text = (axes) =>
-    axes.length ? `[${axes.map((axis) => (typeof axis === "number" ? integer(axis) : axis)).join(" × ")}]` : "–";
+    axes.length
+      ? `[${axes.map((axis) => (typeof axis === "number" ? integer(axis) : axis)).join(" × ")}]`
+      : msg`scalar`;
   return html`<tr>
-    <th scope="row"><i class=${`swatch is-${kind}`}></i>${name}${says && html` <small>${says}</small>`}</th>
-    <td class="mono nowrap">${text(symbols)}${text(symbols) !== text(other) && html`<br />${text(other)}`}</td>
-    <td class="is-number">${text(before)}</td><td class="is-number">${text(now)}</td>
-    <td class="is-number">${kind === "weights" ? msg`${integer(countOf(now))} numbers` : bytesShort(countOf(now) * model.element_bytes)}</td>
+    <th scope="row"><i class=${`swatch is-${kind === "ids" ? "computed" : kind}`}></i>${name}${says && html` <small>${says}</small>`}</th>
+    <td class="is-number">${text(before)}<small>${text(symbols(prefill))}</small></td>
+    <td class="is-number">${text(now)}<small>${text(symbols(decode))}</small></td>
+    <td class="is-number">${sizeOf({ kind, count: countOf(now), model })}</td>
   </tr>`;
 }

@@ -4,8 +4,8 @@ import { msg } from "../../shared/words/msg.js";
 
 /**
  * @typedef {(string|number)[]} Shape its axes: names of sizes, or 1
- * @typedef {{id: string, name: string, prefill: Shape, decode: Shape, kind: "weights"|"cached"|"computed", says?: string}} Row
- *   `kind`: learned; stays in the cache after the step; used in this step only
+ * @typedef {{id: string, name: string, prefill: Shape, decode: Shape, kind: string, says?: string}} Row `kind`:
+ *   "weights", learned; "cached", stays in the cache after the step; "computed", used in this step only; "ids", the same, of whole numbers
  *
  * @param {Object} model of an `open` frame, complete
  * @returns {{id: string, name: string, rows: Row[]}[]} in the order in which a step computes them; `name`: of the part of the model
@@ -37,7 +37,7 @@ export function shapesOf(model) {
       id: "embed",
       name: msg`Embedding`,
       rows: [
-        computed("ids", msg`token ids`, ["N"], [1], msg`whole numbers`),
+        { ...computed("ids", msg`token ids`, ["N"], [1], msg`whole numbers`), kind: "ids" },
         weights(msg`embedding table`, ["vocab", "d"]),
         ...(model.positions === "learned" ? [weights(msg`position table`, ["context", "d"])] : []),
         computed("embedded", msg`rows of the tokens`, ...rows("d")),
@@ -98,7 +98,7 @@ export function shapesOf(model) {
           msg`printed as [N × vocab] where all rows are used, as in training`,
         ),
         computed("probabilities", msg`probabilities`, ["vocab"], ["vocab"]),
-        computed("next", msg`id of the next token`, [], [], msg`a scalar`),
+        { ...computed("next", msg`id of the next token`, [], []), kind: "ids" },
       ],
     },
   ];

@@ -9,7 +9,7 @@ import { symbolsOf } from "./symbols.js";
 export function SymbolTable({ model, run }) {
   return html`<section class="own-card stack box" aria-label=${msg`Symbols`}>
     <h2>${msg`Symbols`}</h2>
-    <div class="across" tabindex="0" role="region" aria-label=${msg`Table of symbols`}><table class="learn-table">
+    <div class="across" tabindex="0" role="region" aria-label=${msg`Table of symbols`}><table class="learn-table symbols">
       <thead><tr><th scope="col">${msg`symbol`}</th><th scope="col" class="is-number">${msg`here`}</th><th scope="col">${msg`meaning`}</th><th scope="col">${msg`also written`}</th></tr></thead>
       <tbody>${symbolsOf(model, run).map(
         ({ symbol, also, name, value, says }) => html`<tr key=${symbol}>

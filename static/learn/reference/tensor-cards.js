@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { bytesShort, fixed, integer } from "../../shared/facts/format.js";
 import { under } from "../../shared/log/root.js";
 import { Badge } from "../../shared/ui/badge.js";
-import { msg, nodes } from "../../shared/words/msg.js";
+import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { countOf } from "./shapes.js";
 import { levelsOf, panelsOf } from "./tensors.js";
 
@@ -18,10 +18,10 @@ export function TensorCards({ recordings, exact }) {
   if (!runs.length) return html`<p>${msg`This installation has no recordings to take values from.`}</p>`;
   if (!runs.every(Boolean)) return html`<p role="status">${msg`Loading the recording…`}</p>`;
   const levels = levelsOf(runs, exact.exact);
-  const [{ run, title }] = recordings;
-  const link = html`<a href=${under(`/s/${run.saved.id}`)}>${title}</a>`;
+  const [run] = runs;
+  const [first, second] = recordings.map((each) => html`<a href=${under(`/s/${each.run.saved.id}`)}>${each.title}</a>`);
   return html`
-    <p class="learn-say">${nodes`The values are of the recording ${link}.`} ${noteOf(exact)}</p>
+    <p class="learn-say">${second ? nodes`The values are of the recordings ${first} and ${second}.` : nodes`The values are of the recording ${first}.`} ${noteOf(exact)}</p>
     <div class="tensors grid">${levels.map((level) => html`<${TensorCard} key=${level.rank} level=${level} bytes=${run.open.model.element_bytes} />`)}</div>`;
 }
 
@@ -36,25 +36,30 @@ function noteOf({ status, problem }) {
   return notes[status];
 }
 
+function titleOf(kind, rank) {
+  return `${kind}: ${plural(rank, form`${rank} axis`, form`${rank} axes`)}`;
+}
+
 function TensorCard({ level, bytes }) {
   const { rank, kind, name, axes, exact } = level;
   const sizes = axes.map(({ size }) => size);
   const count = countOf(sizes);
-  return html`<section class="own-card stack box tensor" aria-label=${kind}>
-    <h3>${msg`${rank} axes: ${kind}`} <${Badge} origin="computed" /></h3>
+  return html`<section class=${`own-card stack box tensor ${rank === 4 ? "whole" : ""}`} aria-label=${kind}>
+    <h3>${titleOf(kind, rank)} <${Badge} origin="computed" /></h3>
     <p>${name}</p>
-    <p class="mono">[${axes.map(({ name: axis, size }) => `${axis} ${integer(size)}`).join(" × ")}]</p>
-    <p class="muted">${msg`${integer(count)} numbers, ${bytesShort(count * bytes)} as float32`}${!exact && ` · ${msg`± 0.004`}`}</p>
+    <p class="mono">${rank === 0 ? msg`no axis` : `[${axes.map(({ name: axis, size }) => `${axis} ${integer(size)}`).join(" × ")}]`}</p>
+    <p class="muted">${plural(count, form`${integer(count)} number, ${bytesShort(count * bytes)} as float32`, form`${integer(count)} numbers, ${bytesShort(count * bytes)} as float32`)}${!exact && ` · ${msg`± 0.004`}`}</p>
     <div class="across" tabindex="0" role="region" aria-label=${msg`First numbers of the ${kind}`}>
-      ${panelsOf(level).map((panel) => html`<${Panel} key=${panel.index.join()} panel=${panel} />`)}
+      <div class="tensor-panels">${panelsOf(level).map((panel) => html`<${Panel} key=${panel.index.join()} panel=${panel} />`)}</div>
     </div>
   </section>`;
 }
 
-function Panel({ panel: { index, lines, moreLines, moreNumbers } }) {
+function Panel({ panel: { index, lines, linesBefore, moreNumbers } }) {
   return html`<table class="tensor-panel">
     ${index.length > 0 && html`<caption class="mono">[${index.join(", ")}]</caption>`}
     <tbody>
+      ${linesBefore > 0 && html`<tr><td colspan="9" class="muted">${msg`${integer(linesBefore)} rows before …`}</td></tr>`}
       ${lines.map(
         ({ name, numbers }, at) => html`<tr key=${at}>
           ${name && html`<th scope="row" class="cut">${name}</th>`}
@@ -62,7 +67,6 @@ function Panel({ panel: { index, lines, moreLines, moreNumbers } }) {
           ${moreNumbers > 0 && html`<td class="muted">${msg`… ${integer(moreNumbers)} more`}</td>`}
         </tr>`,
       )}
-      ${moreLines > 0 && html`<tr><td colspan="9" class="muted">${msg`… ${integer(moreLines)} more rows`}</td></tr>`}
     </tbody>
   </table>`;
 }

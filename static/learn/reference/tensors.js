@@ -4,11 +4,11 @@ import { msg } from "../../shared/words/msg.js";
 
 /**
  * @typedef {{rank: number, kind: string, name: string, axes: {name: string, size: number}[], at: (...index: number[]) => number,
- *   rows: string[]|null, exact: boolean}} Level `kind`: its name by its rank; `rows`: names along the axis before the last; `exact`: float32
- *   of the model; else of the log, within 0.004
+ *   rows: ((batch: number) => string[])|null, exact: boolean}} Level `kind`: its name by its rank; `rows`: names along the axis before
+ *   the last; `exact`: float32 of the model; else of the log, within 0.004
  */
 
-const KINDS = [msg`scalar`, msg`vector`, msg`matrix`, msg`3-D tensor`, msg`4-D tensor`];
+const KINDS = [msg`Scalar`, msg`Vector`, msg`Matrix`, msg`3-D tensor`, msg`4-D tensor`];
 
 /** The layer whose values are shown: in the middle of the model. */
 export const layerOf = (model) => Math.floor(model.layers / 2);
@@ -40,36 +40,36 @@ function ofKeys(runs, { row, keys }) {
   const [run] = runs;
   const { kv_heads: kvHeads, head_dim: width } = run.open.model;
   const positions = keys[0][0].length / width;
-  const names = namesOf(run, positions);
+  const names = (batch = 0) => namesOf(runs[batch], positions);
   const layer = layerOf(run.open.model);
   const k = (batch, head, position, index) => keys[batch][head][position * width + index];
   const axes = [axis(msg`tokens`, positions), axis("d_head", width)];
   const levels = [
     {
-      ...level(1, msg`the embedding of the first token, ${names[0]}`, [axis("d", row.length)]),
+      ...level(1, msg`the embedding of the first token, ${names()[0]}`, [axis("d", row.length)]),
       at: (i) => row[i],
       rows: null,
     },
     {
       ...level(2, msg`K of KV head 0 in layer ${layer}, a row per token`, axes),
       at: (t, i) => k(0, 0, t, i),
-      rows: names,
+      rows: () => names(),
     },
     {
       ...level(3, msg`K of all KV heads of that layer`, [axis("h_kv", kvHeads), ...axes]),
       at: (h, t, i) => k(0, h, t, i),
-      rows: names,
+      rows: () => names(),
     },
   ];
   if (runs.length < 2) return levels;
   const all = [axis("B", runs.length), axis("h_kv", kvHeads), ...axes];
-  return [...levels, { ...level(4, msg`the same of two runs: the batch axis comes first`, all), at: k, rows: null }];
+  return [...levels, { ...level(4, msg`the same of two runs: the batch axis comes first`, all), at: k, rows: names }];
 }
 
 function ofAttention(runs) {
   const [run] = runs;
   const { positions, heads } = run;
-  const names = namesOf(run, positions);
+  const names = (batch = 0) => namesOf(runs[batch], positions);
   const layer = layerOf(run.open.model);
   const weight = (batch, head, query, key) => runs[batch].weight(layer, head, query, key) ?? 0;
   const newest = positions - 1;
@@ -77,7 +77,7 @@ function ofAttention(runs) {
   const rounded = (rank, name, named) => ({
     ...level(rank, name, named),
     exact: false,
-    rows: rank < 4 && rank > 1 ? names : null,
+    rows: rank < 2 ? null : rank < 4 ? () => names() : names,
   });
   const levels = [
     {
@@ -106,31 +106,32 @@ function namesOf({ tokens }, positions) {
   return tokens.slice(0, positions).map(({ text }) => text.trim() || text);
 }
 
-/** Of an axis, at most so many numbers are written. */
-export const SHOWN = { row: 6, column: 3, panel: 2 };
+/** Of an axis, at most so many numbers are written: of rows, the newest. */
+const SHOWN = { row: 5, column: 3, panel: 2 };
 
 /**
- * A tensor as panels: slices of its last two axes, of which the first numbers are written.
+ * A tensor as panels: slices of its last two axes, of which the first numbers of the last rows are written.
  *
  * @param {Level} level
- * @returns {{index: number[], lines: {name: string, numbers: number[]}[], moreLines: number, moreNumbers: number}[]} `index`: of the
+ * @returns {{index: number[], lines: {name: string, numbers: number[]}[], linesBefore: number, moreNumbers: number}[]} `index`: of the
  *   slice along the axes before
  */
 export function panelsOf({ axes, at, rows }) {
   const sizes = axes.map(({ size }) => size);
-  if (sizes.length === 0) return [{ index: [], lines: [{ name: "", numbers: [at()] }], moreLines: 0, moreNumbers: 0 }];
+  if (sizes.length === 0)
+    return [{ index: [], lines: [{ name: "", numbers: [at()] }], linesBefore: 0, moreNumbers: 0 }];
   const [height, width] = sizes.length === 1 ? [1, sizes[0]] : sizes.slice(-2);
   const outer = sizes.slice(0, -2);
-  const lineCount = Math.min(height, SHOWN.column);
+  const before = Math.max(0, height - SHOWN.column);
   return indicesOf(outer.map((size) => Math.min(size, SHOWN.panel))).map((index) => ({
     index,
-    lines: Array.from({ length: lineCount }, (_, line) => ({
-      name: rows?.[line] ?? "",
+    lines: Array.from({ length: height - before }, (_, line) => ({
+      name: rows?.(index.length > 1 ? index[0] : 0)[before + line] ?? "",
       numbers: Array.from({ length: Math.min(width, SHOWN.row) }, (_, column) =>
-        sizes.length === 1 ? at(column) : at(...index, line, column),
+        sizes.length === 1 ? at(column) : at(...index, before + line, column),
       ),
     })),
-    moreLines: height - lineCount,
+    linesBefore: before,
     moreNumbers: width - Math.min(width, SHOWN.row),
   }));
 }

@@ -10,8 +10,8 @@ import { layerOf } from "./tensors.js";
  * @param {Object} client
  * @param {Object[]} runs saved ones, complete
  * @param {Object|null} model that the server runs; null: none yet
- * @returns {{exact: {row: number[], keys: Float32Array[][]}|null, status: "none"|"waiting"|"loading"|"ready"|"failed", problem: string}}
- *   "none": the server runs another model
+ * @returns {{exact: {row: number[], keys: Float32Array[][]}|null, status: string, problem: string}} `status`:
+ *   "none" where the server runs another model, "waiting", "loading", "ready" or "failed"
  */
 export function useExactTensors(client, runs, model) {
   const [state, setState] = useState({ exact: null, status: "loading", problem: "" });

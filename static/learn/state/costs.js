@@ -8,7 +8,7 @@ const ID_BYTES = 4;
 /**
  * @param {Object} state of `GET /api/state`
  * @param {{tokens: number, gigabits: number}} asked tokens of a run; the network's speed, in Gbit/s
- * @returns {{weights: Object|null, cache: Object|null, log: Object}} each {bytes, lostS, movedS}: seconds, null where nothing was measured
+ * @returns {{weights: Object|null, cache: Object|null, ids: Object}} each {bytes, lostS, movedS}: seconds, null where nothing was measured
  */
 export function costsOf(state, { tokens, gigabits }) {
   const moved = (bytes) => (BITS * bytes) / (GIGA * gigabits);
@@ -18,7 +18,7 @@ export function costsOf(state, { tokens, gigabits }) {
   const perSecond = pace && rateOf(pace.prefill);
   return {
     weights: weights && { bytes: held, lostS: engine.load_s, movedS: moved(held) },
-    cache: cache && { bytes: kept, lostS: perSecond ? tokens / perSecond : null, movedS: moved(kept), perSecond },
+    cache: cache && { bytes: kept, lostS: perSecond ? tokens / perSecond : null, movedS: moved(kept) },
     ids: { bytes: tokens * ID_BYTES, movedS: moved(tokens * ID_BYTES) },
   };
 }

@@ -17,6 +17,7 @@ export function Places({ state }) {
       ${engine.restarts > 0 && html`<p>${plural(engine.restarts, form`Restarted ${integer(engine.restarts)} time since the server started.`, form`Restarted ${integer(engine.restarts)} times since the server started.`)}</p>`}
       <${Weights} weights=${weights} />
       <${Cache} cache=${cache} />
+      ${cache && html`<p class="muted">${msg`The system counts memory once it has been written. So resident memory can be less than the weights and the pool together.`}</p>`}
     </section>
     <section class="own-card stack box" aria-label=${msg`Web process`}>
       <h2>${msg`Web process`} <${Badge} origin="measured" /></h2>

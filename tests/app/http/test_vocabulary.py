@@ -33,7 +33,24 @@ def test_a_token_has_a_row_and_neighbours(client: FlaskClient) -> None:
     assert "limit" in problem(client.get("/api/embedding?token=1000"), 422, "token")
 
 
+def test_words_are_put_beside_each_other(client: FlaskClient) -> None:
+    told = client.post("/api/words", json={"words": ["cat", "dog"]})
+    assert told.headers["Cache-Control"] == "no-store"
+    assert [each["word"] for each in told.json["words"]] == ["cat", "dog"]
+    assert [len(line) for line in told.json["cosines"]] == [2, 2]
+    for words, status, field in (
+        (["cat"], 422, "words"),
+        (["cat"] * 9, 422, "words"),
+        (["cat", "a" * 41], 413, "words[1]"),
+        (["cat", ""], 422, "words[1]"),
+        (["cat", "\ud800"], 400, "words[1]"),
+        (["cat", 1], 422, "words[1]"),
+    ):
+        problem(client.post("/api/words", json={"words": words}), status, field)
+
+
 def test_without_a_model_it_says_so(make_app: Callable[..., Flask], settings: Settings) -> None:
     client = make_app(replace(settings, model="refused"), ready=False).test_client()
-    for response in (client.get("/api/embedding?token=1"), client.post("/api/tokens", json={"prompt": "a"})):
+    words = client.post("/api/words", json={"words": ["a", "b"]})
+    for response in (client.get("/api/embedding?token=1"), client.post("/api/tokens", json={"prompt": "a"}), words):
         assert "detail" in problem(response, 503)

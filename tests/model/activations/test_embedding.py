@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from kvscope.model.activations.embedding import NEAREST, neighbourhood, plane
+from kvscope.model.activations.embedding import NEAREST, beside, neighbourhood, plane
 from tests.support.tiny import ARCHS, random_weights, shared_model
 
 
@@ -33,6 +33,15 @@ def test_the_plane_is_that_of_the_largest_eigenvalues_of_their_covariance() -> N
     np.testing.assert_allclose(np.abs(points), np.abs(along), atol=1e-9)
     furthest = np.abs(points).argmax(axis=0)
     assert (np.array(points)[furthest, [0, 1]] > 0).all()
+
+
+def test_rows_beside_each_other_have_the_cosines_of_their_directions() -> None:
+    rows = torch.tensor([[3.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    found = beside(rows)
+    assert found.lengths == pytest.approx([3, 2**0.5, 0])
+    assert found.cosines[0][:2] == pytest.approx([1, 0.5**0.5])
+    assert [line[2] for line in found.cosines] == [None, None, None]
+    assert (found.points, found.kept) == plane(rows)
 
 
 def test_a_row_without_a_length_is_near_nothing_and_nothing_is_near_it() -> None:

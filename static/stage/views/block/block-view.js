@@ -15,6 +15,7 @@ import { blockScene } from "./scene.js";
 import { sentence } from "./words.js";
 
 const SHARDS = async () => (await import("./shards.js")).Shards;
+const NAMES = async () => (await import("./other-names.js")).OtherNames;
 const OPENED = async () => (await import("./opened.js")).Opened;
 
 export function BlockView({ state, focus, dispatch, client }) {
@@ -42,6 +43,7 @@ export function BlockView({ state, focus, dispatch, client }) {
       />`
     }
     <${Sentence} scene=${scene} />
+    <${Fetched} of=${NAMES} dims=${scene.dims} />
     <${BlockNumbers} scene=${scene} />
     <${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />
   `;

@@ -1,0 +1,25 @@
+/** Names that readers know from other models, beside those of this layer. Pure. */
+
+import { integer, significant } from "../../../shared/facts/format.js";
+import { ACTIVATIONS } from "../../../shared/log/activations.js";
+import { msg } from "../../../shared/words/msg.js";
+
+/**
+ * @param {{d: number, mlp: number, gated: boolean, activation: string, centred: boolean}} dims
+ * @returns {string[]} sentences about the MLP's width and activation, and about the norm
+ */
+export function otherNames({ d, mlp, gated, activation, centred }) {
+  const { name, gated: ofGate } = ACTIVATIONS[activation];
+  const [inner, usual, ratio] = [integer(mlp), integer(4 * d), significant(mlp / d)];
+  return [
+    mlp === 4 * d
+      ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
+      : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
+    gated
+      ? msg`It is a ${ofGate} with three matrices: ${name} is applied to a gate. Older models use GELU and two matrices.`
+      : msg`It has two matrices with ${name} between them. Newer models use SwiGLU: three matrices, SiLU applied to a gate.`,
+    centred
+      ? msg`LayerNorm subtracts the mean of a row, then scales it. Newer models use RMSNorm, which only scales.`
+      : msg`RMSNorm only scales a row. The older LayerNorm also subtracts its mean.`,
+  ];
+}
