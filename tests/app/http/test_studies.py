@@ -59,6 +59,41 @@ def test_a_twin_is_made_of_the_open_and_the_step_frames(client: FlaskClient) -> 
     study(client, fork, "twin", {"cache": "none"})
 
 
+@pytest.mark.parametrize("tokens", ["own", "given"])
+@pytest.mark.parametrize("cache", ["window", "sinks", "heavy"])
+def test_a_twin_may_keep_some_positions(client: FlaskClient, cache: str, tokens: str) -> None:
+    run = finished(client, max_new_tokens=4)
+    twin = study(client, run, "twin", {"cache": cache, "budget": 6, "tokens": tokens})
+    told = client.get(f"/api/runs/{twin}").json["study"]
+    assert told == {"kind": "twin", "of": run, "cache": cache, "budget": 6, "tokens": tokens}
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "sentence"),
+    [
+        ({"cache": "window"}, "budget", "budget is missing."),
+        ({"cache": "window", "budget": 0}, "budget", "budget is 0; it must be from 1 to 6."),
+        ({"cache": "heavy", "budget": 7}, "budget", "budget is 7; it must be from 1 to 6."),
+        ({"cache": "oldest", "budget": 4}, "cache", 'cache is "oldest"; it must be one of none, forgotten, window, '),
+        (
+            {"cache": "none", "budget": 4},
+            "budget",
+            "budget belongs to the caches window, sinks and heavy; leave it out.",
+        ),
+        ({"cache": "none", "tokens": "given"}, "tokens", "tokens belongs to the caches window, sinks and heavy;"),
+        (
+            {"cache": "window", "budget": 4, "tokens": "mine"},
+            "tokens",
+            'tokens is "mine"; it must be one of own, given.',
+        ),
+    ],
+)
+def test_what_a_twin_cannot_keep_is_named(client: FlaskClient, body: dict[str, Any], field: str, sentence: str) -> None:
+    run = finished(client, max_new_tokens=4)
+    assert problem(client.post(f"/api/runs/{run}/twin", json=body), 422, field)["detail"].startswith(sentence)
+    assert len(family(client, run)["runs"]) == 1
+
+
 def test_a_beam_search_is_a_log_of_its_depths(client: FlaskClient) -> None:
     run = finished(client)
     search = study(client, run, "beam", {"step": 2, "beams": 8, "length": 5})

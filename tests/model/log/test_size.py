@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, Frame, TwinRequest
+from kvscope.model.api import BeamRequest, ForkRequest, Frame, Keeping, TwinRequest
 from kvscope.model.log.frames import token_ids
 from kvscope.model.settings import Ask, Sampling, ServingSettings
 from tests.support.tiny_runs import chosen, encoded, finish, request, run_to_end, service, workload_request
@@ -47,6 +47,8 @@ def test_forks_and_studies_keep_within_theirs() -> None:
     steps = tuple(frame.payload for frame in log if frame.kind in ("open", "step"))
     twin = TwinRequest("c", "a", "none", steps)
     check(made.twin(twin) + finish(made), made.most_bytes(twin))
+    keeping = TwinRequest("e", "a", "kept", steps, Keeping("heavy", 9, given=True))
+    check(made.twin(keeping) + finish(made), made.most_bytes(keeping))
     beam = BeamRequest("d", "a", 0, 4, 8, encoded() + chosen(log)[:1], log[0].payload)
     check(made.beam(beam) + finish(made), made.most_bytes(beam))
 

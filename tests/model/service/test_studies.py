@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 import torch
 
-from kvscope.model.api import BeamRequest, Caching, ForkRequest, Frame, Refused, TwinRequest
+from kvscope.model.api import BeamRequest, Caching, ForkRequest, Frame, Keeping, Policy, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
@@ -220,6 +220,76 @@ class TestTwin:
         assert (refused.value.field, refused.value.status) == ("model", 409)
         finish(made)
         check_cache(made.engine)
+
+
+class TestKeeping:
+    """Twins that keep some positions alone."""
+
+    @staticmethod
+    def asked(log: list[Frame], policy: Policy, budget: int, *, given: bool = True) -> TwinRequest:
+        return replace(twin_of(log, "kept"), keeping=Keeping(policy, budget, given))
+
+    @pytest.mark.parametrize("policy", ["window", "sinks", "heavy"])
+    def test_its_log_says_what_stays_and_how_each_step_differs(self, policy: Policy) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        log = made.twin(self.asked(parent, policy, 6)) + finish(made)
+        assert kinds(log) == "o" + "s" * 8 + "c"
+        study = {"kind": "twin", "of": "a", "cache": policy, "budget": 6, "tokens": "given"}
+        assert datas(log, "open")[0]["study"] == study
+        assert chosen(log) == chosen(parent)
+        for number, (frame, data) in enumerate(zip(log[1:-1], datas(log, "step"), strict=True)):
+            kept = np.unpackbits(frames.tensors(frame.payload)["kept"], axis=-1, bitorder="little")
+            assert kept.shape[:2] == ((2, 2) if policy == "heavy" else (1, 1))
+            assert (kept.sum(-1) == 6).all()
+            assert kept[..., len(encoded()) + number - 1].all()
+            assert not kept[..., len(encoded()) + number :].any()
+            assert data["kv"]["positions"] == 6
+            assert data["own"].keys() == {"id", "text", "bytes", "special", "prob", "raw_prob"}
+        assert datas(log, "step")[0]["kl"] == 0
+        assert all(data["kl"] > 0 for data in datas(log, "step")[1:])
+        check_cache(made.engine)
+
+    def test_with_its_own_tokens_it_goes_on_by_its_own_choices(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=12))
+        given = made.twin(self.asked(parent, "window", 2)) + finish(made)
+        own = [step["own"]["id"] for step in datas(given, "step")]
+        parting = next(step for step, token in enumerate(own) if token != chosen(parent)[step])
+        free = made.twin(replace(self.asked(parent, "window", 2, given=False), run="free")) + finish(made)
+        assert chosen(free)[: parting + 1] == own[: parting + 1]
+        assert not {"own", "kl"} & set(datas(free, "step")[parting])
+        assert datas(free, "open")[0]["study"]["tokens"] == "own"
+
+    def test_a_run_that_is_no_longer_in_the_cache_is_computed_again_for_the_comparison(self) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        kl = [step["kl"] for step in datas(made.twin(self.asked(parent, "sinks", 6)) + finish(made), "step")]
+        for key in list(made.engine.scheduler.kept):
+            made.engine.scheduler.forget(key)
+        again = made.twin(self.asked(parent, "sinks", 6)) + finish(made)
+        assert [step["kl"] for step in datas(again, "step")] == pytest.approx(kl, abs=1e-6)
+        check_cache(made.engine)
+
+    @pytest.mark.parametrize("budget", [0, -1, 20])
+    def test_a_budget_beyond_the_run_is_refused(self, budget: int) -> None:
+        made = service()
+        parent = run_to_end(made, request(max_new_tokens=8))
+        with pytest.raises(Refused, match="it must be from 1 to 19") as refused:
+            made.twin(self.asked(parent, "window", budget))
+        assert refused.value.field == "budget"
+        assert not made.busy
+
+    def test_a_model_with_a_shorter_window_and_one_with_too_many_heads_are_refused(self) -> None:
+        window = service(arch="mistral")
+        with pytest.raises(Refused, match="reads only the newest 9 positions"):
+            window.twin(self.asked(run_to_end(window, request()), "sinks", 6))
+        wide = service(layers=40, heads=64, kv_heads=64, context=1024)
+        long = run_to_end(wide, request(prompt="x" * 200, max_new_tokens=1))
+        with pytest.raises(Refused, match="Choose window or sinks") as refused:
+            wide.twin(self.asked(long, "heavy", 6))
+        assert refused.value.field == "cache"
+        assert kinds(wide.twin(self.asked(long, "sinks", 6)) + finish(wide)) == "osc"
 
 
 class TestBeam:
