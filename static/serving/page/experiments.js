@@ -71,7 +71,7 @@ function Opener({ experiment: { id, name }, opened, search, dispatch }) {
 function useIntoView(opened, beside) {
   const element = useRef(null);
   useEffect(() => {
-    if (opened) element.current?.scrollIntoView({ block: "center" });
+    if (opened) element.current?.scrollIntoView({ block: "start" });
   }, [opened, beside]);
   return element;
 }
