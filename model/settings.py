@@ -98,6 +98,15 @@ class Ask(Join):
     cancel_ms: Annotated[
         int | None, Field(ge=0, le=MAX_ARRIVAL_MS, description="when the client cancels the request")
     ] = None
+    cancel_tokens: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_WORKLOAD_TOKENS, description="the client cancels the request once it has so many tokens"),
+    ] = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether its client will cancel it, unless it is over before."""
+        return self.cancel_ms is not None or self.cancel_tokens is not None
 
 
 class Drafting(Settings):

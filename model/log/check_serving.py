@@ -27,7 +27,7 @@ class ServingCheck:
         """Tokens that each request got in the round."""
         for number, request in enumerate(study.requests):
             again = request.retry_of
-            if again is not None and (again >= number or study.requests[again].cancel_ms is None):
+            if again is not None and not (again < number and study.requests[again].is_cancelled):
                 place = f"{where}.data.study.requests[{number}].retry_of"
                 raise BadFile(place, "must be an earlier request that was cancelled")
 

@@ -198,8 +198,15 @@ class ServedRequest(Data):
     max_new_tokens: Place
     arrives_ms: WholeMs
     cancel_ms: WholeMs | None = None
+    cancel_tokens: Place | None = None
+    """Its client cancels it once it has so many."""
     retry_of: Place | None = None
     """The request that was cancelled and is asked again."""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether its client cancels it, unless it is over before."""
+        return self.cancel_ms is not None or self.cancel_tokens is not None
 
 
 class Serving(Data):

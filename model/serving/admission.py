@@ -23,7 +23,7 @@ def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, lay
         field = f"requests[{number}]"
         _refuse_too_long(made, field, most_positions)
         before = ask.retry_of
-        if before is not None and (before >= number or workload.requests[before].cancel_ms is None):
+        if before is not None and not (before < number and workload.requests[before].is_cancelled):
             raise Refused(f"{field}.retry_of", f"{field}.retry_of must be an earlier request that is cancelled.")
     return found
 
@@ -53,7 +53,7 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
     if not 0 < len(ids) <= MAX_PROMPT_TOKENS:
         message = f"{field} has {len(ids):,} tokens; it must have 1 to {MAX_PROMPT_TOKENS:,}."
         raise Refused(field, message, limit=MAX_PROMPT_TOKENS)
-    return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms)
+    return Tokenized(ids, ask.max_new_tokens, ask.arrives_ms, ask.cancel_ms, ask.cancel_tokens, ask.retry_of)
 
 
 def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:

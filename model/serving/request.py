@@ -14,12 +14,17 @@ THERE = ("waiting", "running", "preempted")
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """What a request asks for: its prompt's `ids`. Milliseconds since its round began."""
+    """What a request asks for: its prompt's `ids`. Milliseconds since its round began.
+
+    A retry, `retry_of`, arrives when the request that it repeats is over, if that is later than `arrives_ms`.
+    """
 
     ids: list[int]
     max_new_tokens: int
     arrives_ms: int
     cancel_ms: int | None
+    cancel_tokens: int | None = None
+    retry_of: int | None = None
 
     @property
     def most_positions(self) -> int:
@@ -45,6 +50,8 @@ class ServedRequest:
     """Whether its first token is there."""
     prefill_rows: int = 0
     """Rows up to which it reads what was written before, rather than what it has just chosen."""
+    ended_ms: float | None = None
+    """When it was over, since its round began."""
     waits_for: str | None = None
     """Why it waits, as it was told last."""
     table: list[int] = field(default_factory=list)

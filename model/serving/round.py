@@ -10,7 +10,7 @@ from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, DraftRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
-from kvscope.model.serving.request import THERE, ServedRequest, Tokenized
+from kvscope.model.serving.request import THERE, ServedRequest, State, Tokenized
 from kvscope.model.serving.room import Room
 from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings
 
@@ -59,7 +59,8 @@ class Round:
     def until_next_s(self) -> float:
         """Seconds until the next request comes or goes away; 0 where something can be done at once."""
         now = self._now()
-        due = [request.asked.arrives_ms for request in self._requests if request.state == "coming"]
+        coming = (self._arrival_of(request) for request in self._requests if request.state == "coming")
+        due = [ms for ms in coming if ms is not None]
         due += [
             request.asked.cancel_ms
             for request in self._requests
@@ -119,11 +120,11 @@ class Round:
                 request.began = True
                 self._tell("first", request)
         elif record.reason == "failed":
-            self.failure, request.state = record.error, "cancelled"
+            self.failure = record.error
+            self._end(request, "cancelled")
         else:
-            request.state = "done"
-            if not self._settings.sharing or self._room.sequence_of(request) is None:
-                self._room.forget(request)
+            self._end(request, "done")
+            self._keep_or_forget(request)
             self._tell("done", request)
 
     def record_pass(self, number: int, done: PassRecord) -> schema.Pass:
@@ -181,20 +182,47 @@ class Round:
         now = self._now()
         for request in self._requests:
             asked = request.asked
-            if request.state == "coming" and asked.arrives_ms <= now:
+            arrival = self._arrival_of(request)
+            if request.state == "coming" and arrival is not None and arrival <= now:
                 request.state = "waiting"
-                self._tell("arrived", request, ms=float(asked.arrives_ms))
+                self._tell("arrived", request, ms=arrival)
                 if asked.most_blocks > self._settings.blocks:
-                    request.state = "refused"
+                    self._end(request, "refused")
                     self._tell("refused", request, count=asked.most_blocks)
-            if request.state in THERE and asked.cancel_ms is not None and asked.cancel_ms <= now:
+            if request.state in THERE and self._gives_up(request, now):
                 self._cancel(request)
 
+    def _arrival_of(self, request: ServedRequest) -> float | None:
+        """When it arrives; None for a retry whose first attempt is not over yet."""
+        asked = request.asked
+        if asked.retry_of is None or request.state != "coming":
+            return float(asked.arrives_ms)
+        ended = self._requests[asked.retry_of].ended_ms
+        return None if ended is None else max(float(asked.arrives_ms), ended)
+
+    def _gives_up(self, request: ServedRequest, now: float) -> bool:
+        """Whether its client cancels it, by the time or by the tokens that it has."""
+        asked, run = request.asked, self._engine.scheduler.runs.get(request.key)
+        if asked.cancel_ms is not None and asked.cancel_ms <= now:
+            return True
+        return asked.cancel_tokens is not None and run is not None and run.step >= asked.cancel_tokens
+
     def _cancel(self, request: ServedRequest) -> None:
+        """End it at once. With sharing, its rows stay in the cache until others need their blocks, as after its end."""
+        held = len(request.table)
         if request.state != "waiting":
-            self._drop(request)
-        request.state = "cancelled"
-        self._tell("cancelled", request)
+            self._engine.scheduler.end(request.key, failed=not self._settings.sharing)
+        self._end(request, "cancelled")
+        self._keep_or_forget(request)
+        self._tell("cancelled", request, count=held, free=self._room.free)
+
+    def _end(self, request: ServedRequest, state: State) -> None:
+        request.state, request.ended_ms = state, self._now()
+
+    def _keep_or_forget(self, request: ServedRequest) -> None:
+        """Leave what is over in the cache for others that begin with the same, where there is something to share."""
+        if not self._settings.sharing or self._room.sequence_of(request) is None:
+            self._room.forget(request)
 
     def _let_in(self) -> None:
         """Whoever can join the next pass: first who gave way, then in the order in which they came."""
@@ -295,7 +323,7 @@ class Round:
         for request in self._requests:
             sequence = self._room.sequence_of(request)
             table = sequence.table if sequence else []
-            if request.table and not table and request.state == "done" and self._settings.sharing:
+            if request.table and not table and request.state in ("done", "cancelled") and self._settings.sharing:
                 self._tell("evicted", request, count=len(request.table))  # somebody else needed the room
             if any(old != new for old, new in zip(request.table, table, strict=False)):
                 self._tell("copied", request)

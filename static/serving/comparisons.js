@@ -4,11 +4,11 @@
  */
 
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
-import { integer, listed } from "../shared/facts/format.js";
+import { fixed, integer, listed, percent } from "../shared/facts/format.js";
 import { formatOf } from "../shared/facts/weights.js";
 import { blockCount, passCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
-import { doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf } from "./measures.js";
+import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, tokensPerSecond } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { wholeMs } from "./whole-ms.js";
 
@@ -47,6 +47,9 @@ function droppedIn({ round }) {
 }
 
 const meanMs = (side) => doneMs(side.round) / passesOf(side);
+
+/** Two shares of busy time are alike up to this difference. */
+const ALIKE_BUSY = 0.1;
 
 const sentences = (...each) => each.flat().filter(Boolean).join(" ");
 
@@ -124,6 +127,22 @@ export function evictionResult(before, after) {
     ),
     blocksSaved(all, some, shared > still ? shared : 0),
   );
+}
+
+/** @param {...Side} sides with more and more requests at once */
+export function busyResult(...sides) {
+  const [first, last] = [sides[0], sides.at(-1)];
+  if (disturbedText(sides)) return null;
+  const of = ({ name, round }) => {
+    const [share, rate] = [percent(busyShare(round), 0), fixed(tokensPerSecond(round), 0)];
+    return msg`Round “${name}”: busy ${share} of the time, ${rate} tokens per second.`;
+  };
+  const [one, other] = [first, last].map(({ round }) => busyShare(round));
+  const alike = Math.abs(one - other) < ALIKE_BUSY;
+  const rule = alike
+    ? msg`The share of busy time is nearly the same, so it does not show how much more the engine can serve. Tokens per second and the queue do.`
+    : msg`Here the share of busy time differs: with little to do, the engine waited for requests.`;
+  return sentences(of(first), of(last), rule);
 }
 
 /** @returns {string[]} */

@@ -51,6 +51,7 @@ export function createServing({ store, client, delay, example, still, now }) {
           began ??= now();
           const wasOver = Boolean(log.close);
           log.push(frame);
+          if (frame.kind === "pass") log.received[frame.data.number] = now();
           dispatch({ type: "grew", log });
           if (log.close && !wasOver) settle(log, began);
         },

@@ -1,5 +1,7 @@
 /** Drafts: what guesses the next tokens of a request, so that one pass can check several. Pure. */
 
+import { bytesShort, milliseconds } from "../shared/facts/format.js";
+import { passCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 
 /** @typedef {{tokens: number, layers: number}|null|undefined} Draft of a round; no layers: earlier text guesses */
@@ -32,4 +34,19 @@ export function draftText(draft) {
     form`draft: ${name}, ${tokens} token per pass`,
     form`draft: ${name}, ${tokens} tokens per pass`,
   );
+}
+
+/**
+ * @param {{ms: number, passes: number, weight_bytes: number}|null|undefined} took before a pass; older logs lack it
+ * @param {Draft} draft of the round
+ * @returns {string} what guessing took of the pass's time, a sentence; "" where nothing was guessed
+ */
+export function draftTook(took, draft) {
+  if (!took || !draft) return "";
+  const time = milliseconds(took.ms);
+  if (!took.passes) return msg`Prompt lookup took ${time} of it.`;
+  const passes = passCount(took.passes);
+  const name = draftName(draft);
+  const bytes = bytesShort(took.weight_bytes);
+  return msg`The draft took ${time} of it: ${passes} of the ${name}, which read ${bytes} of weights.`;
 }

@@ -6,7 +6,14 @@
 import { fixed, integer, percent } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";
 import { wasteOver } from "./blocks.js";
-import { batchingResult, chunkResult, evictionResult, reserveResult, sharingResult } from "./comparisons.js";
+import {
+  batchingResult,
+  busyResult,
+  chunkResult,
+  evictionResult,
+  reserveResult,
+  sharingResult,
+} from "./comparisons.js";
 import {
   busyShare,
   doneMs,
@@ -23,7 +30,9 @@ import {
 } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { LONG } from "./prompts.js";
+import { CANCEL_AND_RETRY } from "./retry.js";
 import { DRAFT_LAYERS, SPECULATION } from "./speculation.js";
+import { STREAMING } from "./streaming.js";
 import { wholeMs } from "./whole-ms.js";
 
 /** Every prompt is read in one pass. */
@@ -44,6 +53,7 @@ const inPercent = (value) => percent(value, 0);
  * @property {import("./measures.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
+ * @property {number[]} [received] ms at which this page got each pass, by number; from the store, all at once
  *
  * @typedef {Object} Figure
  * @property {string|((requests: Object[]) => string)} name
@@ -62,10 +72,12 @@ const inPercent = (value) => percent(value, 0);
  * @property {string} setting the one that differs between the rounds
  * @property {Value[]|((layers: number) => Value[])} values one per round; `layers`: of the model
  * @property {(study: Object) => boolean} [isOf] whether a log is of it rather than of the one with the same setting and without this
+ * @property {boolean} [alone] it has one round, and nothing is compared
  * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
  * @property {(value: *) => string} [shortOf] the same for the head of a narrow column
  * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
+ * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
  * @property {(...sides: Side[]) => string|null} [conclusion]
  *
@@ -187,6 +199,8 @@ export const EXPERIMENTS = [
   },
   SPECULATION,
   DRAFT_LAYERS,
+  STREAMING,
+  CANCEL_AND_RETRY,
   {
     id: "keep",
     name: msg`Eviction`,
@@ -211,10 +225,11 @@ export const EXPERIMENTS = [
   {
     id: "at-once",
     name: msg`More requests at once`,
-    about: msg`All requests arrive at the same time. The engine serves 1, 2, 4 or 8 of them together.`,
+    about: msg`All requests arrive at the same time. The engine serves 1, 2, 4 or 8 of them together. Does the share of busy time show how much more it can serve?`,
     setting: "at_once",
     values: [1, 2, 4, 8].map((value) => ({ value, name: String(value) })),
     prepare: (posted) => ({ ...posted, requests: posted.requests.map(asksAtOnce) }),
+    conclusion: busyResult,
     figures: [
       {
         name: msg`tokens per second while the batch is full`,
@@ -260,7 +275,7 @@ function withoutSharing(posted) {
 }
 
 function asksAtOnce(request) {
-  return { ...request, arrives_ms: 0, cancel_ms: null, retry_of: null };
+  return { ...request, arrives_ms: 0, cancel_ms: null, cancel_tokens: null, retry_of: null };
 }
 
 /** With a long prompt in place of one, where none is long. */

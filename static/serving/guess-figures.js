@@ -63,7 +63,8 @@ const ROWS = {
 
 /**
  * @param {Row[]} rows
- * @returns {import("./experiments.js").Figure[]} one per row and kind of answer
+ * @returns {{name: string, group: string, of: (facts: Object) => number|null, format: (value: number) => string, better: "more"|"less",
+ *   against: ((before: any[], after: any[]) => string|null)|undefined}[]} one per row and kind of answer
  */
 export function guessFigures(rows) {
   return rows.flatMap((row) => {

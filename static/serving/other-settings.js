@@ -24,7 +24,8 @@ export function otherSettings(fields, { study, begunWith }, { settings }) {
     differences.push(was.sameSystem ? msg`a system prompt` : msg`no system prompt`);
   else if (was.sameSystem && was.system !== fields.system) differences.push(msg`another system prompt`);
   if (othersIn(was, fields, "newTokens")) differences.push(answerLimits(requests));
-  if (othersIn(was, fields, "cancel") || othersIn(was, fields, "retry")) differences.push(cancellations(requests));
+  if (["cancel", "cancelTokens", "retry"].some((name) => othersIn(was, fields, name)))
+    differences.push(cancellations(requests));
   for (const { field, text } of SETTINGS) if (differs(field)) differences.push(text(typedIn(was, field)));
   if (["draft_by", ...draftNumbers(was.settings)].some(differs)) differences.push(draftText(settings.draft));
   return differences;
@@ -50,5 +51,7 @@ function answerLimits(requests) {
 }
 
 function cancellations(requests) {
-  return requests.some(({ cancel_ms }) => cancel_ms !== null) ? msg`other cancellations` : msg`no cancellation`;
+  return requests.some(({ cancel_ms, cancel_tokens }) => cancel_ms !== null || typeof cancel_tokens === "number")
+    ? msg`other cancellations`
+    : msg`no cancellation`;
 }

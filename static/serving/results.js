@@ -18,9 +18,11 @@ function differing(rounds) {
 
 /**
  * @param {{rounds: Object[], requests: Object[]}} study of a log
- * @returns {import("./experiments.js").Experiment|null} the one whose setting, and no other, differs between its rounds
+ * @returns {import("./experiments.js").Experiment|null} the one whose setting, and no other, differs between its rounds; of one round,
+ *   one that has no more
  */
 export function experimentOf(study) {
+  if (study.rounds.length === 1) return EXPERIMENTS.find(({ alone, isOf }) => alone && isOf(study)) ?? null;
   const names = differing(study.rounds);
   if (names.length !== 1) return null;
   const those = EXPERIMENTS.filter(({ setting }) => setting === names[0]);
@@ -33,7 +35,7 @@ export function roundName(study, number) {
   const named = experimentOf(study);
   if (named) {
     const name = nameOfValue(named, rounds[number][named.setting]);
-    if (name) return named.id === "at-once" ? msg`${name} at once` : name;
+    if (name && !named.alone) return named.id === "at-once" ? msg`${name} at once` : name;
   }
   const values = differing(rounds).map((name) => `${name.replace("_", " ")} ${JSON.stringify(rounds[number][name])}`);
   return values.length ? values.join(", ") : msg`round ${number + 1}`;
@@ -52,7 +54,7 @@ function nameOfValue({ values, nameOf }, value) {
  * @property {{name: string, value: *, values: (number|null)[], others: number}[]} rounds those that are over; `values`: one per figure
  * @property {string[]} figures their names
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
- *   in all rounds; null before all are over
+ *   in all rounds; null before all are over, and where there is only one
  * @property {string|null} conclusion null where there is none, or before all are over
  * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
  * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
@@ -67,7 +69,8 @@ export function resultOf(log) {
   if (!experiment) return null;
   const blockSize = log.open.block_size;
   const over = log.rounds.filter(({ end }) => end);
-  const facts = over.map((round) => ({ round, requests, blockSize, answers: answersOf(round, requests) }));
+  const { received } = log;
+  const facts = over.map((round) => ({ round, requests, blockSize, received, answers: answersOf(round, requests) }));
   const complete = over.length === planned.length;
   const sides = facts.map((each) => ({
     ...each,
@@ -80,7 +83,7 @@ export function resultOf(log) {
       ...{ name, values, value: round.settings[experiment.setting], others: round.end.others },
     })),
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
-    text: complete ? sameInAll(facts.map(({ answers }) => answers)) : null,
+    text: complete && !experiment.alone ? sameInAll(facts.map(({ answers }) => answers)) : null,
     disturbed: complete ? disturbedText(sides) : null,
     formats: complete ? formatsText(sides) : null,
     conclusion: complete && experiment.conclusion ? experiment.conclusion(...sides) : null,

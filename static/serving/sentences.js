@@ -197,7 +197,7 @@ function preempted({ request, count }) {
   ];
 }
 
-function cancelled({ request, pass, ms: at }, { round, answers, events }) {
+function cancelled({ request, pass, ms: at, count }, { round, answers, events }) {
   const { outputs, rows, arrived } = answers[request];
   const lead = msg`${letterOf(request)} is cancelled.`;
   if (!rows) {
@@ -212,15 +212,26 @@ function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   }
   const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
   const held = last ? stateOf(last, request).table.length : 0;
+  const lost = msg`The work for ${rowCount(rows)} is lost.`;
+  const had = msg`It had ${tokenCount(outputs.length)}.`;
+  if (!held) return [lead, had, lost, msg`It held no blocks any more.`];
+  // In older logs, which have no count, its rows did not stay in the cache.
+  const cached = round.settings.sharing && typeof count === "number";
+  return cached ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
+}
+
+function releasedSentence(held) {
   const number = integer(held);
-  return [
-    lead,
-    msg`It had ${tokenCount(outputs.length)}.`,
-    msg`The work for ${rowCount(rows)} is lost.`,
-    held
-      ? plural(held, form`It releases its ${number} block.`, form`It releases its ${number} blocks.`)
-      : msg`It held no blocks any more.`,
-  ];
+  return plural(held, form`It releases its ${number} block.`, form`It releases its ${number} blocks.`);
+}
+
+function keptSentence(held) {
+  const number = integer(held);
+  return plural(
+    held,
+    form`Its ${number} block stays in the cache until another request needs the space.`,
+    form`Its ${number} blocks stay in the cache until another request needs the space.`,
+  );
 }
 
 function done({ request, ms: at }, { answers }) {

@@ -65,18 +65,19 @@ function byLayers(layers) {
   return { tokens: BY_LAYERS, layers };
 }
 
+/** The figures are in the table below it. */
 function conclusionFor({ name, values }) {
-  const each = KINDS.map(({ group }, kind) => {
-    const right = guessValue(values, ROWS, "right", kind);
-    const weights = guessValue(values, ROWS, "weights", kind);
-    if (right === null) return msg`when the answer ${group}, there was nothing to guess`;
-    const share = percent(right, 0);
-    const read = fixed(weights, 2);
-    return saves(weights)
-      ? msg`when the answer ${group}, ${share} of the guesses were right, which saves work (${read} of the weights per token)`
-      : msg`when the answer ${group}, ${share} of the guesses were right, which saves nothing (${read} of the weights per token)`;
-  });
-  return msg`${capital(name)}: ${each.join("; ")}.`;
+  const weights = KINDS.map((_, kind) => guessValue(values, ROWS, "weights", kind));
+  const [repeats, fresh] = weights.map(saves);
+  const draft = capital(name);
+  const [some, more] = weights.map((each) => fixed(each, 2));
+  if (repeats && fresh)
+    return msg`${draft}: fewer weights read per token in both kinds of answers (${some} and ${more}).`;
+  if (repeats)
+    return msg`${draft}: fewer weights read per token where the answer repeats the prompt (${some}), not where it is new (${more}).`;
+  if (fresh)
+    return msg`${draft}: fewer weights read per token where the answer is new (${more}), not where it repeats the prompt (${some}).`;
+  return msg`${draft}: no fewer weights read per token (${some} and ${more}).`;
 }
 
 function capital(text) {

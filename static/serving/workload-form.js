@@ -17,6 +17,7 @@ import { DRAFT_NUMBERS, draftFields, draftNumbers, SETTINGS, USUAL } from "./set
  * @property {string} newTokens
  * @property {string} arrives ms
  * @property {string} cancel ms, "" for never
+ * @property {string} cancelTokens after which it is cancelled, "" for never
  * @property {string} retry the place of the request that is sent again, "" for none
  *
  * @typedef {Object} Fields
@@ -42,7 +43,7 @@ const WHOLE = /^\d{1,9}$/;
 function defaultRequest(at, { lengths, every, count }) {
   return {
     ...{ prompt: promptOf(lengths, at, count), newTokens: String(newTokensOf(at)) },
-    ...{ arrives: String(arrivalOf(at, every)), cancel: "", retry: "" },
+    ...{ arrives: String(arrivalOf(at, every)), cancel: "", cancelTokens: "", retry: "" },
   };
 }
 
@@ -61,15 +62,16 @@ function preset({ count, every, lengths, sameSystem = true, change = (requests) 
   };
 }
 
-/** One request is cancelled long before its answer is complete, and the last request is its retry. */
+/** Tokens after which a request is cancelled, long before its answer is complete. */
+const GIVES_UP_AFTER = 4;
+
+/** One request is cancelled, and the last request is its retry. Tokens decide when, so that it is so on machines of any speed. */
 function withRetry(requests) {
   const [cancelled, retry] = [2, requests.length - 1];
-  const cancel = Number(requests[cancelled].arrives) + 700;
   return requests.map((request, at) => {
-    if (at === cancelled) return { ...request, newTokens: "24", cancel: String(cancel) };
+    if (at === cancelled) return { ...request, newTokens: "24", cancelTokens: String(GIVES_UP_AFTER) };
     if (at !== retry) return request;
-    const { prompt } = requests[cancelled];
-    return { ...request, prompt, newTokens: "24", arrives: String(cancel + 900), retry: String(cancelled) };
+    return { ...request, prompt: requests[cancelled].prompt, newTokens: "24", retry: String(cancelled) };
   });
 }
 
@@ -227,7 +229,7 @@ function tooLong(label, { length }, longest) {
   return msg`${label} has ${integer(length)} characters; the limit is ${integer(longest)}.`;
 }
 
-function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, limits) {
+function readRequest({ prompt, newTokens, arrives, cancel, cancelTokens, retry }, at, all, limits) {
   const letter = letterOf(at);
   const field = (name) => `requests.${at}.${name}`;
   const [, most] = limitOf(limits, "workload", "arrives_ms");
@@ -244,10 +246,21 @@ function readRequest({ prompt, newTokens, arrives, cancel, retry }, at, all, lim
   const cancel_ms = cancel.trim() === "" ? null : numberOf(cancel, arrives_ms + 1, most);
   if (cancel.trim() !== "" && cancel_ms === null)
     return wrong(field("cancel"), outside(msg`${letter}’s cancellation`, cancel, arrives_ms + 1, most));
+  const cancel_tokens = cancelTokens.trim() === "" ? null : numberOf(cancelTokens, 1, tokens);
+  if (cancelTokens.trim() !== "" && cancel_tokens === null)
+    return wrong(
+      field("cancelTokens"),
+      outside(msg`${letter}’s tokens before it is cancelled`, cancelTokens, 1, tokens),
+    );
   const retry_of = retry === "" ? null : Number(retry);
-  if (retry_of !== null && (!(retry_of < at) || all[retry_of].cancel.trim() === ""))
+  if (retry_of !== null && (!(retry_of < at) || !isCancelled(all[retry_of])))
     return wrong(field("retry"), msg`${letter} can be a retry only of an earlier request that is cancelled.`);
-  return { prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of };
+  return { prompt, max_new_tokens, arrives_ms, cancel_ms, cancel_tokens, retry_of };
+}
+
+/** @param {RequestFields} request  @returns {boolean} whether its client cancels it */
+export function isCancelled({ cancel, cancelTokens }) {
+  return cancel.trim() !== "" || cancelTokens.trim() !== "";
 }
 
 /**
@@ -269,9 +282,9 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
     },
     settings: asTyped(first, before.settings),
     lengths: lengthsOf(requests.map(({ prompt }) => prompt)),
-    requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, retry_of }) => ({
+    requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, cancel_tokens, retry_of }) => ({
       ...{ prompt, newTokens: text(max_new_tokens), arrives: text(arrives_ms) },
-      ...{ cancel: text(cancel_ms), retry: text(retry_of) },
+      ...{ cancel: text(cancel_ms), cancelTokens: text(cancel_tokens), retry: text(retry_of) },
     })),
   };
 }
@@ -283,7 +296,10 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
 export function problemOf({ field, detail, message }) {
   const text = detail || message;
   const [root, at, name, member] = (field ?? "").replaceAll("[", ".").replaceAll("]", "").split(".").filter(Boolean);
-  const names = { max_new_tokens: "newTokens", arrives_ms: "arrives", cancel_ms: "cancel", retry_of: "retry" };
+  const names = {
+    ...{ max_new_tokens: "newTokens", arrives_ms: "arrives", retry_of: "retry" },
+    ...{ cancel_ms: "cancel", cancel_tokens: "cancelTokens" },
+  };
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
   if (root === "requests") return { field: "count", text };
   if (root === "system") return { field: "system", text };

@@ -19,7 +19,7 @@ export function Experiments({ client, state, live, framed, dispatch }) {
   const shown = framed ? EXPERIMENTS.filter(({ id }) => state.tries[id]) : EXPERIMENTS;
   if (!shown.length) return null;
   return html`<section class="experiments stack" aria-label=${msg`Experiments`} data-names="experiments">
-    <h2>${msg`Compare two values of one setting`} <${Badge} origin="measured" /></h2>
+    <h2>${msg`Experiments`} <${Badge} origin="measured" /></h2>
     <div class="experiment-cards">
       ${shown.map((experiment) => html`<${ExperimentCard} key=${experiment.id} experiment=${experiment} client=${client} state=${state} live=${live} framed=${framed} dispatch=${dispatch} />`)}
     </div>
@@ -51,6 +51,7 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
 
 function tryText(experiment, layers) {
   const values = valuesOf(experiment, layers);
+  if (values.length === 1) return msg`Try it`;
   if (values.length === 2) return msg`Try both`;
   if (experiment.nameOf) return msg`Try all ${values.length}`;
   const names = values.map((value) => value.name).join(", ");
@@ -71,7 +72,7 @@ function Opener({ experiment: { id, name }, opened, search, dispatch }) {
 function useIntoView(opened, beside) {
   const element = useRef(null);
   useEffect(() => {
-    if (opened) element.current?.scrollIntoView({ block: "center" });
+    if (opened) element.current?.scrollIntoView({ block: "start" });
   }, [opened, beside]);
   return element;
 }
@@ -88,7 +89,7 @@ function Outcome({ result, going }) {
   return html`<div class="outcome stack tight">
     ${conclusion && html`<p class="experiment-text">${conclusion}</p>`}
     <${outcomeOf(result)} result=${result} />
-    <${SameText} text=${result.text} />
+    ${result.text && html`<${SameText} text=${result.text} />`}
     ${disturbed && html`<p class="experiment-text"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
     ${formats && html`<p class="experiment-text">${formats}</p>`}
     ${others && html`<p class="experiment-text">${msg`Other runs used the engine during these rounds: ${others}.`}</p>`}
@@ -96,8 +97,15 @@ function Outcome({ result, going }) {
 }
 
 function outcomeOf({ of, experiment: { figures } }) {
+  if (of === 1) return OneRound;
   if (figures[0].group) return SideBySide;
   return of > 2 ? Curve : BeforeAfter;
+}
+
+function OneRound({ result: { experiment, rounds, figures } }) {
+  const [{ values }] = rounds;
+  return html`${experiment.figures.map(({ format }, at) => html`<p key=${at} class="outcome-more">${figures[at]} <b class="number">${values[at] === null ? "–" : format(values[at])}</b></p>`)}
+    ${values.includes(null) && experiment.missing && html`<p class="muted">${experiment.missing}</p>`}`;
 }
 
 function BeforeAfter({ result: { experiment, rounds, figures, disturbed } }) {

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { letterOf } from "../owners.js";
+import { isCancelled } from "../workload-form.js";
 import { errorProps } from "./field-error.js";
 import { Owner } from "./owner.js";
 
@@ -42,13 +43,13 @@ function Row({ request, at, fields, problem, put }) {
     <span class="request-number"><input type="text" inputmode="numeric" autocomplete="off" aria-label=${msg`${letter}: ${label}, ${unit}`} value=${request[name]}
       ...${errorProps(`requests.${at}.${name}`, problem)} onInput=${(event) => put(at, name, event.currentTarget.value)} /> ${unit}</span>
   </label>`;
-  const cancelled = fields.requests.flatMap(({ cancel }, place) => (cancel.trim() && place < at ? [place] : []));
+  const cancelled = fields.requests.flatMap((each, place) => (isCancelled(each) && place < at ? [place] : []));
   return html`<li class="request-row">
     <${Owner} request=${at} />
     <textarea rows="2" aria-label=${msg`${letter}’s prompt`} value=${request.prompt} ...${errorProps(`requests.${at}.prompt`, problem)}
       onInput=${(event) => put(at, "prompt", event.currentTarget.value)}></textarea>
     <div class="request-fields row muted small">
-      ${field("newTokens", msg`answer at most`, msg`tokens`)} ${field("arrives", msg`arrives at`, "ms")} ${field("cancel", msg`cancelled at`, "ms")}
+      ${field("newTokens", msg`answer at most`, msg`tokens`)} ${field("arrives", msg`arrives at`, "ms")} ${field("cancel", msg`cancelled at`, "ms")} ${field("cancelTokens", msg`or after`, msg`tokens`)}
       <label class="line tight"><span>${msg`retry of`}</span><select aria-label=${msg`${letter} is a retry of`} value=${request.retry} ...${errorProps(`requests.${at}.retry`, problem)}
         onChange=${(event) => put(at, "retry", event.currentTarget.value)}>
         <option value="">${msg`none`}</option>

@@ -8,6 +8,7 @@ import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
 import { rowCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { draftTook } from "../drafts.js";
 import { chosenOf, rowsOf, tokensOut } from "../measures.js";
 import { ownerClass } from "../owners.js";
 import { wholeMs } from "../whole-ms.js";
@@ -17,7 +18,7 @@ import { Owner } from "./owner.js";
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
-export function ThisPass({ log, pass }) {
+export function ThisPass({ log, round, pass }) {
   const { requests } = log.study;
   const { layers } = log.open.model;
   const { members, others } = pass;
@@ -39,7 +40,7 @@ export function ThisPass({ log, pass }) {
         ${others.rows > 0 && html`<li class="muted">${msg`not shown`}</li>`}
       </ul>
     </div>
-    <p class="pass-sum">${nodes`${produced} in ${took}, for one read of the weights.`} <${Badge} origin=${originOfTimes([pass])} /></p>
+    <p class="pass-sum">${nodes`${produced} in ${took}, for one read of the weights.`} ${draftTook(pass.draft, round.settings.draft)} <${Badge} origin=${originOfTimes([pass])} /></p>
   </section>`;
 }
 

@@ -26,6 +26,8 @@ export class Workload extends Log {
     super(id);
     /** All passes, `data` of each frame, by their number. */
     this.passes = [];
+    /** @type {number[]} ms at which a page got each pass, by number, where it keeps that */
+    this.received = [];
     /** @type {Round[]} one per requested round, started or not */
     this.rounds = [];
     /** @type {{system: string, requests: Object[], rounds: Settings[]}|null} the requests, including those that joined later */

@@ -275,15 +275,42 @@ def test_reserving_the_greatest_length_holds_its_blocks_from_the_start() -> None
     assert len(paged.table) == 1
 
 
-def test_who_goes_away_is_dropped_at_once_and_asked_again_pays_its_prefill_again() -> None:
-    requests = [asked(prompt(30), new=30, cancel_ms=4), asked(prompt(30), new=3, arrives_ms=6)]
-    served = serve(tiny_engine(), requests, CONTINUOUS)
-    assert len(served.text(0)) < 30
+@pytest.mark.parametrize("sharing", [False, True])
+def test_who_is_cancelled_is_dropped_at_once_and_its_retry_reads_what_the_cache_kept(sharing: bool) -> None:
+    requests = [
+        Tokenized(prompt(40), 30, 0, None, cancel_tokens=3),
+        Tokenized(prompt(40), 3, 0, None, retry_of=0),
+    ]
+    served = serve(tiny_engine(), requests, ServingSettings(chunk=16, blocks=32, sharing=sharing))
+    assert len(served.text(0)) == 3, "whatever a pass takes"
     [cancelled] = served.events("cancelled")
-    assert cancelled.request == 0
+    [_, arrived] = served.events("arrived")
+    assert (cancelled.request, arrived.request) == (0, 1)
+    assert arrived.ms <= cancelled.ms, "its client asks again when the first is over"
+    assert cancelled.count == 3, "40 rows of the prompt and 2 of the answer, in blocks of 16"
+    assert cancelled.free == (29 if sharing else 32)
     after = next(each for each in served.passes if any(event.what == "cancelled" for event in each.events))
-    assert after.requests[0].table == []
-    assert not served.events("shared")
+    assert len(after.requests[0].table) == (3 if sharing else 0)
+    rows = sum(member.rows for each in served.passes for member in each.members if member.request == 1)
+    assert rows == 2 + (1 if sharing else 40)
+    assert served.text(1) == alone(requests[1])
+
+
+def test_a_retry_comes_also_after_an_answer_that_was_over_before_it_was_cancelled() -> None:
+    requests = [Tokenized(prompt(9), 3, 0, None, cancel_tokens=5), Tokenized(prompt(9), 3, 0, None, retry_of=0)]
+    served = serve(tiny_engine(), requests, CONTINUOUS)
+    assert not served.events("cancelled")
+    assert served.text(0) == served.text(1) == alone(requests[0])
+
+
+def test_the_blocks_of_who_was_cancelled_go_to_who_needs_them() -> None:
+    requests = [
+        Tokenized(prompt(40), 20, 0, None, cancel_tokens=2),
+        Tokenized(prompt(40, 1), 20, 0, None, retry_of=0),
+    ]
+    served = serve(tiny_engine(), requests, ServingSettings(chunk=16, blocks=4))
+    [evicted] = served.events("evicted")
+    assert evicted.request == 0
     assert served.text(1) == alone(requests[1])
 
 

@@ -6,9 +6,9 @@ import { token } from "../support/wire.js";
 export const SETTINGS = { batching: "continuous", at_once: 2, chunk: 8, sharing: true, reserve: false, blocks: 6 };
 /** A and B begin with the same four tokens; C gives up while it waits. */
 export const REQUESTS = [
-  { prompt: "a", tokens: 5, max_new_tokens: 3, arrives_ms: 0, cancel_ms: null, retry_of: null },
-  { prompt: "b", tokens: 6, max_new_tokens: 2, arrives_ms: 8, cancel_ms: null, retry_of: null },
-  { prompt: "c", tokens: 4, max_new_tokens: 2, arrives_ms: 15, cancel_ms: 28, retry_of: null },
+  { prompt: "a", tokens: 5, max_new_tokens: 3, arrives_ms: 0, cancel_ms: null, cancel_tokens: null, retry_of: null },
+  { prompt: "b", tokens: 6, max_new_tokens: 2, arrives_ms: 8, cancel_ms: null, cancel_tokens: null, retry_of: null },
+  { prompt: "c", tokens: 4, max_new_tokens: 2, arrives_ms: 15, cancel_ms: 28, cancel_tokens: null, retry_of: null },
 ];
 export const BLOCK_SIZE = 4;
 

@@ -37,11 +37,12 @@ test("what is ready-made can be fields as it stands", () => {
   assert.ok(read.system.length > 100);
 });
 
-test("whoever gives up does so before somebody asks the same again", () => {
+test("whoever gives up does so by tokens, whatever a pass takes, and is asked again", () => {
   const { requests } = parsed(PRESETS.find(({ id }) => id === "gives-up").fields(), LIMITS);
   const again = requests.find(({ retry_of }) => retry_of !== null);
   const first = requests[again.retry_of];
-  assert.ok(first.cancel_ms > first.arrives_ms && again.arrives_ms > first.cancel_ms);
+  assert.ok(first.cancel_tokens > 0 && first.cancel_tokens < first.max_new_tokens);
+  assert.equal(first.cancel_ms, null);
   assert.equal(again.prompt, first.prompt);
 });
 
@@ -77,6 +78,7 @@ test("what cannot be used stays as typed, and is told at its field", () => {
     ["newTokens", "65"],
     ["arrives", "-1"],
     ["cancel", "0"],
+    ["cancelTokens", "65"],
     ["retry", "0"],
   ]) {
     assert.equal(problem(withRequest(FIRST, 1, name, text)).field, `requests.1.${name}`);
