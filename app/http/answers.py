@@ -515,17 +515,15 @@ class Readiness(TypedDict):
 
 
 class ListedLesson(TypedDict):
-    """`number`: from 1; `about`: its steps' titles; `needs`: ids of lessons, `ideas` of ideas, `introduces` of terms."""
+    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it."""
 
     id: str
     number: Positive
     title: str
-    about: str
     minutes: Positive
     steps: Count
     ideas: list[str]
     needs: list[str]
-    introduces: list[str]
     url: str
 
 

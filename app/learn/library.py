@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, read
 from kvscope.app.learn.paths import read_paths
 from kvscope.app.learn.schema import Front
@@ -19,17 +18,15 @@ PATHS = "paths"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A lesson as lists have it. `number`: from 1; `about`: the titles of its steps; `steps`: how many it has."""
+    """A lesson as lists have it. `number`: from 1; `steps`: how many it has."""
 
     id: str
     number: int
     title: str
-    about: str
     minutes: int
     steps: int
     ideas: tuple[str, ...]
     needs: tuple[str, ...]
-    introduces: tuple[str, ...]
 
 
 class Library:
@@ -57,13 +54,8 @@ class Library:
 
 
 def _listed(lesson: Lesson, number: int, front: Front) -> Listed:
-    about = " ".join(text_of(step.title).strip() for step in lesson.steps if not _computed(step.title))
-    lists = tuple(front.ideas), tuple(front.needs), tuple(front.introduces)
-    return Listed(lesson.id, number, front.title, about, front.minutes, len(lesson.steps), *lists)
-
-
-def _computed(title: Sequence[Node]) -> bool:
-    return any(node["t"] == "value" for node in walk(title))
+    lists = tuple(front.ideas), tuple(front.needs)
+    return Listed(lesson.id, number, front.title, front.minutes, len(lesson.steps), *lists)
 
 
 def files_of(folder: Path) -> list[Path]:
