@@ -532,8 +532,8 @@ class LessonList(TypedDict):
 
 
 class RenderedLesson(TypedDict):
-    """`run`: whose values the numbers are; `session`: of the recording; `own`: whether `run` was asked for; `along`: by
-    step, sections of documents that lead there.
+    """`run`: whose values the numbers are; `session`: of the recording; `logged`: whether the recording is a run of the
+    log too; `own`: whether `run` was asked for; `along`: by step, sections of documents that lead there.
     """
 
     id: str
@@ -544,4 +544,5 @@ class RenderedLesson(TypedDict):
     along: dict[int, list[str]]
     run: str | None
     session: str | None
+    logged: bool
     own: bool

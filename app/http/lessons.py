@@ -59,7 +59,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
         """The lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
-        of: dict[str, Any] = {"run": None, "session": None, "own": False}
+        of: dict[str, Any] = {"run": None, "session": None, "logged": False, "own": False}
         facts: Facts = no_run(by_hand)
         if run:
             if runs.head(run) is None:
@@ -67,7 +67,8 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             of, facts = {**of, "run": run, "own": True}, facts_of(LogReader(runs.all_frames(run)), by_hand)
         elif recording is not None:
             log = library.log(recording)
-            of = {**of, "run": log.run, "session": recording.card and recording.card.id}
+            session = recording.card and recording.card.id
+            of = {**of, "run": log.run, "session": session, "logged": recording.example is not None}
             facts = facts_of(log, by_hand)
         return rendered(lesson, facts) | {"along": library.paths.along(lesson.id)} | of
 

@@ -7,19 +7,19 @@ const FRAMED = ["by-hand", "memory", "serving"];
 
 /**
  * @param {string|null} at the step's address
- * @param {{run: string|null, session: string|null, own: boolean, framed: boolean, file?: boolean, present?: boolean}} lesson `own`:
- *   `run` is the viewer's; `present`: in large type;
+ * @param {{run: string|null, session: string|null, logged: boolean, own: boolean, framed: boolean, file?: boolean, present?: boolean}} lesson
+ *   `logged`: `run` is in the server's log, where it can be run again; `own`: it is the viewer's; `present`: in large type;
  *   `file`: the lesson is a saved file, which has the page of its session inside and no other
  * @returns {{document: string, hash: string, place: Object<string, string>, address: string}|null} `document`: of the frame, which
  *   stays loaded while it is the same; `hash`: what it opens at; `place`: of the Stage, the same as values; null: the step has no picture
  */
-export function pictureOf(at, { run, session, own, framed, file = false, present = false }) {
+export function pictureOf(at, { run, session, logged, own, framed, file = false, present = false }) {
   if (!at) return null;
   const { pathname, search, hash } = new URL(at, "http://lesson");
   const place = Object.fromEntries(new URLSearchParams(hash.slice(1)));
   const page = pathname.split("/")[1];
   if (page === "") {
-    const stage = file ? INSIDE : stageOf({ run, session, own, framed, present });
+    const stage = file ? INSIDE : stageOf({ run, session, logged, own, framed, present });
     return { document: stage, hash, place, address: file ? at : `${stage}${hash}` };
   }
   if (file) return null;
@@ -27,9 +27,9 @@ export function pictureOf(at, { run, session, own, framed, file = false, present
   return { document: `${path}${search}${hash}`, hash: "", place: {}, address: at };
 }
 
-function stageOf({ run, session, own, framed, present }) {
+function stageOf({ run, session, logged, own, framed, present }) {
   if (framed) return `/embed/${session}`;
   const large = present ? "present=1" : "";
-  if (own || !session) return `/?run=${encodeURIComponent(run)}${large && `&${large}`}`;
+  if (own || logged || !session) return `/?run=${encodeURIComponent(run)}${large && `&${large}`}`;
   return `/s/${session}${large && `?${large}`}`;
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { INSIDE, pictureOf } from "../../../../static/learn/player/picture-address.js";
 
-const LESSON = { run: "abc", session: "s1", own: false, framed: false };
+const LESSON = { run: "abc", session: "s1", logged: false, own: false, framed: false };
 const AT = "/#step=3&view=block";
 
 test("the Stage stays loaded while only its place changes", () => {
@@ -13,6 +13,11 @@ test("the Stage stays loaded while only its place changes", () => {
   assert.equal(one.document, other.document);
   assert.deepEqual([one.hash, one.place], ["#step=3&view=block", { step: "3", view: "block" }]);
   assert.equal(one.address, "/s/s1#step=3&view=block");
+});
+
+test("a recording that is in the log is shown from there, where it can be run again", () => {
+  assert.equal(pictureOf(AT, { ...LESSON, logged: true }).document, "/?run=abc");
+  assert.equal(pictureOf(AT, { ...LESSON, logged: true, framed: true }).document, "/embed/s1");
 });
 
 test("a run of the viewer's own takes the recording's place", () => {
