@@ -197,7 +197,7 @@ class _Checked:
             if "problem" in node:
                 self._say(step.line, node["problem"])
         predict = made["predict"]
-        if predict and predict["answer"] is not None and predict["answer"] not in predict["choices"]:
+        if step.predict and predict and len(predict["choices"]) > len(step.predict.choices):
             self._say(step.blocks["predict"], f"the answer {predict['answer']!r} is none of the choices")
         if predict and predict["number"] is not None and not isinstance(predict["number"], int | float):
             self._say(step.blocks["predict"], f"number: {predict['number']!r} is not a number")

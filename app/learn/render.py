@@ -78,13 +78,19 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
         "number": computer.filled(block.number),
         "unit": block.unit,
         "within": block.within,
-        "choices": [str(computer.filled(choice)) for choice in block.choices],
+        "choices": choices_of(block, computer),
         "answer": None if block.answer is None else str(computer.filled(block.answer)),
         "cell": block.cell and _conditions(block.cell, computer),
         "shows": block.shows and _address(block.shows, computer),
         "because": _line(block.because, computer),
         "hints": [_line(hint, computer) for hint in block.hints],
     }
+
+
+def choices_of(block: Predict, computer: Computer) -> list[str]:
+    """Each once. On a reader's own run the right one may be another than those in the file."""
+    given = [*block.choices, *([] if block.answer is None else [block.answer])]
+    return list(dict.fromkeys(str(computer.filled(each)) for each in given))
 
 
 def _do(block: Do, computer: Computer) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import { PROTOCOL } from "./protocol.js";
 /** Name of the frame. It outlasts a change of the page's address, and a saved file has no address that could say it. */
 export const PICTURE = "kvscope-lesson-picture";
 
-/** By when a page has drawn most of what it opens with, in ms. */
+/** By when a page has drawn what changed, and most of what it opens with, in ms. */
+const SOON_MS = 150;
 const DRAWN_MS = 1200;
 
 /** @returns {boolean} whether the page is the picture of a lesson */
@@ -51,14 +52,18 @@ export function createPicture({ window, read, commands }) {
   };
 }
 
-/** Brings the first of the lit parts into sight, unfolded. A page may still be drawing them. */
-export function showLit(document, [name]) {
-  const find = () => name && document.querySelector(`[data-names~="${CSS.escape(name)}"]`);
+/**
+ * Brings the first of the lit parts into sight, unfolded. A page may still be drawing it.
+ *
+ * @param {ParentNode} inside where it is looked for
+ */
+export function showLit(inside, [name]) {
+  if (!name) return;
   const show = () => {
-    const part = find();
+    const part = inside.querySelector(`[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`);
     if (part instanceof HTMLDetailsElement) part.open = true;
     part?.scrollIntoView({ block: "nearest" });
   };
-  show();
+  setTimeout(show, SOON_MS);
   setTimeout(show, DRAWN_MS);
 }

@@ -25,6 +25,8 @@ export function stageShows(state) {
   };
 }
 
+const VIEW_PANEL = "panel-inspector";
+
 /** A step that names no query and key shows the newest row, whatever was shown before. */
 const NOTHING_LOCKED = { query: null, key: null };
 
@@ -54,7 +56,9 @@ export function joinLesson({ window, store, controller }) {
       pause: () => controller.pause(),
       lit({ names }) {
         store.dispatch({ type: "lit", names });
-        showLit(window.document, names);
+        // The map has names too, but the view beside it is what a step talks about.
+        const view = window.document.getElementById(VIEW_PANEL);
+        if (view) showLit(view, names);
       },
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
       theme: ({ theme }) => store.dispatch({ type: "theme", theme }),

@@ -43,7 +43,9 @@ export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
     return () => window.removeEventListener("message", onMessage);
   }, [document]);
   useEffect(() => {
-    if (ready.current) send({ type: "goto", ...JSON.parse(place) });
+    if (!ready.current) return;
+    send({ type: "goto", ...JSON.parse(place) });
+    send({ type: "lit", names: wanted.current.lit });
   }, [place]);
   useEffect(() => send({ type: "theme", theme }), [theme]);
   useEffect(() => send({ type: "lit", names: lit }), [lit]);

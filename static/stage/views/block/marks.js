@@ -14,7 +14,7 @@ export function BlockMarks({ geometry, scene, pointed, hover, lit }) {
   const related = place ? relatedTo(scene, place) : [];
   return html`<svg class="block-marks" width=${geometry.width} height=${geometry.height} aria-hidden="true">
     <${Frames} geometry=${geometry} scene=${scene} />
-    ${lit.map((name) => html`<${Lit} box=${boxAround(geometry, name)} />`)}
+    ${lit.map((name) => html`<${Lit} name=${name} box=${boxAround(geometry, name)} />`)}
     ${related.map((other) => html`<${Outline} box=${outlined(geometry, other)} kind="is-related" />`)}
     ${place && html`<${Outline} box=${cellOf(geometry, place)} kind="is-pointed" />`}
   </svg>`;
@@ -73,11 +73,12 @@ function outlined(geometry, place) {
   return boxOf(geometry, place) ?? null;
 }
 
-function Lit({ box }) {
+/** `data-lit`: for what brings it into sight (embed/picture.js). */
+function Lit({ name, box }) {
   if (!box) return null;
   const size = 2 * LIT_GAP_PX;
   return html`<rect
-    class="block-outline is-lit" x=${box.x - LIT_GAP_PX} y=${box.y - LIT_GAP_PX}
+    class="block-outline is-lit" data-lit=${name} x=${box.x - LIT_GAP_PX} y=${box.y - LIT_GAP_PX}
     width=${box.width + size} height=${box.height + size} rx="4"
   />`;
 }

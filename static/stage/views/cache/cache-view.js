@@ -51,7 +51,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
           run=${run} step=${step} twin=${none} ready=${ready} starting=${state.opening} recorded=${recorded} dispatch=${dispatch} controller=${controller}
           client=${client}
         />
-        <h4>${msg`What if the cache is cleared between steps?`}</h4>
+        <h4 data-names="cache-cleared">${msg`What if the cache is cleared between steps?`}</h4>
         <${Forgotten} run=${run} twin=${forgotten} ready=${ready} dispatch=${dispatch} />`,
     )}
     ${part(

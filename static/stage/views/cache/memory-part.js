@@ -19,7 +19,7 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
     <${Formula} model=${model} account=${account} />
     <${Growth} run=${run} step=${step} onPick=${onPick} />
     <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
-    <h4>${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
+    <h4 data-names="cache-blocks">${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
     <${Blocks} account=${account} newest=${run.steps[step].rows} />`;
 }
 

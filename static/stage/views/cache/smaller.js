@@ -36,7 +36,7 @@ export function Smaller({ run, ready, client, dispatch }) {
     setBusy(false);
   };
   if (run.open.study) return null;
-  return html`<h4>${msg`K and V stored in fewer bytes`} <${Badge} origin="measured" /></h4>
+  return html`<h4 data-names="smaller">${msg`K and V stored in fewer bytes`} <${Badge} origin="measured" /></h4>
     <p class="sheet-say">
       ${msg`The model runs the same tokens several times: once with K and V unchanged, and with fewer bits or fewer KV heads. Each step is compared.`}
     </p>

@@ -16,7 +16,7 @@ export function WhatIf({ state, focus, ready, client }) {
   const newest = run.lastQueryOfStep(step);
   const position = Math.min(selection.query ?? focus.newest, newest);
   const other = position === 0 ? newest : 0;
-  return html`<h4>${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
+  return html`<h4 data-names="what-if-mask">${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
     <${Experiment}
       question=${msg`With the mask, a token reads no later token, so its values stay the same and can be cached. Without it, each new token would change every earlier row.`}
       name=${msg`Run it without the mask`} ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
@@ -30,7 +30,7 @@ export function WhatIf({ state, focus, ready, client }) {
     />
     ${
       other !== position &&
-      html`<h4>${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
+      html`<h4 data-names="what-if-position">${msg`The same token at another position`} <${Badge} origin="measured" /></h4>
         <${Experiment}
           key=${`${layer} ${head} ${position}`}
           question=${msg`The model runs ${quoted(run.tokens[position])} alone, at position ${position} and at ${other}. What changes in head ${head} of layer ${layer}?`}

@@ -1,0 +1,206 @@
+"""Lessons in a browser: steps, predictions, tasks, the picture, runs of one's own, on a phone, and as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import FrameLocator, Page, expect
+
+from tests.support.complaints import Complaints
+from tests.support.screens import PHONE, SCHEMES, flaws
+from tests.support.server import Server
+
+HEADS, MASK, BLOCK, BYTES = "05-heads", "06-mask-and-positions", "07-inside-a-block", "13-how-many-bytes"
+
+
+class Lesson:
+    """A lesson that is open in a page."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1).first).to_be_visible()
+
+    @property
+    def picture(self) -> FrameLocator:
+        return self.page.frame_locator("iframe")
+
+    def expect_at(self, step: int) -> None:
+        """Steps are counted from 1."""
+        expect(self.page.get_by_role("button", name=f"Step {step}", exact=True)).to_have_attribute(
+            "aria-current", "step"
+        )
+
+    def expect_shown(self, **values: object) -> None:
+        """What the Stage in the picture shows."""
+        for name, value in values.items():
+            expect(self.picture.locator(f"html[data-{name}='{value}']")).to_be_attached()
+
+    def next(self) -> None:
+        self.page.get_by_role("button", name="Next", exact=True).click()
+
+
+@pytest.fixture
+def learn(new_page: Callable[..., Page], server: Server) -> Callable[..., Lesson]:
+    """Opens a lesson at a step."""
+
+    def open_it(lesson: str, step: int = 1, page: Page | None = None, **options: object) -> Lesson:
+        return Lesson(page or new_page(**options), f"{server.url}learn/{lesson}#{step}")
+
+    return open_it
+
+
+def test_steps_go_forwards_and_backwards_by_buttons_keys_and_history(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(MASK)
+    lesson.expect_shown(step=0)
+    lesson.next()
+    lesson.expect_at(2)
+    lesson.page.keyboard.press("ArrowRight")
+    lesson.expect_at(3)
+    lesson.expect_shown(step=3)
+    lesson.page.keyboard.press("ArrowLeft")
+    lesson.expect_at(2)
+    lesson.page.go_back()
+    lesson.expect_at(3)
+    lesson.page.get_by_role("button", name="Back", exact=True).click()
+    lesson.expect_at(2)
+    lesson.page.reload()
+    lesson.expect_at(2)
+
+
+def test_a_prediction_is_compared_with_the_run_and_keeps_what_was_typed(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(BYTES, 2)
+    box = lesson.page.get_by_role("region", name="Prediction")
+    field, check = box.get_by_role("textbox"), box.get_by_role("button", name="Check")
+    for given, says in (("lots", "is not a number"), ("23040", "Not yet")):
+        field.fill(given)
+        check.click()
+        expect(box.get_by_role("status")).to_contain_text(says)
+        expect(field).to_have_value(given)
+    box.get_by_role("button", name="Hint").click()
+    box.get_by_role("button", name="Next hint").click()
+    field.fill("46 080")
+    field.press("Enter")
+    expect(box.get_by_role("status")).to_contain_text("It is 46,080")
+    lesson.next()
+    lesson.page.get_by_role("button", name="Back", exact=True).click()
+    expect(box.get_by_role("status")).to_contain_text("It is 46,080")
+
+
+def test_an_answer_can_be_shown_and_brings_its_picture(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(HEADS, 2)
+    box = lesson.page.get_by_role("region", name="Prediction")
+    box.get_by_role("button", name="about 5 %").click()
+    expect(box.get_by_role("status")).to_contain_text("Not yet")
+    box.get_by_role("button", name="Show the answer").click()
+    expect(box.get_by_role("button", name="more than half")).to_be_disabled()
+    expect(lesson.picture.get_by_text("Locked:")).to_be_visible()
+
+
+def test_a_task_is_done_in_the_picture_and_stays_done(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(BLOCK, 2)
+    task = lesson.page.get_by_role("region", name="Task")
+    expect(task.get_by_role("status")).to_contain_text("notices")
+    lesson.picture.get_by_role("button", name="Open the layer above").click()
+    expect(task.get_by_role("status")).to_contain_text("Done")
+    lesson.page.reload()
+    expect(lesson.page.get_by_role("region", name="Task").get_by_role("status")).to_contain_text("Done")
+
+
+def test_prose_and_picture_have_one_clock_and_light_each_other(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(MASK)
+    lesson.page.get_by_role("button", name="Hint").click()
+    lesson.page.get_by_role("textbox").fill("4")
+    lesson.page.get_by_role("button", name="Check").click()
+    lesson.picture.get_by_role("slider", name="Step").fill("3")
+    lesson.expect_at(3)
+    lesson = learn(HEADS, 4, page=lesson.page)
+    name = lesson.page.get_by_role("button", name="64 numbers")
+    expect(lesson.picture.locator("[data-lit='attn.change']")).to_be_attached()
+    name.hover()
+    expect(lesson.picture.locator("[data-lit='attn.change']")).not_to_be_attached()
+    expect(lesson.picture.locator("[data-lit='attn.mixed']")).to_be_attached()
+
+
+def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(HEADS)
+    page, stage = lesson.page, lesson.picture
+    stage.get_by_role("button", name="Try your own").click()
+    stage.get_by_role("textbox", name="Prompt").fill("My old dog likes to run because he is")
+    stage.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_text("numbers are those of your own run")).to_be_visible()
+    expect(page.get_by_role("region", name="Prediction")).to_contain_text("old")
+    page.get_by_role("button", name="Back to the lesson’s run").click()
+    expect(page.get_by_text("numbers are those of your own run")).not_to_be_visible()
+    expect(page.get_by_role("region", name="Prediction")).to_contain_text("animal")
+
+
+def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(MASK, 3)
+    lesson.expect_shown(step=3)
+    leave = lesson.page.get_by_role("link", name="Leave, keep this picture")
+    leave.click()
+    expect(lesson.page.locator("html[data-step='3']")).to_be_attached()
+    expect(lesson.page.get_by_role("button", name="Try your own")).to_be_visible()
+
+
+def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., Lesson]) -> None:
+    lesson = learn(MASK, **PHONE)
+    lesson.expect_shown(step=0)
+    prose = lesson.page.get_by_role("heading", level=1).first
+    lesson.page.get_by_role("button", name="Show the picture").click()
+    expect(prose).not_to_be_visible()
+    lesson.page.get_by_role("button", name="Show the text").click()
+    expect(prose).to_be_visible()
+    lesson.next()
+    lesson.expect_at(2)
+
+
+def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "lesson.html"
+    file.write_bytes(requests.get(f"{server.url}api/lessons/{MASK}.html", timeout=60).content)
+    page = new_page(own=True)
+    page.context.set_offline(True)
+    lesson = Lesson(page, file.as_uri())
+    lesson.expect_shown(step=0)
+    for _ in range(2):
+        lesson.next()
+    lesson.expect_at(3)
+    lesson.expect_shown(step=3)
+    page.get_by_role("textbox").fill("0")
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is 0")
+
+
+def test_every_step_of_every_lesson_shows_its_picture(
+    new_page: Callable[..., Page], server: Server, complaints: Complaints
+) -> None:
+    page = new_page()
+    for listed in requests.get(f"{server.url}api/lessons", timeout=60).json()["lessons"]:
+        lesson = Lesson(page, f"{server.url}learn/{listed['id']}#1")
+        for step in range(1, listed["steps"] + 1):
+            expect(lesson.picture.locator("html[data-lesson]"), f"{listed['id']}#{step}").to_be_attached()
+            expect(lesson.picture.locator("html[data-state='error']")).not_to_be_attached()
+            expect(page.locator(".lesson-problem")).to_have_count(0)
+            if step < listed["steps"]:
+                lesson.next()
+                lesson.expect_at(step + 1)
+    assert complaints.heard == []
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
+def test_no_rule_of_accessibility_is_broken(
+    new_page: Callable[..., Page], server: Server, learn: Callable[..., Lesson], screen: dict[str, object]
+) -> None:
+    page = new_page(**screen)
+    schemes = SCHEMES if not screen else SCHEMES[:1]
+    page.goto(f"{server.url}learn")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert flaws(page, schemes) == []
+    lesson = learn(BYTES, 2, page=page)
+    lesson.expect_shown(step=3)
+    page.get_by_role("button", name="Hint").click()
+    assert flaws(page, schemes) == []
