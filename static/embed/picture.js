@@ -62,8 +62,18 @@ export function showLit(inside, [name]) {
   const show = () => {
     const part = inside.querySelector(`[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`);
     if (part instanceof HTMLDetailsElement) part.open = true;
-    part?.scrollIntoView({ block: "nearest" });
+    if (part && !isInSight(part)) part.scrollIntoView({ block: isTall(part) ? "start" : "center" });
   };
   setTimeout(show, SOON_MS);
   setTimeout(show, DRAWN_MS);
+}
+
+function isInSight(part) {
+  const { top, bottom } = part.getBoundingClientRect();
+  return top >= 0 && bottom <= window.innerHeight;
+}
+
+/** Its beginning is what has to be seen. */
+function isTall(part) {
+  return part.getBoundingClientRect().height > window.innerHeight / 2;
 }

@@ -33,7 +33,7 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
   const inSight = result?.run === run;
   const going = inSight && live;
   const opened = state.experiment === experiment.id;
-  return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
+  return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} data-names=${`experiment-${experiment.id}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
       <h3>${framed ? name : html`<${Opener} experiment=${experiment} opened=${opened} search=${searchOf({ run, experiment: experiment.id }, "")} dispatch=${dispatch} />`}</h3>
       ${
