@@ -92,14 +92,15 @@ def test_the_loop_is_calculated_and_the_engine_counts_the_same(opened: Callable[
     expect(field(page, "N, prompt tokens")).to_have_value("1")
 
 
-def test_the_server_says_where_its_state_lives(opened: Callable[..., Page], server: Server) -> None:
-    server.finished_run("The sky is blue because", max_new_tokens=2)
+def test_the_server_says_where_its_state_lives(opened: Callable[..., Page]) -> None:
     page = opened("state?n=2000")
     engine = region(page, "Engine process")
     expect(engine).to_contain_text(re.compile(r"process \d+, running for"))
     expect(engine).to_contain_text("512 blocks of 16 tokens, 46,080 B per token")
     lost = region(page, "Costs").get_by_role("row", name=re.compile("^KV cache of this run"))
     expect(lost.get_by_role("cell").first).to_contain_text("92.2")
+    page.get_by_role("button", name="Read a prompt of about 200 tokens now").click()
+    expect(region(page, "Costs").get_by_text(re.compile(r"Prefill: [\d,]+ tokens per second"))).to_be_visible()
     expect(lost.get_by_role("cell").nth(1)).to_have_text(re.compile(r"\d\s*m?s$"))
     field(page, "Tokens of a run").fill("1")
     expect(lost.get_by_role("cell").first).to_contain_text("46.1")
