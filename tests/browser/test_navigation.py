@@ -16,8 +16,8 @@ from tests.support.server import Server
 from tests.support.stage import Stage
 from tools.record.__main__ import workloads
 
-PLACES = {page.name: page.address.removeprefix("/") for page in pages()}
-"""Every page that is always there: its name and its path."""
+PLACES = {page.name: page.address.removeprefix("/") for page in pages() if page.nav}
+"""Every page that the navigation leads to: its name and its path."""
 
 
 def starts(page: Page, server: Server, run: str) -> dict[str, str | None]:

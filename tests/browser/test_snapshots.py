@@ -68,7 +68,7 @@ def test_the_first_thirty_seconds(page: Page, tiny: Server) -> None:
     check("intro", "\n".join(told))
 
 
-@pytest.mark.parametrize("name", [page.name for page in pages() if page.name != "Stage"])
+@pytest.mark.parametrize("name", [page.name for page in pages() if page.nav and page.name != "Stage"])
 def test_pages_of_their_own(page: Page, tiny: Server, name: str) -> None:
     address = next(each.address for each in pages() if each.name == name)
     page.goto(tiny.url + address.lstrip("/"))

@@ -23,9 +23,9 @@ export function FormatTable({ value, largest, fields, model }) {
     ${fields}
     <div class="across" tabindex="0" role="region" aria-label=${msg`Table of number formats`}><table class="learn-table formats">
       <thead><tr>
-        <th scope="col">${msg`format`}</th><th scope="col" class="is-number">${msg`bits`}</th><th scope="col" class="is-number">${msg`bytes`}</th>
+        <th scope="col">${msg`format`}</th><th scope="col" class="is-number">${msg`stored`}</th><th scope="col" class="is-number">${msg`error`}</th><th scope="col" class="is-number">${msg`bits`}</th><th scope="col" class="is-number">${msg`bytes`}</th>
         <th scope="col" class="is-number">${msg`largest`}</th><th scope="col" class="is-number">${msg`smallest above 0`}</th><th scope="col" class="is-number">${msg`step at 1`}</th>
-        <th scope="col" class="is-number">${msg`stored`}</th><th scope="col" class="is-number">${msg`error`}</th><th scope="col">${msg`sign, exponent, fraction`}</th><th scope="col">${msg`use`}</th>
+        <th scope="col">${msg`sign, exponent, fraction`}</th><th scope="col">${msg`use`}</th>
       </tr></thead>
       <tbody>${FORMATS.map((format) => html`<${Line} key=${format.id} format=${format} value=${value} largest=${largest} held=${heldIn(model, format)} />`)}</tbody>
     </table></div>
@@ -40,12 +40,11 @@ function Line({ format, value, largest, held }) {
   const bits = bitsOf(found, format);
   return html`<tr>
     <th scope="row" class="mono strong nowrap">${format.id}</th>
+    <td class="is-number"><b>${plain(found)}</b></td><td class="is-number">${errorText(found, value)}</td>
     <td class="is-number">${format.bits}</td><td class="is-number">${format.bytes}</td>
     <td class="is-number">${isFloat ? plain(format.most) : msg`${format.most} × scale`}</td>
     <td class="is-number">${isFloat ? plain(smallestOf(format)) : msg`scale`}</td>
     <td class="is-number">${isFloat ? plain(stepAtOne(format)) : msg`scale`}</td>
-    <td class="is-number"><b>${plain(found)}</b></td>
-    <td class="is-number">${errorText(found, value)}</td>
     <td class="mono nowrap">${
       bits
         ? html`${bits.sign} <span class="muted">${bits.exponent}</span> <b>${bits.fraction}</b>`

@@ -13,7 +13,7 @@ export function SymbolTable({ model, run }) {
       <thead><tr><th scope="col">${msg`symbol`}</th><th scope="col" class="is-number">${msg`here`}</th><th scope="col">${msg`meaning`}</th><th scope="col">${msg`also written`}</th></tr></thead>
       <tbody>${symbolsOf(model, run).map(
         ({ symbol, also, name, value, says }) => html`<tr key=${symbol}>
-          <th scope="row" class="mono strong nowrap">${symbol}</th><td class="is-number">${integer(value)}</td>
+          <th scope="row" class="mono strong nowrap"><bdi>${symbol}</bdi></th><td class="is-number">${integer(value)}</td>
           <td>${name} <small>${says}</small></td><td class="mono small">${also}</td>
         </tr>`,
       )}</tbody>

@@ -62,7 +62,7 @@ function Panel({ panel: { index, lines, linesBefore, moreNumbers } }) {
       ${linesBefore > 0 && html`<tr><td colspan="9" class="muted">${msg`${integer(linesBefore)} rows before …`}</td></tr>`}
       ${lines.map(
         ({ name, numbers }, at) => html`<tr key=${at}>
-          ${name && html`<th scope="row" class="cut">${name}</th>`}
+          ${name && html`<th scope="row" class="cut"><bdi>${name}</bdi></th>`}
           ${numbers.map((number, column) => html`<td key=${column} class="number">${fixed(number, DIGITS)}</td>`)}
           ${moreNumbers > 0 && html`<td class="muted">${msg`… ${integer(moreNumbers)} more`}</td>`}
         </tr>`,

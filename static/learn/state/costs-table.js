@@ -6,8 +6,11 @@ import { Badge } from "../../shared/ui/badge.js";
 import { msg } from "../../shared/words/msg.js";
 import { costsOf, rateOf } from "./costs.js";
 
-/** @param {{state: Object, tokens: number, gigabits: number}} props */
-export function CostsTable({ state, tokens, gigabits }) {
+/**
+ * @param {{state: Object, tokens: number, gigabits: number, measuring: {going: boolean, problem: string, measure: () => void}}} props
+ *   `measuring`: of the speed of prefill
+ */
+export function CostsTable({ state, tokens, gigabits, measuring }) {
   const { weights, cache, ids } = costsOf(state, { tokens, gigabits });
   const seconds = (value) => (value === null || value === undefined ? "–" : timeOf(value));
   const rows = [
@@ -42,7 +45,7 @@ export function CostsTable({ state, tokens, gigabits }) {
       <tr key=${`${name} says`} class="state-says"><td colspan="4" class="muted">${says}</td></tr>`,
     )}</tbody>
   </table></div>
-  <${Sources} state=${state} gigabits=${gigabits} />`;
+  <${Sources} state=${state} gigabits=${gigabits} measuring=${measuring} />`;
 }
 
 /** Too short a time to write is a bound. */
@@ -53,7 +56,7 @@ const timeOf = (seconds) =>
 const originOf = ({ steps, disturbed }) => (2 * disturbed > steps ? "disturbed" : "measured");
 
 /** Where the times come from. */
-function Sources({ state: { engine, pace }, gigabits }) {
+function Sources({ state: { engine, pace }, gigabits, measuring }) {
   const prefill = pace && rateOf(pace.prefill);
   const decode = pace && rateOf(pace.decode);
   return html`<ul class="muted stack tight learn-say">
@@ -61,10 +64,17 @@ function Sources({ state: { engine, pace }, gigabits }) {
     <li>${
       prefill
         ? msg`Prefill: ${integer(prefill)} tokens per second since the engine started. Steps: ${integer(pace.prefill.steps)}, disturbed by other programs: ${integer(pace.prefill.disturbed)}, rows: ${integer(pace.prefill.rows)}.`
-        : msg`No prefill has run alone since the engine started, so its speed is not known. Run a prompt on the Stage, then measure again.`
-    } ${prefill && html`<${Badge} origin=${originOf(pace.prefill)} />`}</li>
+        : msg`No prefill has run alone since the engine started, so its speed is not known.`
+    } ${prefill && html`<${Badge} origin=${originOf(pace.prefill)} />`} <${MeasurePrefill} ready=${pace !== null} measuring=${measuring} /></li>
     ${decode && html`<li>${msg`Decode: ${fixed(decode, 1)} tokens per second. Steps: ${integer(pace.decode.steps)}, disturbed by other programs: ${integer(pace.decode.disturbed)}.`} <${Badge} origin=${originOf(pace.decode)} /></li>`}
     <li>${msg`The times for this number of tokens follow from that speed: longer prompts also compute more attention, which this leaves out.`} <${Badge} origin="estimated" /></li>
     <li>${msg`Moving: bytes × 8 ÷ ${fixed(gigabits, 0)} Gbit/s, without latency and without other traffic.`} <${Badge} origin="estimated" /></li>
   </ul>`;
+}
+
+function MeasurePrefill({ ready, measuring: { going, problem, measure } }) {
+  return html`<button type="button" class="button small own-tools" disabled=${going || !ready} onClick=${measure}>
+      ${going ? msg`Measuring…` : msg`Read a prompt of about 200 tokens now`}
+    </button>
+    ${problem && html` <span class="word-bad" role="alert">${problem}</span>`}`;
 }

@@ -1,12 +1,15 @@
 /** Where the state of this server lives, and what moving or losing it costs. */
 
 import { html } from "htm/preact";
+import { delay } from "../../shared/state/page-client.js";
+import { useMeasured } from "../../shared/ui/use-measured.js";
 import { msg } from "../../shared/words/msg.js";
 import { Frame } from "../parts/frame.js";
 import { NumberField } from "../parts/number-field.js";
 import { useAddress } from "../parts/use-address.js";
 import { useNumbers } from "../parts/use-numbers.js";
 import { CostsTable } from "./costs-table.js";
+import { measurePrefill } from "./measure-prefill.js";
 import { OwnRun } from "./own-run.js";
 import { Places } from "./places.js";
 import { useServerState } from "./use-state.js";
@@ -23,6 +26,7 @@ export function Page({ known, client, theme, setTheme }) {
   const [texts, put] = useAddress(FIRST);
   const { values, problems } = useNumbers(texts, FIELDS);
   const { state, problem, going, ask } = useServerState();
+  const measuring = useMeasured(() => measurePrefill(client, delay).then(ask));
   const run = RUN_ID.test(texts.run) ? texts.run : known.run;
   const field = (id, label) =>
     html`<${NumberField} id=${id} ...${FIELDS[id]} label=${label} text=${texts[id]} value=${values[id]} problem=${problems[id]} put=${(text) => put(id, text)} />`;
@@ -39,7 +43,7 @@ export function Page({ known, client, theme, setTheme }) {
       <section class="own-card stack box" aria-label=${msg`Costs`}>
         <h2>${msg`What losing or moving it costs`}</h2>
         <div class="learn-fields grid">${field("n", msg`Tokens of a run`)}${field("gbit", msg`Network between two machines, Gbit/s`)}</div>
-        <${CostsTable} state=${state} tokens=${values.n} gigabits=${values.gbit} />
+        <${CostsTable} state=${state} tokens=${values.n} gigabits=${values.gbit} measuring=${measuring} />
       </section>
       <div class="grid">
         <${OwnRun} id=${run} client=${client} positionBytes=${state.cache?.position_bytes ?? null} />
@@ -54,7 +58,7 @@ function Why() {
     <h2>${msg`What follows for a service`}</h2>
     <ul class="stack tight">
       <li>${msg`A request that is sent again to another machine pays prefill again: its cache is on the first one.`}</li>
-      <li>${msg`A load balancer that sends a conversation back to the same machine saves that prefill.`}</li>
+      <li>${msg`A load balancer that sends a conversation back to the same machine saves that prefill, if the cache is still there.`}</li>
       <li>${msg`A machine cannot be stopped without losing the caches of its open runs. Their logs survive it.`}</li>
       <li>${msg`A new machine is useful only after it has loaded the weights.`}</li>
     </ul>

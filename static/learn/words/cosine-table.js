@@ -12,10 +12,10 @@ export function CosineTable({ words, table }) {
   return html`<section class="own-card stack box" aria-label=${msg`Cosine similarities`}>
     <h2>${msg`Cosine similarity of each pair`} <${Badge} origin="computed" /></h2>
     <div class="across" tabindex="0" role="region" aria-label=${msg`Table of cosine similarities`}><table class="learn-table words-cosines">
-      <thead><tr><td></td>${words.map((word) => html`<th key=${word} scope="col" class="is-number">${word}</th>`)}</tr></thead>
+      <thead><tr><td></td>${words.map((word) => html`<th key=${word} scope="col" class="is-number"><bdi>${word}</bdi></th>`)}</tr></thead>
       <tbody>${words.map(
         (word, row) =>
-          html`<tr key=${word}><th scope="row">${word}</th>${words.map(
+          html`<tr key=${word}><th scope="row"><bdi>${word}</bdi></th>${words.map(
             (other, column) =>
               html`<td key=${other} class="is-number" style=${row === column ? null : shade(table[row][column])}>${row === column ? "1" : text(table[row][column])}</td>`,
           )}</tr>`,
