@@ -17,6 +17,7 @@ from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     access,
     by_hand,
+    code,
     compression,
     files,
     frame_compression,
@@ -160,6 +161,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(index.blueprint(recorded, library.listed))
+    app.register_blueprint(code.blueprint())
     app.register_blueprint(memory.blueprint(calls, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))

@@ -37,7 +37,15 @@ ROOMS = {
         *("model/rope.py", "model/kv_cache.py", "model/small_cache.py", "model/transformer.py"),
         *("model/niceness.py", "model/weights.py", "model/cuda_graphs.py", "model/native"),
         *("model/checkpoint", "model/engine"),
-        *("model/activations", "model/by_hand", "model/log", "model/serving", "model/measure.py", "model/service"),
+        *(
+            "model/source",
+            "model/activations",
+            "model/by_hand",
+            "model/log",
+            "model/serving",
+            "model/measure.py",
+            "model/service",
+        ),
     ),
     "app": (
         *(
@@ -81,7 +89,14 @@ ROOMS = {
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
         *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
-        *("static/serving", "static/serving.js", "static/stage/prompt", "static/stage/intro", "static/stage/page"),
+        *(
+            "static/serving",
+            "static/serving.js",
+            "static/stage/prompt",
+            "static/stage/intro",
+            "static/stage/code",
+            "static/stage/page",
+        ),
         "static/main.js",
         *(
             f"static/learn/{page}{end}"

@@ -131,6 +131,46 @@ class Chosen(TypedDict):
     rank: Count
 
 
+class LineTensor(TypedDict):
+    """`of`: a variable, or a hook point by its name relative to its block; empty of what is returned."""
+
+    of: str
+    hook: bool
+    shape: list[Count]
+    dtype: str
+    bytes: Count
+
+
+class Code(TypedDict):
+    """`lines`: by file and line, its tensors; `ran`: the lines that ran; `rows`: of the last of `passes`."""
+
+    lines: dict[str, dict[str, list[LineTensor]]]
+    ran: dict[str, list[Count]]
+    rows: Positive
+    passes: Positive
+
+
+class SourceFunction(TypedDict):
+    name: str
+    first: Positive
+    last: Positive
+
+
+class SourceFile(TypedDict):
+    """`lines`: each a list of parts: its text, its kind, the tensors it stands for."""
+
+    path: str
+    lines: list[list[list[Any]]]
+    functions: list[SourceFunction]
+
+
+class Source(TypedDict):
+    """`version`: of the files."""
+
+    version: str
+    files: list[SourceFile]
+
+
 class LensLayer(TypedDict):
     layer: Count
     top: list[Token]

@@ -1,7 +1,7 @@
 """Sends the page, its files and the index of the search compressed to clients that take it.
 
-Other answers of the API go as they are: the large ones are binary, the largest of the others has 14 KB, and their ETags
-say what the engine need not compute again.
+Other answers of the API go as they are: the large ones are binary, the largest of the others has 47 KB (the model's
+source, which a page reads once), and their ETags say what the engine need not compute again.
 """
 
 from __future__ import annotations

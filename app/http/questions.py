@@ -17,6 +17,7 @@ from pydantic import Field
 from kvscope.app.bodies import Bounds, Index
 from kvscope.app.http.answers import (
     Candidates,
+    Code,
     Everything,
     Lens,
     Losses,
@@ -29,6 +30,7 @@ from kvscope.app.http.answers import (
 from kvscope.app.http.requests import MAX_ROWS, Query
 from kvscope.model.api import MAX_CANDIDATE_CHARS, CacheDtype, Weights
 from kvscope.model.log.schema import rows_of
+from kvscope.model.source.listing import version
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,10 @@ class Steps:
         """The first position whose exact values a step has: all of the prompt, also what the cache had, or one."""
         return rows_of(len(self.opening["tokens"]), step).start
 
+    def computed_from(self, step: int) -> int:
+        """The first position that a step computed."""
+        return rows_of(len(self.opening["tokens"]), step, self.opening.get("reused", 0)).start
+
     def before(self, step: int) -> list[int]:
         """Ids of the tokens that a step had before it."""
         return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
@@ -72,8 +78,15 @@ class LaterStep(Query):
     step: Index = Field(ge=1, description="the decode step, from 1")
 
 
-class Head(Step):
+class Layer(Step):
     layer: Index
+
+
+class Lines(Layer):
+    source: str = Field("", max_length=64, description="`version` of `/api/code`, for caches: lines of others differ")
+
+
+class Head(Layer):
     head: Index
 
 
@@ -86,8 +99,7 @@ class LaterLayer(LaterStep):
     layer: Index
 
 
-class Block(Step):
-    layer: Index
+class Block(Layer):
     position: Index = Field(description="the position of the token, from 0 at the start of the prompt")
 
 
@@ -228,6 +240,16 @@ QUESTIONS = {
         Nothing,
         lambda steps, _: (steps.before(0),),
         Losses,
+    ),
+    "code": Question(
+        "What the lines of the model's source computed in a step, at one layer",
+        "the shapes, by file and line (`/api/code`)",
+        Lines,
+        lambda steps, asked: (
+            *(steps.before(asked.step), steps.computed_from(asked.step)),
+            *(asked.layer, steps.opening["sampling"], version()),
+        ),
+        Code,
     ),
     "timing": Question(
         "Time of a step's forward passes alone, with the cache or without; measured at each request",

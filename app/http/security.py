@@ -18,7 +18,7 @@ EMBED_PREFIX = "/embed/"
 ANY_PAGE = "* data: blob: file:"
 """`*` alone stands for http and https: a hand-out opened from a disk, or a notebook's cell, could not embed."""
 OPEN_PREFIXES = (
-    *("/static/", "/api/sessions/", "/api/by-hand/", "/api/embedding"),
+    *("/static/", "/api/sessions/", "/api/by-hand/", "/api/code", "/api/embedding"),
     *("/api/index", "/api/lessons", "/oembed", "/readyz"),
 )
 """What a shared run or a worked example is shown with, and what its search finds. A sandboxed frame has no origin, so

@@ -216,13 +216,20 @@ class Engine:
 
     @contextmanager
     def replay(
-        self, ids: list[int], first_query: int, observers: Mapping[str, Observer] | None = None, *, keep: bool = False
+        self,
+        ids: list[int],
+        first_query: int,
+        observers: Mapping[str, Observer] | None = None,
+        *,
+        keep: bool = False,
+        alike: bool = False,
     ) -> Iterator[Sequence]:
         """Compute rows `first_query`… of `ids` once more in one pass, seen by `observers`.
 
         The sequence lives inside the context; with `keep` it stays afterwards as an ended run's does, in place of the
-        one kept so before. Rows before `first_query` come from the cache where it still holds them and are computed
-        unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not have.
+        one kept so before. `alike`: as of `Runner.run`. Rows before `first_query` come from the cache where it still
+        holds them and are computed unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not
+        have.
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
@@ -231,7 +238,7 @@ class Engine:
             for entry in self.scheduler.chunks_of(ids[:first_query], sequence):
                 self.runner.run([entry])
             if first_query < len(ids):
-                self.runner.run([self.scheduler.entry(sequence, ids[first_query:])], observers)
+                self.runner.run([self.scheduler.entry(sequence, ids[first_query:])], observers, alike=alike)
             yield sequence
             if keep:
                 kept = self.cache.fork(sequence, sequence.length)

@@ -28,8 +28,10 @@ from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
-from kvscope.model.settings import MAX_PROMPT_TOKENS
+from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.small_cache import Form
+from kvscope.model.source.listing import version as source_version
+from kvscope.model.source.step import step_lines
 from kvscope.model.weights import weights_held
 
 
@@ -192,6 +194,19 @@ class Questions:
             layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
         window = self.engine.transformer.config.window
         return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
+
+    def code(
+        self, ids: list[int], first_query: int, layer: int, sampling: dict[str, Any], version: str
+    ) -> dict[str, Any]:
+        """What each line of the model's source computed in a step (docs/frames.md, On demand). Raises Refused.
+
+        `version`: of the source, so that no answer about another one is kept.
+        """
+        assert version == source_version()
+        among("layer", layer, self.info["layers"])
+        among("step", first_query, len(ids))
+        with refusing_when_full():
+            return step_lines(self.engine, ids, first_query, layer, Sampling(**sampling)).as_json()
 
     def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
         """How long the passes of a step over `ids` take, with the cache or without (docs/frames.md).

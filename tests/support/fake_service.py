@@ -256,6 +256,14 @@ class FakeService:
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
         return f"algebra {ids} {layer} {head}".encode()
 
+    def code(
+        self, ids: list[int], first_query: int, layer: int, sampling: dict[str, Any], version: str
+    ) -> dict[str, Any]:
+        rows = len(ids) - first_query
+        tensor = {"of": "attn.v", "hook": True, "shape": [rows, 1, HEAD_DIM], "dtype": "float32", "bytes": 16 * rows}
+        path = "model/transformer.py"
+        return {"lines": {path: {"119": [tensor]}}, "ran": {path: [119]}, "rows": rows, "passes": 1}
+
     def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
         same = {"largest": 0.0, "size": float(len(ids))}
         return {"operations": [{"name": "attn.v", "cached": True, "old": same, "new": same}]}

@@ -8,7 +8,7 @@ import { useExact } from "./use-exact.js";
  * @param {{run: Object, readiness: Object}} state
  * @param {(wanted: Object) => Promise<any>} load as in `useExact`
  * @param {Object|null} wanted as in `useExact`
- * @param {"head"|"block"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
+ * @param {"head"|"block"|"code"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
  *   problem: import("../log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not available
  *   on this server; "damaged": stored but not readable; `stored`: the values are those stored with the session

@@ -18,9 +18,9 @@ export function readAddress({ pathname, search, hash }, saved = null) {
 }
 
 /** @returns {string} the address of the current state; null while there is nothing to link to */
-export function addressOf({ run, step, selection, present }) {
+export function addressOf({ run, step, selection, code, present }) {
   if (!run?.steps.length) return null;
-  const hash = formatHash({ step, ...selection });
+  const hash = formatHash({ step, ...selection, code });
   if (run.saved?.file) return hash;
   if (run.saved) return `${pageOf(run.saved)}${present ? "?present=1" : ""}${hash}`;
   return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);

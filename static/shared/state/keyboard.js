@@ -36,6 +36,7 @@ export const KEYS = [
     text: msg`Go to the map; Enter there opens the head`,
     run: () => focusOn("#map-grid"),
   },
+  { keys: ["c"], label: "c", text: msg`Open or close the code that ran`, run: toggleCode },
   { keys: ["p"], label: "p", text: msg`Write your own prompt`, run: ask },
   ...DIALOG_KEYS,
 ];
@@ -44,6 +45,12 @@ export const KEYS = [
 function ask({ store }) {
   if (store.state().asking) focusOn("#prompt");
   else if (canAsk(store.state())) store.dispatch({ type: "ask", asking: true });
+}
+
+/** A file has no server that could give the code. */
+function toggleCode({ store }) {
+  const { code, file } = store.state();
+  if (!file) store.dispatch({ type: "code", open: !code });
 }
 
 function focusOn(selector) {

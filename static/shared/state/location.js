@@ -1,6 +1,6 @@
 /**
  * The part of the page's state in the URL hash: one table of typed properties, for reading and writing.
- * `#step=3&layer=13&head=8&query=8&key=1&view=head`
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`
  */
 
 import { VIEWS } from "./views.js";
@@ -19,6 +19,11 @@ const oneOf = (...names) => ({
   format: (value) => (names.includes(value) ? value : undefined),
 });
 
+const flag = {
+  parse: (text) => ({ 0: false, 1: true })[text],
+  format: (value) => (value ? "1" : undefined),
+};
+
 export const PROPERTIES = {
   step: natural,
   layer: natural,
@@ -26,6 +31,7 @@ export const PROPERTIES = {
   query: natural,
   key: natural,
   view: oneOf(...VIEWS),
+  code: flag,
 };
 
 /**

@@ -7,7 +7,7 @@ import { Run } from "../log/run.js";
 /** The log of a twin or beam search is not shown as a run: its link opens the original run, in the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 
-/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string}} Link */
+/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string, code?: boolean}} Link */
 
 /**
  * @param {Object} parts
@@ -24,7 +24,8 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
   let stopWatching = () => {};
 
   const applyLink = (/** @type {Link} */ link) => {
-    const { step, ...selection } = link;
+    const { step, code, ...selection } = link;
+    if (code !== undefined) dispatch({ type: "code", open: code });
     if (Object.keys(selection).length) dispatch({ type: "select", selection });
     if (step !== undefined) dispatch({ type: "seek", step });
   };
@@ -40,6 +41,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
     dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
+    applyLink(link.code === undefined ? {} : { code: link.code });
     const { head, rest } = placeOf(link);
     let waiting = Object.keys(rest).length > 0;
     let atOpening = null;

@@ -7,6 +7,7 @@
  * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
  * `file`: the page is a saved file with its run inside, without a server. `asking`: the prompt form is open. `intro`: the playhead of
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
+ * `code`: the panel with the code that ran is open.
  */
 
 import { changed, storeOf } from "./create-store.js";
@@ -44,6 +45,7 @@ export const initialState = {
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
   entered: 0,
   hover: null,
+  code: false,
   lit: [],
   pointed: [],
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
@@ -154,6 +156,7 @@ const REDUCERS = {
   /** As `select`, from the keyboard: focus follows. */
   enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
   hover: (_state, { hover }) => ({ hover }),
+  code: (_state, { open }) => ({ code: open }),
   lit: (_state, { names }) => ({ lit: names }),
   point: (_state, { names }) => ({ pointed: names }),
 };

@@ -5,8 +5,8 @@ import { PANEL_NAMES } from "../../shared/state/views.js";
 import { untilPointerMoves } from "../../shared/ui/resting-pointer.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** @param {{focus: Object, view: string, dispatch: Function}} props `focus` from `headFocus` */
-export function Breadcrumb({ focus, view, dispatch }) {
+/** @param {{focus: Object, view: string, code: boolean|null, dispatch: Function}} props `focus` from `headFocus`; `code`: its panel is open; null: there is none */
+export function Breadcrumb({ focus, view, code, dispatch }) {
   const { layer, head } = focus;
   const part = (to, content) => {
     // Another view changes the map's width, which may put it under a pointer that was not meant for it.
@@ -20,6 +20,9 @@ export function Breadcrumb({ focus, view, dispatch }) {
     <span class="crumbs nowrap">
       ${part("model", msg`Model`)}<i> ▸ </i>${part("block", msg`Layer ${layer}`)}<i> ▸ </i>${part("head", msg`Head ${head}`)}<i> ▸ </i>${part("pair", msg`Query·key`)}
     </span>
-    <span class="crumb-panels nowrap">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
+    <span class="crumb-panels nowrap">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}${
+      code !== null &&
+      html`<button type="button" class="crumb-code" aria-pressed=${code} title=${msg`The code that ran in this step (c)`} onClick=${() => dispatch({ type: "code", open: !code })}>${msg`Code`}</button>`
+    }</span>
   </nav>`;
 }

@@ -20,6 +20,7 @@ import { PanelSaver } from "../save-panel/panel-saver.js";
 import { Time } from "../time/time.js";
 import { StepsBar } from "../timeline/steps-bar.js";
 import { Timeline } from "../timeline/timeline.js";
+import { CodeDock } from "./code-dock.js";
 import { Header } from "./header.js";
 import { Messages } from "./messages.js";
 import { Tabs } from "./tabs.js";
@@ -65,6 +66,7 @@ export function Everything({ embed, host, opens, ...parts }) {
           <div class="panel panel-time" id="panel-time">${part(Time)}${saver("time")}</div>
         </div>
       <//>
+      <${CodeDock} ...${parts} />
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
       ${starts && part(ShareDialog)}
   `;

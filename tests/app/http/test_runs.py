@@ -197,6 +197,7 @@ def test_a_place_that_the_run_or_its_model_does_not_have_is_named(client: FlaskC
         *(("head?step=6&layer=0&head=0", "step"), ("head?step=0&layer=2&head=0", "layer")),
         *(("head?step=0&layer=0&head=3", "head"), ("block?step=0&layer=0&position=3", "position")),
         *(("positions?layer=0&head=0&position=0&other=8", "other"), ("algebra?step=0&layer=0&head=0", "step")),
+        *(("code?step=0&layer=2", "layer"), ("code?step=6&layer=0", "step")),
         *(("operations?step=0&layer=0", "step"), ("smaller?dtype=int8&kv_heads=0", "kv_heads")),
     ):
         assert "limit" in problem(client.get(f"/api/runs/{run}/{rest}"), 422, field)
@@ -223,6 +224,8 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert turned["pairs"] == [[[98, 0], [1, 0], [4, 0]]]
     smaller = client.get(f"/api/runs/{run}/smaller?dtype=int8&kv_heads=1").json
     assert (smaller["furthest"]["query"], len(smaller["kl"])) == (4, 3)
+    rows = {step: client.get(f"/api/runs/{run}/code?step={step}&layer=1").json["rows"] for step in (0, 2)}
+    assert rows == {0: 3, 2: 1}
     candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
     assert [(each["id"], each["text"]) for each in candidates] == [(100, '"a \n')]
     lens = client.get(f"/api/runs/{run}/lens?step=1").json

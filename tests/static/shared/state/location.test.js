@@ -136,3 +136,11 @@ test("a run that moves by itself changes the address every two seconds, once it 
   assert.deepEqual(changes, [["replace", "/?run=a1#step=49"]]);
   stop();
 });
+
+test("a link opens the code that ran, or closes it, and an address names it only while it is open", () => {
+  assert.deepEqual(parseHash("#step=2&code=1"), { step: 2, code: true });
+  assert.deepEqual(parseHash("#code=0"), { code: false });
+  assert.deepEqual(parseHash("#code=yes"), {});
+  assert.equal(formatHash({ step: 2, code: true }), "#step=2&code=1");
+  assert.equal(formatHash({ step: 2, code: false }), "#step=2");
+});

@@ -1,0 +1,34 @@
+"""`/api/code`: the model's source as it is installed.
+
+What its lines computed in a step is a question (questions.py).
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify, request
+
+from kvscope.app.http.access import TELLS
+from kvscope.app.http.answers import Source
+from kvscope.app.http.openapi import describe, json_answer
+from kvscope.model.source.listing import listing
+
+
+def blueprint() -> Blueprint:
+    """The route."""
+    routes = Blueprint("code", __name__, url_prefix="/api")
+
+    @routes.get("/code")
+    @describe(
+        TELLS,
+        "The source of the model's layers, cache and sampling, as it is installed",
+        {200: json_answer("the files, line by line", Source)},
+        revalidated=True,
+    )
+    def code() -> Response:
+        response = jsonify(listing())
+        response.headers["Cache-Control"] = "no-cache"  # another version may be installed
+        response.add_etag()
+        response.make_conditional(request)
+        return response
+
+    return routes

@@ -1,0 +1,328 @@
+"""Which tensor each name in the model's source stands for, read from the source itself, so that it cannot go stale.
+
+A tensor has the name of the hook point that it passes, relative to its block (`attn.q_rot`, `mlp.hidden`, `resid_in`;
+`embedded` and `final` outside), or `cache.k`, `cache.v`, `tokens`, `logits`, `choice`. Only assignments, calls and
+annotations are read; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import NoneType
+
+HOOK, CACHE = "HookPoint", "KVCache"
+STORES, POOL = "write", "pool"
+"""The cache's method whose last two parameters are K and V, and its attribute, which has K before V."""
+KV = ("cache.k", "cache.v")
+IN_WORDS = {"logits": ("logits",), "choice": ("choice",), "Choice": ("choice",), "ids": ("tokens",)}
+"""Names that mean the same wherever they are."""
+SAME_VALUES = frozenset(("view", "reshape", "permute", "transpose", "flatten"))
+"""Methods whose result is the same tensor in another shape."""
+
+Names = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Mark:
+    """A name in the source and the tensors it stands for. Columns count characters."""
+
+    line: int
+    start: int
+    end: int
+    names: Names
+    hook: bool = False
+    """It is the call of a hook point, or of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that computes something, from its first line to its last."""
+
+    first: int
+    last: int
+    targets: tuple[str, ...]
+    """Variables it assigns, but for those that are a hook point's value as it is."""
+    hooks: tuple[str, ...]
+    """Hook points it passes, in the order of evaluation."""
+    arguments: tuple[str, ...]
+    """Variables it hands on, where nothing is assigned."""
+    returns: bool
+    """It returns a value that no variable has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    first: int
+    last: int
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What is known of one file. Marks are in the order of the text."""
+
+    marks: tuple[Mark, ...]
+    functions: tuple[Function, ...]
+
+
+def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
+    """By class, its hook points with the tensor that passes each.
+
+    `self.q = HookPoint(…)` inside the class that another one keeps as `self.attn` is `attn.q`; what a list keeps (the
+    blocks) adds nothing.
+    """
+    points = {each.name: set(_points(each)) for each in tree.body if isinstance(each, ast.ClassDef)}
+    points = {name: found for name, found in points.items() if found}
+    prefix = dict.fromkeys(points, "")
+    for kept, attribute, listed in _parts(tree, points.keys()):
+        prefix[kept] = "" if listed else f"{attribute}."
+    return {name: {point: prefix[name] + point for point in found} for name, found in points.items()}
+
+
+def named(text: str) -> Named:
+    """The names of a file of the model's source. Raises SyntaxError."""
+    tree = ast.parse(text)
+    hooks = hooks_of(tree)
+    parts = {attribute: kept for kept, attribute, _ in _parts(tree, hooks.keys())}
+    lines = [line.encode() for line in text.split("\n")]
+    given: dict[str, list[Names]] = {}
+    walks: dict[str, _Walk] = {}
+    for _ in range(2):  # what a function is given is known once its callers are read
+        for owner, definition in _functions(tree):
+            calls = {
+                name: f"{parts[name]}.forward" if name in parts else f"{owner}.{name}" for name in _methods(tree, parts)
+            }
+            values = {name: walks[each].returned for name, each in calls.items() if each in walks}
+            name = f"{owner}.{definition.name}" if owner else definition.name
+            walk = walks[name] = _Walk(
+                hooks.get(owner, {}), values, _given(owner, definition, given.get(name, [])), lines
+            )
+            walk.body(definition.body)
+            given |= {calls[called]: names for called, names in walk.gives.items() if called in calls}
+    functions = [
+        Function(name, definition.lineno, definition.end_lineno or 0, tuple(walk.statements))
+        for (_, definition), (name, walk) in zip(_functions(tree), walks.items(), strict=True)
+    ]
+    marks = [mark for walk in walks.values() for mark in walk.marks if mark.names]
+    return Named(tuple(sorted(marks, key=lambda mark: (mark.line, mark.start))), tuple(functions))
+
+
+def _methods(tree: ast.Module, parts: Iterable[str]) -> set[str]:
+    return {definition.name for owner, definition in _functions(tree) if owner} | set(parts)
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for each in tree.body:
+        if isinstance(each, ast.FunctionDef):
+            yield "", each
+        elif isinstance(each, ast.ClassDef):
+            yield from ((each.name, inner) for inner in each.body if isinstance(inner, ast.FunctionDef))
+
+
+def _points(owner: ast.ClassDef) -> Iterator[str]:
+    for node in ast.walk(owner):
+        if isinstance(node, ast.Assign) and _called(node.value) == HOOK:
+            yield from (target.attr for target in node.targets if isinstance(target, ast.Attribute))
+
+
+def _parts(tree: ast.Module, classes: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
+    """Class, attribute that keeps one of it, and whether in a list."""
+    known = set(classes)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+            continue
+        for inner in ast.walk(node.value):
+            if (kept := _called(inner)) in known:
+                yield str(kept), node.targets[0].attr, _called(node.value) == "ModuleList"
+
+
+def _called(node: ast.AST) -> str | None:
+    if not isinstance(node, ast.Call):
+        return None
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
+
+
+def _given(owner: str, definition: ast.FunctionDef, given: list[Names]) -> dict[str, Names]:
+    """What the parameters are: the cache, its K and V, or what callers hand over."""
+    parameters = definition.args.args
+    names = [each.arg for each in parameters]
+    found = {name: tensor for name, tensor in zip(names[1:], given, strict=False) if tensor}
+    found |= {
+        each.arg: KV for each in parameters if isinstance(each.annotation, ast.Name) and each.annotation.id == CACHE
+    }
+    if owner == CACHE and definition.name == STORES:
+        found |= {name: (tensor,) for name, tensor in zip(names[-2:], KV, strict=True)}
+    return found
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through a function's statements in order, knowing what its variables are."""
+
+    hooks: dict[str, str]
+    calls: dict[str, Names]
+    """Parts of the class, and what calling one gives."""
+    known: dict[str, Names]
+    lines: list[bytes]
+    marks: list[Mark] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    returned: Names = ()
+    gives: dict[str, list[Names]] = field(default_factory=dict)
+    """By method or part of the class, what it is called with."""
+    _open: dict[str, list[Mark]] = field(default_factory=dict)
+    """Marks of variables that have no name yet: the next hook point they pass gives it."""
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        for each in statements:
+            if isinstance(each, ast.If | ast.For | ast.While | ast.With | ast.Try):
+                self._expression(getattr(each, "test", None) or getattr(each, "iter", None))
+                if isinstance(each, ast.For | ast.While):  # a variable that it assigns is another one each time
+                    for target in [inner for part in ast.walk(each) for inner in _targets(part)]:
+                        self.known.pop(target.id, None)
+                for inner in ("body", "orelse", "finalbody"):
+                    self.body(getattr(each, inner, []))
+            elif isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
+                self._statement(each)
+
+    def _statement(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return) -> None:
+        hooks = self._expression(node.value)
+        targets = _targets(node)
+        bound = self._bound(targets, node.value)
+        for (target, names), value in zip(bound, _values(targets, node.value), strict=True):
+            mark = self._mark(target, names)
+            if names:
+                self.known[target.id] = names
+                self._open.pop(target.id, None)
+            else:
+                self.known.pop(target.id, None)
+                self._open.setdefault(target.id, []).append(mark)
+            if value is not None and self._hook(value):
+                bound = [each for each in bound if each[0] is not target]
+        if isinstance(node, ast.Return) and node.value is not None:
+            self.returned = self._names(node.value)
+        arguments = [] if targets or not isinstance(node, ast.Expr) else _names_in(node.value)
+        self.statements.append(
+            Statement(
+                node.lineno,
+                node.end_lineno or node.lineno,
+                tuple(target.id for target, _ in bound),
+                tuple(hooks),
+                tuple(arguments),
+                isinstance(node, ast.Return) and not isinstance(node.value, ast.Name | ast.Constant | NoneType),
+            )
+        )
+
+    def _bound(self, targets: list[ast.Name], value: ast.expr | None) -> list[tuple[ast.Name, Names]]:
+        if value is None:
+            return []
+        if len(targets) == 2 and not isinstance(value, ast.Tuple) and (pair := self._names(value)) == KV:
+            return [(target, (name,)) for target, name in zip(targets, pair, strict=True)]
+        values = _values(targets, value)
+        return [
+            (target, IN_WORDS.get(target.id, ()) or (self._names(each) if each is not None else ()))
+            for target, each in zip(targets, values, strict=True)
+        ]
+
+    def _expression(self, node: ast.AST | None) -> list[str]:
+        """Mark the names of an expression; the hook points it passes, in the order of evaluation."""
+        hooks: list[str] = []
+        if node is None:
+            return hooks
+        for child in ast.iter_child_nodes(node):
+            hooks += self._expression(child)
+        if (hook := self._hook(node)) is not None:
+            assert isinstance(node, ast.Call)
+            assert isinstance(node.func, ast.Attribute)
+            hooks.append(hook)
+            self._mark(node.func, (hook,), hook=True)
+            if len(node.args) == 1 and (passed := _same(node.args[0])) is not None:
+                self._passes(passed, hook)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _of_self(node.func):
+            self.gives.setdefault(node.func.attr, [self._names(each) for each in node.args])
+        elif isinstance(node, ast.Attribute) and (names := self._attribute(node)):
+            self._mark(node, names, hook=names == KV and node.attr != POOL)
+        elif isinstance(node, ast.Name) and (names := self._names(node)):
+            self._mark(node, names)
+        return hooks
+
+    def _attribute(self, node: ast.Attribute) -> Names:
+        if node.attr == POOL:
+            return KV
+        if isinstance(node.value, ast.Name) and self.known.get(node.value.id) == KV:
+            return KV
+        return IN_WORDS.get(node.attr, ())
+
+    def _passes(self, given: ast.Name, hook: str) -> None:
+        """A variable passes a hook point: that is its name, and was since it was assigned."""
+        if not any((mark.line, mark.start) == self._place(given)[:2] for mark in self.marks):
+            self._mark(given, (hook,))
+        for mark in self._open.get(given.id, []):
+            mark.names += (hook,) if hook not in mark.names else ()
+
+    def _hook(self, node: ast.AST) -> str | None:
+        """The hook point that a call passes its argument through."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return None
+        return self.hooks.get(node.func.attr) if _of_self(node.func) else None
+
+    def _names(self, node: ast.expr) -> Names:
+        """What an expression's value is."""
+        if (hook := self._hook(node)) is not None:
+            return (hook,)
+        if isinstance(node, ast.Name):
+            return self.known.get(node.id, IN_WORDS.get(node.id, ()))
+        if isinstance(node, ast.Subscript):
+            return self._names(node.value)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of = node.func.value
+            if _of_self(node.func):
+                return self.calls.get(node.func.attr, ())
+            if isinstance(of, ast.Name) and self.known.get(of.id) == KV:
+                return KV
+            if node.func.attr in SAME_VALUES:
+                return self._names(of)
+        return ()
+
+    def _mark(self, node: ast.Name | ast.Attribute, names: Names, *, hook: bool = False) -> Mark:
+        mark = Mark(*self._place(node), names, hook)
+        self.marks.append(mark)
+        return mark
+
+    def _place(self, node: ast.Name | ast.Attribute) -> tuple[int, int, int]:
+        line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+        end = len(self.lines[line - 1][:end].decode())
+        return line, end - len(node.attr if isinstance(node, ast.Attribute) else node.id), end
+
+
+def _of_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _same(node: ast.expr) -> ast.Name | None:
+    """The variable whose values an expression has, in whatever shape."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_VALUES:
+        node = node.func.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def _targets(node: ast.AST) -> list[ast.Name]:
+    found = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    flat = [inner for each in found for inner in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return [each for each in flat if isinstance(each, ast.Name)]
+
+
+def _values(targets: list[ast.Name], value: ast.expr | None) -> list[ast.expr | None]:
+    """The expression of each target, None where one expression gives several."""
+    if isinstance(value, ast.Tuple) and len(value.elts) == len(targets):
+        return list(value.elts)
+    return [value] if len(targets) == 1 else [None for _ in targets]
+
+
+def _names_in(node: ast.expr | None) -> list[str]:
+    given = node.args if isinstance(node, ast.Call) else []
+    return [each.id for argument in given if (each := _same(argument)) is not None]

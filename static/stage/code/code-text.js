@@ -1,0 +1,79 @@
+/** A file of the source as a list of lines that scrolls to the line in sight. */
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { namesIn } from "../../shared/state/lit.js";
+import { Memo } from "../../shared/ui/memo.js";
+import { walkButtons } from "../../shared/ui/walk-buttons.js";
+import { msg } from "../../shared/words/msg.js";
+import { CodeLine } from "./code-line.js";
+import { namesOn } from "./places.js";
+
+/** Lines above the one in sight. */
+const ABOVE = 2;
+
+/**
+ * @param {Object} props
+ * @param {import("./source.js").SourceFile} props.file
+ * @param {{line: number, top?: boolean}} props.place the line in sight; `top`: at the top, even if it is in sight already
+ * @param {Object[]} props.steps answers of the server, one for each step shown
+ * @param {{made: Set<number>, used: Set<number>}} props.lines that are marked
+ * @param {string[]} props.names that are marked
+ * @param {(names: string[]) => void} props.onFind
+ */
+export function CodeText({ file, place, steps, lines, names, onFind }) {
+  const list = useRef(null);
+  const ran = useMemo(
+    () => steps.map(({ values }) => values && new Set(values.ran[file.path])),
+    [file, ...steps.map(({ values }) => values)],
+  );
+  useLayoutEffect(() => bringLine(list.current, place), [file, place]);
+  const onClick = ({ target }) => {
+    const found = target.closest("[data-names-of]");
+    if (found) onFind(namesIn(found.dataset.namesOf));
+  };
+  return html`<ol
+    class="code-lines grow" ref=${list} data-steps=${steps.length} tabindex="0" role="group" aria-label=${msg`Lines of ${file.path}`}
+    onClick=${onClick} onKeyDown=${walkButtons}
+  >
+    ${file.lines.map((line, index) => {
+      const number = index + 1;
+      return html`<${Memo}
+        of=${CodeLine} key=${number} number=${number} line=${line} marks=${marksOf(line, number, lines, ran[0])}
+        lit=${lines.made.has(number) || lines.used.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
+      />`;
+    })}
+  </ol>`;
+}
+
+function marksOf(line, number, { made, used }, ran) {
+  return [
+    toneOf(line),
+    made.has(number) && "is-made",
+    used.has(number) && "is-used",
+    ran && !ran.has(number) && namesOn(line).length > 0 && "is-idle",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** Amber where K and V of this step are written, blue where those of all positions are read. */
+function toneOf(line) {
+  const called = line.find(([, kind, names]) => kind === "hook" && names?.includes("cache.k"))?.[0];
+  return { write: "is-computed", read: "is-cached" }[called] ?? "";
+}
+
+/** Of each step shown, the tensors of a line. */
+function columnsOf(steps, path, number) {
+  const [tensors, others] = steps.map(({ values }) => values?.lines[path]?.[number] ?? null);
+  return { tensors, others };
+}
+
+function bringLine(list, { line, top = false }) {
+  const row = list.children[line - 1];
+  if (!row) return;
+  const end = row.offsetTop + row.offsetHeight;
+  const inSight = row.offsetTop >= list.scrollTop && end <= list.scrollTop + list.clientHeight;
+  if (top) list.scrollTop = row.offsetTop;
+  else if (!inSight) list.scrollTop = list.children[Math.max(0, line - 1 - ABOVE)].offsetTop;
+}

@@ -1,0 +1,62 @@
+/** Places in the source: of the open view, and of tensors by their names. Pure. */
+
+/** What of the source computes what a view shows. */
+export const OF_VIEW = {
+  model: { path: "model/transformer.py", name: "Transformer.forward" },
+  block: { path: "model/transformer.py", name: "Attention.forward" },
+  head: { path: "model/transformer.py", name: "Attention._mix" },
+  pair: { path: "model/transformer.py", name: "Attention._mix" },
+  tokens: { path: "model/engine/sampling.py", name: "choose" },
+  cache: { path: "model/kv_cache.py", name: "KVCache.write" },
+  time: { path: "model/transformer.py", name: "Transformer.forward" },
+};
+
+/** @returns {{path: string, first: number, last: number}|null} where a function is */
+export function functionAt(files, { path, name }) {
+  const found = files.find((file) => file.path === path)?.functions.find((each) => each.name === name);
+  return found ? { path, first: found.first, last: found.last } : null;
+}
+
+/** @returns {string[]} the names of the tensors on a line */
+export function namesOn(line) {
+  return [...new Set(line.flatMap(([, , names = []]) => names))];
+}
+
+/**
+ * The lines that a tensor is on: `made`, where it passes its hook point or the cache is called, and `used`, the others.
+ *
+ * @param {import("./source.js").SourceFile} file
+ * @param {string[]} names
+ * @returns {{made: Set<number>, used: Set<number>}} numbers from 1
+ */
+export function linesOf(file, names) {
+  const made = new Set();
+  const used = new Set();
+  file.lines.forEach((line, index) => {
+    for (const [, kind, of = []] of line) {
+      if (of.some((name) => names.includes(name))) (kind === "hook" ? made : used).add(index + 1);
+    }
+  });
+  for (const line of made) used.delete(line);
+  return { made, used };
+}
+
+/**
+ * The file and line to show for these names: where they are made if such a line ran, in the shown file if it has them.
+ *
+ * @param {import("./source.js").SourceFile[]} files
+ * @param {string[]} names
+ * @param {{shown: string, ran: Object<string, number[]>|null}} now `shown`: path of the shown file; `ran`: null while it is not known
+ * @returns {{path: string, line: number}|null}
+ */
+export function placeOf(files, names, { shown, ran }) {
+  const ordered = [...files].sort((a, b) => Number(b.path === shown) - Number(a.path === shown));
+  for (const kind of ["made", "used"]) {
+    for (const file of ordered) {
+      const lines = [...linesOf(file, names)[kind]];
+      const line = lines.find((each) => ran?.[file.path]?.includes(each)) ?? lines[0];
+      if (line) return { path: file.path, line };
+    }
+  }
+  return null;
+}
