@@ -8,7 +8,7 @@ import { Prose } from "./prose.js";
 /** @param {{task: Object, done: boolean, hints: number, picture: Object, dispatch: Function}} props */
 export function Do({ task, done, hints, picture, dispatch }) {
   return html`<section class=${`lesson-box stack${done ? " is-over" : ""}`} aria-label=${msg`Task`}>
-    <h3>${msg`Do it yourself`}</h3>
+    <h2>${msg`Do it yourself`}</h2>
     <p><${Prose} nodes=${task.task} picture=${picture} /></p>
     <div role="status">
       ${

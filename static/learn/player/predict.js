@@ -15,7 +15,7 @@ export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
     if (!over && predict.shows) onShow(predict.shows, given);
   };
   return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
-    <h3>${msg`Predict, then look`}</h3>
+    <h2>${msg`Predict, then look`}</h2>
     <p><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
     ${predict.answer !== null && html`<${Choices} choices=${predict.choices} answer=${answer} over=${over} right=${predict.answer} give=${give} />`}
