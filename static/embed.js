@@ -1,4 +1,4 @@
-// Sizes, drives and makes KVScope's frames, of <div data-kvscope="ID">: docs/embed.md
+// Sizes, drives and makes KVScope's frames: docs/embed.md
 (() => {
   const root = new URL("..", document.currentScript.src).href;
   const heard = new Map();

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
 EMBED_PREFIX = "/embed/"
-ANY_PAGE = "* data: blob: file:"
-"""`*` alone stands for http and https: a hand-out opened from a disk, or a notebook's cell, could not embed."""
+ANYONE = "*"
+"""Nobody is named then: `*` in a policy stands for http and https alone, and not for a hand-out opened from a disk, a
+notebook's cell, or a sandboxed frame, such as that of a lesson around its picture."""
 OPEN_PREFIXES = (
     *("/static/", "/api/sessions/", "/api/by-hand/", "/api/code", "/api/embedding"),
     *("/api/index", "/api/lessons", "/oembed", "/readyz"),
@@ -41,7 +42,7 @@ def init_app(app: Flask, frame_ancestors: str) -> None:
     `frame_ancestors`: who may embed a session, as that directive of the policy says it; nothing else can be framed.
     """
     app.before_request(_make_nonce)
-    app.after_request(partial(_add_headers, ANY_PAGE if frame_ancestors == "*" else frame_ancestors))
+    app.after_request(partial(_add_headers, frame_ancestors))
 
 
 def everywhere(app: Flask) -> None:
@@ -70,9 +71,10 @@ def _make_nonce() -> None:
 def _add_headers(frame_ancestors: str, response: Response) -> Response:
     nonce = g.get("csp_nonce", "")
     framed_by = frame_ancestors if request.path.startswith(EMBED_PREFIX) else "'self'"
+    ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
-        f"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors {framed_by}"
+        f"object-src 'none'; base-uri 'none'; form-action 'self'{ancestors}"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
