@@ -85,7 +85,7 @@ def test_it_shows_what_the_link_shows_and_asks_for_nothing(
     for name in ("Run", "Try your own", "Share"):
         expect(mine.button(name)).to_have_count(0)
     expect(page.get_by_role("link", name="Open KVScope")).to_have_count(0)
-    page.keyboard.press("/")
+    page.keyboard.press("p")
     page.get_by_role("button", name="Help").click()
     expect(page.get_by_role("dialog", name="Help")).to_contain_text("Residual stream")
     assert asked.urls == [file.as_uri()]

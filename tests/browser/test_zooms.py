@@ -68,7 +68,7 @@ def test_from_the_prompt_to_one_product_without_a_mouse(stage: Stage) -> None:
     stage.open()
     press = stage.page.keyboard.press
     before = stage.run_id
-    press("/")
+    press("p")
     press("ControlOrMeta+a")
     stage.page.keyboard.type("The cat sat on the mat")
     tab_to(stage, stage.page.get_by_label("new tokens"))

@@ -3,7 +3,7 @@
 /** Words of questions that say nothing about what is asked for. */
 // Not language: compared with what is typed.
 const EMPTY_WORDS = new Set(
-  "a an the of in on to for and or is are was does do did it its what how why when where which who can i my me with not from this that".split(
+  "a an the of in on to for and or is are was does do did it its what how why when where which who can i my me with not from this that much many need needs get".split(
     " ",
   ),
 );
@@ -14,13 +14,13 @@ const WHOLE = 12;
 /** Of entries that match equally well, what shows the thing comes before what mentions it. */
 const KINDS = {
   term: 1,
-  lesson: 0.95,
-  setting: 0.95,
-  idea: 0.9,
-  view: 0.9,
-  page: 0.9,
-  recording: 0.8,
-  elsewhere: 0.9,
+  page: 0.8,
+  lesson: 0.7,
+  idea: 0.65,
+  view: 0.6,
+  setting: 0.55,
+  recording: 0.5,
+  elsewhere: 0.6,
 };
 /** Short words have no room for typing errors. */
 const FUZZY_FROM = 4;

@@ -49,7 +49,7 @@ export function Search({ close, newTab }) {
   };
   return html`
     <input
-      class="find-field" type="search" role="combobox" aria-label=${msg`Search`} aria-expanded=${count > 0} aria-controls="find-list"
+      class="find-field" type="text" enterkeyhint="go" role="combobox" aria-label=${msg`Search`} aria-expanded=${count > 0} aria-controls="find-list"
       aria-autocomplete="list" aria-activedescendant=${count ? `find-${at}` : undefined} aria-describedby="find-status"
       autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder=${msg`PagedAttention, top-p, why a cache…`}
       ref=${field} value=${query} onInput=${type} onKeyDown=${onKeyDown}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { EXPERIMENTS } from "../../../../static/serving/experiments.js";
+import { grouped } from "../../../../static/shared/find/matching.js";
+
+const WORDS = new URL("../../../../static/shared/words/", import.meta.url);
+const table = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, WORDS), "utf8"));
+const find = table("find");
+const glossary = table("glossary");
+
+test("each experiment can be found under its own name, and opens", () => {
+  const found = find.setting.filter(({ address }) => address.includes("?experiment="));
+  assert.deepEqual(
+    Object.fromEntries(found.map(({ name, address }) => [address, name])),
+    Object.fromEntries(EXPERIMENTS.map(({ id, name }) => [`/serving?experiment=${id}`, name])),
+  );
+});
+
+test("every idea is there once, and every term has a place that shows it", () => {
+  assert.deepEqual(
+    find.idea.map(({ id }) => id),
+    Array.from({ length: 45 }, (_, at) => `C${at + 1}`),
+  );
+  assert.deepEqual(
+    Object.keys(glossary).filter((id) => !glossary[id].show),
+    [],
+  );
+});
+
+test("groups come in the order of their best hits, and each has its best only", () => {
+  const hits = ["b1", "a1", "b2", "a2", "b3"];
+  assert.deepEqual(
+    grouped(hits, (hit) => hit[0], 2),
+    [
+      ["b", ["b1", "b2"]],
+      ["a", ["a1", "a2"]],
+    ],
+  );
+});
