@@ -266,6 +266,37 @@ def test_twins_are_really_run_compared_stopped_and_found_again(stage: Stage, run
     eventually(lambda: stage.server.status(twin_of(stage.server, long, "none"))["reason"] == "stopped")
 
 
+def test_three_policies_are_really_run_with_a_budget_and_found_again(stage: Stage, run: str) -> None:
+    stage.at(run, 4, "cache")
+    part, log = stage.region("Keep only some positions"), stage.server.log(run)
+    budget = part.get_by_role("slider", name="Positions kept in each layer")
+    budget.focus()
+    budget.press("Home")
+    expect(part.get_by_role("status").first).to_be_visible()
+    part.get_by_role("button", name="Run the three policies", exact=True).click()
+    expect(part.get_by_role("button", name="Run the three policies again")).to_be_visible(timeout=60_000)
+    table = stage.region("What each policy keeps and loses").get_by_role("table")
+    for name, cache in (("Sliding window", "window"), ("Attention sinks", "sinks"), ("Heavy hitters", "heavy")):
+        family = requests.get(f"{stage.server.url}api/runs/{run}/family", timeout=60).json()["runs"]
+        twins = {one["study"]["tokens"]: one for one in family if (one["study"] or {}).get("cache") == cache}
+        assert {one["study"]["budget"] for one in twins.values()} == {8}
+        given, own = (stage.server.log(twins[tokens]["id"]) for tokens in ("given", "own"))
+        assert [step["token"]["id"] for step in given.steps] == [step["token"]["id"] for step in log.steps]
+        size, blocks, _, _, kl, _ = cells(table, name)
+        kept = 8 * log.steps[0]["kv"]["bytes_written"] / len(log.open["tokens"])
+        assert number(size.removesuffix("B")) == given.steps[-1]["kv"]["bytes_used"] == kept
+        assert int(blocks) == 1
+        mean, most = kl.split(", ")
+        measured = [step["kl"] for step in given.steps]
+        assert (small(mean), small(most)) == pytest.approx((np.mean(measured), max(measured)), rel=0.06)
+        card = part.get_by_role("region", name=name)
+        expect(card.get_by_role("img", name=re.compile("Positions that each step can read"))).to_be_visible()
+        expect(card).to_contain_text(shown(own.steps[0]["token"]["text"]).strip("·"))
+    stage.page.reload()
+    expect(part.get_by_role("button", name="Run the three policies again")).to_be_visible()
+    expect(table).to_contain_text("Heavy hitters")
+
+
 def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(stage: Stage, run: str) -> None:
     with (
         stage.page.expect_response("**/operations?step=4&*") as operations,

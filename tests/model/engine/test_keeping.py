@@ -1,4 +1,4 @@
-"""Runs that are given another's tokens and keep some positions alone: what they read, keep, and say of the difference."""
+"""Runs that are given another's tokens and keep some positions alone: what they read, keep, and how they differ."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def keep(engine: Engine, ids: list[int], given: list[int], keeping: Kept) -> lis
 def watched(
     engine: Engine, ids: list[int], given: list[int], keeping: Kept
 ) -> tuple[list[StepRecord], list[list[Tensor]]]:
-    """The same without a comparison, so that all passes are the run's own; and attention [Hkv, G, Q, K] of each layer by
-    pass.
+    """The same without a comparison, so that all passes are the run's own; and attention [Hkv, G, Q, K] by pass
+    and layer.
     """
     config, passes = engine.transformer.config, []
     forced = dict(enumerate(given))
@@ -76,7 +76,7 @@ def visible(records: list[StepRecord], layers: int, kv_heads: int) -> Tensor:
 
 @torch.inference_mode()
 def masked_logits(model: Transformer, ids: list[int], seen: Tensor) -> Tensor:
-    """The reference: logits [T, V] of one pass over all rows, with a mask for each layer and KV head; nothing is dropped."""
+    """The reference: logits [T, V] of one pass over all rows, with a mask for each layer and KV head."""
     cache, sequence = KVCache(model.config, len(ids) // 16 + 1), Sequence()
     slots = cache.extend(sequence, len(ids))
     batch, _, _ = make_batch([Entry(ids, 0, slots, slots)], "cpu")

@@ -69,6 +69,33 @@ export function shareRead(twin, step) {
   });
 }
 
+/** So many dropped positions in a row, or more, are shown as one. */
+const LONG_HOLE = 12;
+const SHOWN_OF_HOLE = 3;
+
+/**
+ * @param {Float32Array} shares of `shareRead`
+ * @returns {{first: number, last: number, share: number}[]} each position by itself, but the middle of a long hole as one
+ */
+export function shelfOf(shares) {
+  const pieces = [];
+  for (let first = 0; first < shares.length; ) {
+    let end = first;
+    while (end < shares.length && shares[end] === 0) end += 1;
+    const long = end - first >= LONG_HOLE;
+    const apart = (from, to) => {
+      for (let at = from; at < to; at++) pieces.push({ first: at, last: at, share: shares[at] });
+    };
+    if (long) {
+      apart(first, first + SHOWN_OF_HOLE);
+      pieces.push({ first: first + SHOWN_OF_HOLE, last: end - SHOWN_OF_HOLE - 1, share: 0 });
+      apart(end - SHOWN_OF_HOLE, end);
+    } else apart(first, Math.max(end, first + 1));
+    first = Math.max(end, first + 1);
+  }
+  return pieces;
+}
+
 /** @returns {number} the share of the attention that the run's newest token gave to positions the twin could not read */
 function lostBy(run, reads, { layer, head, query }) {
   const row = run.row(layer, head, query);

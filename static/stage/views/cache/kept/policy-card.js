@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { percent, tokenLabel } from "../../../../shared/facts/format.js";
 import { proseOf, readable } from "../../../../shared/facts/prose.js";
 import { msg } from "../../../../shared/words/msg.js";
-import { sameTokens, shareRead } from "./facts.js";
+import { sameTokens, shareRead, shelfOf } from "./facts.js";
 import { Holes } from "./holes.js";
 import { LostHeads } from "./lost-heads.js";
 import { NAMES, resultText, stayingText } from "./words.js";
@@ -36,16 +36,18 @@ export function PolicyCard({ run, step, selection, budget, policy, given, own, r
   </section>`;
 }
 
-/** The tokens of the selected step; dropped ones are holes. */
+/** The tokens of the selected step; dropped ones are holes, and many of them in a row are one hole. */
 function Shelf({ run, twin, step }) {
-  const shares = useMemo(() => shareRead(twin, step), [twin, step]);
+  const pieces = useMemo(() => shelfOf(shareRead(twin, step)), [twin, step]);
   const { firstQuery } = twin.steps[step];
   return html`<h5>${msg`Tokens in step ${step}`}</h5>
     <p class="kept-shelf scrolls">
-      ${Array.from(shares, (share, position) => {
-        const isNew = position >= firstQuery;
+      ${pieces.map(({ first, last, share }) => {
+        if (last > first)
+          return html`<span key=${first} class="kept-token is-dropped" title=${msg`Positions ${first} to ${last}: dropped`}>${msg`${last - first + 1} dropped`}</span>`;
+        const isNew = first >= firstQuery;
         const state = isNew ? "is-new" : share === 0 ? "is-dropped" : "";
-        return html`<bdi key=${position} class=${`kept-token ${state}`} style=${`--share:${share}`} title=${shareText(position, share, isNew)}>${tokenLabel(run.tokens[position], 12)}</bdi>`;
+        return html`<bdi key=${first} class=${`kept-token ${state}`} style=${`--share:${share}`} title=${shareText(first, share, isNew)}>${tokenLabel(run.tokens[first], 12)}</bdi>`;
       })}
     </p>`;
 }
