@@ -43,6 +43,9 @@ Weights = Literal[
 ]
 """Learned weights of a block. `attn.q` is W_Q, `mlp.norm` what the norm multiplies with; no model has them all."""
 
+ComputedBy = Literal["lines", "native", "graph"]
+"""What computed the blocks in a pass: the lines of model/transformer.py, native code, or CUDA graphs of the lines."""
+
 CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
 """What K and V can be stored as."""
 

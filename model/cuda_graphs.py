@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from kvscope.model.api import ComputedBy
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
@@ -70,6 +71,8 @@ class GraphedSteps:
 
     Where one cannot be made, `say` hears why, once.
     """
+
+    by: ComputedBy = "graph"
 
     def __init__(
         self, transformer: Transformer, cache: KVCache, say: Callable[[str], None], record: Record | None = None

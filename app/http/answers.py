@@ -150,6 +150,23 @@ class Code(TypedDict):
     passes: Positive
 
 
+class Call(TypedDict):
+    """A function, where it begins, how often it was called from there, and what it called."""
+
+    name: str
+    path: str
+    line: Positive
+    count: Positive
+    calls: list[Call]
+
+
+class Calls(TypedDict):
+    """`decode` is null where the first token ended the text."""
+
+    prefill: Call
+    decode: Call | None
+
+
 class SourceFunction(TypedDict):
     name: str
     first: Positive

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from kvscope.app.bodies import Bounds, Index
 from kvscope.app.http.answers import (
+    Calls,
     Candidates,
     Code,
     Everything,
@@ -250,6 +251,14 @@ QUESTIONS = {
             *(asked.layer, steps.opening["sampling"], version()),
         ),
         Code,
+    ),
+    "calls": Question(
+        "The calls of the model's functions in prefill and in a decode step; recorded at each request",
+        "both trees of calls",
+        Nothing,
+        lambda steps, _: (steps.before(0), steps.opening["sampling"]),
+        Calls,
+        changes=True,
     ),
     "timing": Question(
         "Time of a step's forward passes alone, with the cache or without; measured at each request",

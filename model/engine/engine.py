@@ -277,6 +277,7 @@ class Engine:
             spent.chunk_ms.append(done.forward_ms)
             spent.conditions.append(conditions)
             spent.layer_ms.append(done.layer_ms)
+            spent.by = done.by
             rows, keys = entries[index].count, run.sequence.length
             spent.cost += Cost.of_pass(self.transformer, rows, keys, done.weights)
             if run.recorded == "rows":

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from kvscope.model.api import ComputedBy
 from kvscope.model.engine.candidates import Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import Conditions
@@ -79,6 +80,7 @@ class StepRecord:
     batch: int
     kv: KVState
     cost: Cost
+    by: ComputedBy = "lines"
     forced: bool = False
     """Whether the token was given to the run and not chosen by it."""
     comparison: Comparison | None = None

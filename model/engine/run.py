@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 
-from kvscope.model.api import Caching
+from kvscope.model.api import Caching, ComputedBy
 from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.records import Timing
@@ -28,6 +28,8 @@ class Spent:
     capture_ms: float = 0.0
     cost: Cost = field(default_factory=Cost)
     conditions: list[Conditions] = field(default_factory=list)
+    by: ComputedBy = "lines"
+    """Of the last pass."""
 
     @property
     def begun(self) -> bool:

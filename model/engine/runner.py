@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from kvscope.model.api import ComputedBy
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
 from kvscope.model.engine.eviction import LookedAt
@@ -41,6 +42,7 @@ class Pass:
     capture_ms: float
     weights: ByFormat
     """The matrices of blocks and head, as this pass read them."""
+    by: ComputedBy
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None where it was not measured."""
 
@@ -51,6 +53,8 @@ class Pass:
 
 
 class Steps(Protocol):
+    by: ComputedBy
+
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> StandIn | None:
         """What takes this pass while these hook points are `observed`; None where the transformer itself does."""
         ...
@@ -109,6 +113,7 @@ class Runner:
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
                 weights=self._weights,
+                by=steps.by if steps and step else "lines",
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,

@@ -51,6 +51,7 @@ def finish_step(
             batch=batch,
             kv=_kv_state(run, cache),
             cost=run.spent.cost,
+            by=run.spent.by,
             forced=forced is not None,
             comparison=comparison,
             where=run.where.numpy() if run.keeping else None,

@@ -132,6 +132,7 @@ class Recorder:
             bytes_read=record.cost.bytes_read,
             weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
+            computed_by=record.by,
             **rest,
         )
 

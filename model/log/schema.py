@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from kvscope.model.api import ComputedBy
 from kvscope.model.log.untrusted import DTYPES, BadFile
 from kvscope.model.settings import IN_A_LOG, Sampling, ServingSettings
 
@@ -304,6 +305,7 @@ class Step(FrameData):
     bytes_read: Natural
     weights_read: ByFormat | None = None
     rows_computed: Place | None = None
+    computed_by: ComputedBy | None = None
     conditions: Conditions | None = None
     own: OwnToken | None = None
     """What a twin that is given its tokens would have chosen."""

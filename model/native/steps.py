@@ -12,6 +12,7 @@ from math import prod
 
 from torch import Tensor
 
+from kvscope.model.api import ComputedBy
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import linears
@@ -54,6 +55,8 @@ def can_step(transformer: Transformer) -> bool:
 
 class NativeSteps:
     """Passes of `transformer` over `cache` that take one new row of each sequence."""
+
+    by: ComputedBy = "native"
 
     def __init__(self, library: CDLL, transformer: Transformer, cache: KVCache):
         self.block = function(library.block, POINTER(NativeBlock), POINTER(NativePass), *[c_void_p] * 4)

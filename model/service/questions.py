@@ -30,6 +30,7 @@ from kvscope.model.service.limits import among, few_enough, not_too_long, refusi
 from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.small_cache import Form
+from kvscope.model.source.calls import step_calls
 from kvscope.model.source.listing import version as source_version
 from kvscope.model.source.step import step_lines
 from kvscope.model.weights import weights_held
@@ -207,6 +208,16 @@ class Questions:
         among("step", first_query, len(ids))
         with refusing_when_full():
             return step_lines(self.engine, ids, first_query, layer, Sampling(**sampling)).as_json()
+
+    def calls(self, ids: list[int], sampling: dict[str, Any]) -> dict[str, Any]:
+        """The calls of prefill of `ids` and of the step after it (docs/frames.md, On demand).
+
+        Raises Refused, while runs go on too: they would be among the calls.
+        """
+        if self.busy:
+            raise Refused("run", "Other runs are being computed. Try again when they have ended.", status=409)
+        with refusing_when_full():
+            return step_calls(self.engine, ids, Sampling(**sampling))
 
     def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
         """How long the passes of a step over `ids` take, with the cache or without (docs/frames.md).

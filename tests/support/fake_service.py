@@ -264,6 +264,10 @@ class FakeService:
         path = "model/transformer.py"
         return {"lines": {path: {"119": [tensor]}}, "ran": {path: [119]}, "rows": rows, "passes": 1}
 
+    def calls(self, ids: list[int], sampling: dict[str, Any]) -> dict[str, Any]:
+        call = {"name": "Engine.advance", "path": "model/engine/engine.py", "line": 1, "count": 1, "calls": []}
+        return {"prefill": call, "decode": {**call, "calls": [call]}}
+
     def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
         same = {"largest": 0.0, "size": float(len(ids))}
         return {"operations": [{"name": "attn.v", "cached": True, "old": same, "new": same}]}

@@ -4,13 +4,15 @@
  */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
+import { modelFor } from "../../shared/facts/saved-session.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { namesIn, namesUnder } from "../../shared/state/lit.js";
 import { whenReached } from "../../shared/state/settled.js";
 import { ZOOMS } from "../../shared/state/views.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { CallTree } from "./call-tree.js";
 import { CodeText } from "./code-text.js";
 import { functionAt, linesOf, OF_VIEW, placeOf } from "./places.js";
 import { readSource } from "./source.js";
@@ -26,10 +28,12 @@ export function CodePanel({ state: now, dispatch, client }) {
   const state = whenReached(now);
   const { run, step } = state;
   const [comparing, setComparing] = useState(false);
+  const [calling, setCalling] = useState(false);
   const other = otherStep(run, step);
   const steps = useSteps(state, client, { source, other: comparing ? other : null });
   const ran = steps[0].values?.ran ?? null;
   const [place, setPlace] = usePlace(files, now, ran);
+  const paths = useMemo(() => (files ?? []).map(({ path }) => path), [files]);
   const file = files?.find(({ path }) => path === place?.path);
   const names = shownNames(now);
   const find = (found) => {
@@ -51,11 +55,21 @@ export function CodePanel({ state: now, dispatch, client }) {
             ${other === 0 ? msg`Compare with prefill` : msg`Compare with decode`}
           </button>`
         }
+        ${
+          modelFor(run, state.readiness) === "ready" &&
+          html`<button type="button" class="button small" aria-pressed=${calling} onClick=${() => setCalling(!calling)}>${msg`Calls`}</button>`
+        }
         <button type="button" class="button small" onClick=${() => dispatch({ type: "code", open: false })}>${msg`Close`}</button>
       </span>
     </header>
     ${failed && html`<p role="alert">${msg`The code could not be loaded: the server does not respond.`}</p>`}
-    ${file && html`<${CodeText} file=${file} place=${place} steps=${steps} lines=${linesOf(file, names)} names=${names} onFind=${find} />`}
+    ${
+      file &&
+      html`<div class="code-body" data-calls=${calling}>
+        ${calling && html`<${CallTree} run=${run} paths=${paths} client=${client} onOpen=${(to) => setPlace({ ...to, top: true })} />`}
+        <${CodeText} file=${file} place=${place} steps=${steps} lines=${linesOf(file, names)} names=${names} onFind=${find} />
+      </div>`
+    }
   </section>`;
 }
 
@@ -133,7 +147,18 @@ function What({ run, step, layer, answer }) {
   const place = msg`layer ${layer}, step ${step}`;
   if (answer.status === "loading") return html`${place} · …`;
   if (!answer.values) return html`${place} · ${msg`shapes need the model, which is not loaded`}`;
-  const { rows } = answer.values;
+  const { rows, passes } = answer.values;
   const count = plural(rows, form`${integer(rows)} row`, form`${integer(rows)} rows`);
-  return html`${place} · ${count} · ${msg`run again, line by line, for these shapes`}`;
+  const pass = passes > 1 ? ` · ${msg`the last of ${passes} passes`}` : "";
+  return html`${place} · ${count}${pass} · ${ranBy(run.steps[step].data.computed_by)}`;
+}
+
+/** What computed the step in the run, and where the shapes are from. Older logs do not say it. */
+function ranBy(by) {
+  if (by === "native")
+    return msg`In the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
+  if (by === "graph") return msg`In the run, a CUDA graph replayed these lines. They ran again for the shapes.`;
+  return by
+    ? msg`The lines ran again for the shapes.`
+    : msg`The lines ran for the shapes; the log does not say whether they computed the run.`;
 }

@@ -226,6 +226,9 @@ def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient)
     assert (smaller["furthest"]["query"], len(smaller["kl"])) == (4, 3)
     rows = {step: client.get(f"/api/runs/{run}/code?step={step}&layer=1").json["rows"] for step in (0, 2)}
     assert rows == {0: 3, 2: 1}
+    calls = client.get(f"/api/runs/{run}/calls")
+    assert calls.headers["Cache-Control"] == "no-store"
+    assert calls.json["decode"]["calls"][0]["name"] == calls.json["prefill"]["name"] == "Engine.advance"
     candidates = client.get(f"/api/runs/{run}/candidates?step=1&text=%22a%20%0A").json["candidates"]
     assert [(each["id"], each["text"]) for each in candidates] == [(100, '"a \n')]
     lens = client.get(f"/api/runs/{run}/lens?step=1").json

@@ -20,9 +20,10 @@ from kvscope.model.native import Native
 from kvscope.model.native.steps import NativeStep, NativeSteps, can_step
 from kvscope.model.service import ModelService
 from kvscope.model.settings import Kept
+from kvscope.model.source.calls import step_calls
 from kvscope.model.transformer import Batch, Transformer
 from tests.support.grouped import checkpoint_of, grouped_weights, write_grouped
-from tests.support.tiny import GREEDY, SAMPLED, advance_all, prompt, random_weights, tiny_config, tokens
+from tests.support.tiny import GREEDY, SAMPLED, advance_all, prompt, random_weights, steps, tiny_config, tokens
 
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {},
@@ -43,6 +44,8 @@ LENGTHS = ([7], [20], [1], [12, 12, 12], [5, 20, 1, 12], [*range(1, 18)])
 
 class Counted:
     """Steps that count the passes they take."""
+
+    by = NativeSteps.by
 
     def __init__(self, steps: NativeSteps):
         self.steps, self.taken, self.asked = steps, 0, 0
@@ -224,3 +227,15 @@ class TestOtherModels:
 def built(path: Path) -> dict[str, Any]:
     checkpoint = checkpoint_of(path, grouped=False)
     return {"config": checkpoint.config, "weights": checkpoint.weights}
+
+
+def test_a_step_says_what_computed_it_and_its_calls_are_those_of_the_native_code(native: Native) -> None:
+    *_, counted = both = engines("llama", native)
+    assert counted.taken == 0
+    fast = both[1]
+    fast.admit("a", prompt(5), GREEDY, 3)
+    assert [record.by for record in steps(advance_all(fast), "a")] == ["lines", "native", "native"]
+    calls = step_calls(fast, prompt(7), GREEDY)
+    assert "NativeStep._block" in str(calls["decode"])
+    assert "Attention.forward" not in str(calls["decode"])
+    assert "Attention.forward" in str(calls["prefill"])

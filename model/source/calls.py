@@ -1,0 +1,97 @@
+"""The calls of one prefill and of one decode step, recorded while the engine makes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import resources
+from types import FrameType
+from typing import Any
+
+from kvscope.model.engine.engine import Engine
+from kvscope.model.settings import Sampling
+
+KEY = "calls"
+"""Of the run that is recorded; no run's of a user."""
+NESTED = "<"
+"""What a comprehension's name ends with; it is a part of its function."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A function of `model/`, how often it was called from there, and what it called. Equal calls are one."""
+
+    name: str
+    path: str
+    line: int
+    count: int = 0
+    calls: dict[tuple[str, int], Call] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        inner = [each.as_json() for each in self.calls.values()]
+        return {"name": self.name, "path": self.path, "line": self.line, "count": self.count, "calls": inner}
+
+
+def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, Any]:
+    """JSON-able: the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, by phase, and how
+    many times it was called in each. All other runs must be paused. Raises CacheFull.
+    """
+    engine.admit(KEY, ids, sampling, 2)
+    try:
+        prefill, decode = _advanced(engine, 1), _advanced(engine, 2)
+    finally:
+        if engine.active(KEY):
+            engine.stop(KEY)
+        if KEY in engine.scheduler.kept:
+            engine.scheduler.forget(KEY)
+    return {"prefill": prefill, "decode": decode}
+
+
+def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
+    """The calls until the run has so many tokens; None where it has ended before."""
+    run = engine.scheduler.runs.get(KEY)
+    if run is None:
+        return None
+    root = Call("", "", 0)
+    with recording(root):
+        while run.step < step and engine.active(KEY):
+            engine.advance()
+    (advance,) = (call for call in root.calls.values() if call.name == "Engine.advance")
+    return advance.as_json()
+
+
+@contextmanager
+def recording(root: Call) -> Iterator[None]:
+    """Add the calls of the model's own functions below `root`."""
+    folder = str(resources.files("kvscope.model")) + "/"
+    stack: list[Call | None] = []
+    """Of the frames that were entered, None of those that are no function of the model's."""
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and stack:
+            stack.pop()
+        elif event == "call":
+            code = frame.f_code
+            own = code.co_filename.startswith(folder) and not code.co_name.startswith(NESTED)
+            stack.append(_called(_caller(stack, root), frame, folder) if own else None)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def _caller(stack: list[Call | None], root: Call) -> Call:
+    return next((call for call in reversed(stack) if call is not None), root)
+
+
+def _called(caller: Call, frame: FrameType, folder: str) -> Call:
+    code = frame.f_code
+    path = "model/" + code.co_filename.removeprefix(folder)
+    call = caller.calls.setdefault((path, code.co_firstlineno), Call(code.co_qualname, path, code.co_firstlineno))
+    call.count += 1
+    return call
