@@ -73,7 +73,7 @@ FIRST = {
     "LoRA": "elsewhere:lora",
     "fine-tuning": "elsewhere:fine-tuning",
     "hallucination": "elsewhere:hallucination",
-    "What is a token?": "term:token",
+    "What is softmax?": "term:softmax",
     "why a cache": "idea:C17",
     "speculativ decodng": "term:speculative-decoding",
 }
