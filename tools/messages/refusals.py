@@ -66,7 +66,13 @@ def cell(text: str) -> str:
 
 def over_http(client: FlaskClient) -> Iterator[Row]:
     run = finished(client)
-    ids = {"run": run, "session": share(client, run)["id"], "example": "a", "number": "0"}
+    ids = {
+        "run": run,
+        "session": share(client, run)["id"],
+        "example": "a",
+        "number": "0",
+        "lesson": "01-what-is-a-token",
+    }
     published = client.get("/api/openapi.json").json
     for path, operations in published["paths"].items():
         for method, operation in operations.items():

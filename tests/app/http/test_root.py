@@ -17,7 +17,12 @@ from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE
 from tests.support.over_http import finished, share, started
 
-PAGES = [*(page.address for page in pages()), "/embed/memory", "/embed/serving", "/embed/by-hand/b"]
+LESSON = "01-what-is-a-token"
+PAGES = [
+    *(page.address for page in pages()),
+    *(f"/learn/{LESSON}", f"/embed/learn/{LESSON}"),
+    *("/embed/memory", "/embed/serving", "/embed/by-hand/b"),
+]
 OTHERS = ("/oembed", "/healthz", "/readyz", "/metrics")
 FOLLOWED = re.compile(r"""(?:href|src)="([^"]*)"|": "([^"]*/static/[^"]*)\"""")
 FORGED = ("//evil.example", "https://evil.example", '/kv"><script>', "/a//b", "kv", "/kv /x", "/", "/kv?x=", "/kv#")
@@ -54,7 +59,8 @@ def test_no_page_is_left_out(app: Flask) -> None:
     rules = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
     told = {rule for rule in rules if rule.startswith(("/api/", "/static/")) or rule in OTHERS}
     served = {rule for rule in rules - told if not rule.endswith(("<session>", "/by-hand", "/by-hand/"))}
-    assert served == {re.sub("(?<=by-hand/).", "<example>", page) for page in PAGES}
+    pages = (page.replace(LESSON, "<lesson>") for page in PAGES)
+    assert served == {re.sub("(?<=by-hand/).", "<example>", page) for page in pages}
 
 
 def test_slashes_too_many_are_counted_as_a_browser_counts_them(client: FlaskClient) -> None:
