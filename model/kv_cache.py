@@ -28,6 +28,8 @@ class Sequence:
 
     table: list[int] = field(default_factory=list)
     length: int = 0
+    reserved: bool = False
+    """Whether its blocks stay its own until it is released, written or not, and it never gets others."""
 
 
 class KVCache:
@@ -39,6 +41,8 @@ class KVCache:
         shape = (config.layers, 2, config.kv_heads, blocks * BLOCK_SIZE, config.head_dim)
         self.pool = torch.empty(shape, device=device, dtype=dtype)
         self.refcounts = [0] * blocks
+        self.apart: set[int] = set()
+        """Blocks that only `reserve` hands out."""
         self._free = list(range(blocks - 1, -1, -1))
         self._offsets = torch.arange(BLOCK_SIZE, device=device)
 
@@ -66,6 +70,8 @@ class KVCache:
             self.refcounts[sequence.table[first // self.block_size]] > 1
         )
         missing = max(0, -(-last // self.block_size) - len(sequence.table))
+        if missing and sequence.reserved:
+            raise CacheFull(f"{missing} blocks more are needed than were reserved")
         if missing + shared > len(self._free):
             raise CacheFull(f"{missing + shared} blocks are needed and {len(self._free)} are free")
         if shared:
@@ -98,11 +104,13 @@ class KVCache:
         """Forget positions from `length` on, giving back the blocks that hold only those."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot keep {length} of {sequence.length} positions")
+        sequence.length = length
+        if sequence.reserved:
+            return
         keep = -(-length // self.block_size)
         for block in sequence.table[keep:]:
             self._give(block)
         del sequence.table[keep:]
-        sequence.length = length
 
     def select(self, sequence: Sequence, rows: Tensor) -> None:
         """Forget all rows but these, which are moved together, in order: `rows` [n], or [layers, Hkv, n] where each
@@ -124,7 +132,36 @@ class KVCache:
 
     def release(self, sequence: Sequence) -> None:
         """Give back every block."""
+        sequence.reserved = False
         self.truncate(sequence, 0)
+
+    def set_apart(self, blocks: range) -> None:
+        """Hand out these blocks only by `reserve`, until `put_back`. Those that are in use have to be moved."""
+        self.apart.update(blocks)
+        self._free = [block for block in self._free if block not in self.apart]
+
+    def put_back(self, blocks: range) -> None:
+        """Hand out these blocks again as all others. They are set apart, and nobody holds them."""
+        self.apart.difference_update(blocks)
+        self._free += reversed(blocks)
+
+    def reserve(self, blocks: range) -> Sequence:
+        """An empty sequence that holds these blocks, which are set apart and which nobody holds."""
+        for block in blocks:
+            self.refcounts[block] = 1
+        return Sequence(list(blocks), reserved=True)
+
+    def move(self, block: int) -> int:
+        """Copy a block that is set apart to a free one, which all its holders have to put in its place.
+
+        Raises CacheFull.
+        """
+        if not self._free:
+            raise CacheFull("no block is free")
+        new = self._take()
+        self._copy(block, new)
+        self.refcounts[new], self.refcounts[block] = self.refcounts[block], 0
+        return new
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
         """Store K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
@@ -152,16 +189,19 @@ class KVCache:
 
     def _give(self, block: int) -> None:
         self.refcounts[block] -= 1
-        if self.refcounts[block] == 0:
+        if self.refcounts[block] == 0 and block not in self.apart:
             self._free.append(block)
 
     def _unshare(self, sequence: Sequence, index: int) -> None:
         old, new = sequence.table[index], self._take()
+        self._copy(old, new)
+        self._give(old)
+        sequence.table[index] = new
+
+    def _copy(self, old: int, new: int) -> None:
         size = self.block_size
         for stored in self._stored:
             stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
-        self._give(old)
-        sequence.table[index] = new
 
 
 def _picked(stored: Tensor, slots: Tensor) -> Tensor:

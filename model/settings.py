@@ -19,6 +19,7 @@ MAX_ARRIVAL_MS = 60_000
 MAX_WORKLOAD_TOKENS = 64
 MAX_KEPT = 1024
 MAX_LAYERS = 512
+MAX_RESERVED = 2048
 
 Strategy = Literal["greedy", "sample"]
 
@@ -133,6 +134,16 @@ class Kept(Settings):
         return self.sinks + self.heavy + self.recent
 
 
+class Contiguous(Settings):
+    """Each request reserves one unbroken stretch of blocks when it joins, and shares none of them: a cache without
+    paging (arXiv:2309.06180, section 3.1).
+    """
+
+    new_tokens: int = Field(
+        ge=1, le=MAX_RESERVED, description="tokens of an answer that are reserved; at least the request's own limit is"
+    )
+
+
 class ServingSettings(Settings):
     """How a round of a workload is served (docs/frames.md, Serving)."""
 
@@ -144,6 +155,7 @@ class ServingSettings(Settings):
     blocks: Annotated[int, Field(ge=1, le=256)] = 96
     draft: Drafting | None = None
     keep: Kept | None = None
+    contiguous: Contiguous | None = None
 
 
 class Workload(Settings):

@@ -84,6 +84,7 @@ class Engine:
         owner: str = "",
         among: Collection[str] = (),
         reused: int | None = None,
+        reserved: Sequence | None = None,
     ) -> Run:
         """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
 
@@ -93,7 +94,7 @@ class Engine:
         how far its distribution is from the one with all rows. `owner`: whoever was promised its blocks. `among`: runs
         whose blocks it shares as far as they hold the same beginning; its last token is computed in any case.
         `reused`: it has begun before, and shared so many rows; they are computed again where nobody holds them any
-        more.
+        more. `reserved`: an empty sequence that it fills, and shares with nobody.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
         "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
@@ -104,7 +105,9 @@ class Engine:
         if not ids:
             raise ValueError("a run needs at least one token")
         self.scheduler.check(key, 0 if owner else blocks_of_run(len(ids), max_new_tokens))
-        if reused is None:
+        if reserved is not None:
+            sequence = reserved
+        elif reused is None:
             sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among)
         else:
             sequence = self._held(ids[:reused])

@@ -7,6 +7,7 @@ ended stay until that room is needed: whoever comes with the same tokens shares 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import TypeVar
 
 from kvscope.model.engine.batch import Entry
@@ -61,14 +62,14 @@ class Scheduler:
         """Take out a run or search. Raises KeyError.
 
         A failed run's blocks are given back at once: what they hold may be unwritten or not finite. So are those of a
-        run that keeps no cache, or not all of it, and those of a search.
+        run that keeps no cache, or not all of it, or has reserved them, and those of a search.
         """
         if key in self.searches:
             search = self.searches.pop(key)
             search.release(self.cache)
             return search
         run = self.runs.pop(key)
-        if failed or run.caching != "kept" or run.forgotten:
+        if failed or run.caching != "kept" or run.forgotten or run.sequence.reserved:
             self.cache.release(run.sequence)
         elif run.sequence.length:
             self.keep(key, run.ids[: run.sequence.length], run.sequence)
@@ -102,7 +103,11 @@ class Scheduler:
         """Which run has the longest prefix of `ids` in the cache, and how long that is, at most `most`."""
         # What a run without a cache, or with a part of it, has computed is not all there, or comes from less than the
         # whole text.
-        whole = {key: run for key, run in self.runs.items() if run.caching == "kept" and not run.forgotten}
+        whole = {
+            key: run
+            for key, run in self.runs.items()
+            if run.caching == "kept" and not run.forgotten and not run.sequence.reserved
+        }
         held = {key: (run.ids, run.sequence) for key, run in whole.items()} | self.kept
         best, donor = 0, None
         for key, (tokens, sequence) in held.items():
@@ -144,6 +149,39 @@ class Scheduler:
     def hold(self, sequence: Sequence, positions: int) -> None:
         """Take the blocks of that many positions before they are written. Raises CacheFull."""
         self._with_room(lambda: self.cache.hold(sequence, positions))
+
+    def clear(self, count: int) -> range | None:
+        """Set apart that many consecutive blocks with nothing in them, in the last part of the pool where that is
+        possible. Ended runs that are in the way are forgotten, and blocks of others' runs are moved.
+
+        None where runs of workloads are in the way: those stay where they are.
+        """
+        fixed = {block for run in self.runs.values() if run.owner for block in run.sequence.table} | self.cache.apart
+        held = {block for sequence in self._movable() for block in sequence.table}
+        possible = (range(first, first + count) for first in range(self.cache.blocks - count, -1, -1))
+        unfixed = [blocks for blocks in possible if fixed.isdisjoint(blocks)]
+        if not unfixed:
+            return None
+        blocks = min(unfixed, key=lambda each: len(held.intersection(each)))
+        for key in [key for key, (_, sequence) in self.kept.items() if not set(blocks).isdisjoint(sequence.table)]:
+            self.forget(key)
+        self.cache.set_apart(blocks)
+        self._move_out(blocks)
+        return blocks
+
+    def _move_out(self, blocks: range) -> None:
+        """Put other blocks in the place of these, which are set apart, in every table."""
+        moved: dict[int, int] = {}
+        for sequence in self._movable():
+            for block in sequence.table:
+                if block in blocks and block not in moved:
+                    moved[block] = self._with_room(partial(self.cache.move, block))
+            sequence.table[:] = [moved.get(block, block) for block in sequence.table]
+
+    def _movable(self) -> list[Sequence]:
+        """The sequences of all who are no request of a workload."""
+        runs = [run.sequence for run in self.runs.values() if not run.owner]
+        return runs + [each.sequence for search in self.searches.values() for each in search.live]
 
     def _with_room(self, take: Callable[[], Taken]) -> Taken:
         """What `take` gives, once as many ended runs are forgotten as that needs. Raises CacheFull."""

@@ -51,6 +51,7 @@ class ServingCheck:
             raise BadFile(f"{where}.data.requests", f"are not {len(self._requests)}, as many as there are")
         self._refuse_members(data.members, f"{where}.data.members")
         self._refuse_tables(data.requests, data.pool.blocks, data.pool.others, where)
+        self._refuse_memory(data, f"{where}.data.pool")
         self._refuse_events(data.events, f"{where}.data.events")
         self.passes, self._from_ms = self.passes + 1, data.start_ms
 
@@ -90,11 +91,27 @@ class ServingCheck:
         if owned.intersection(others):
             raise BadFile(f"{where}.data.pool.others", "has a block that a request of the workload holds")
 
+    def _refuse_memory(self, data: Pass, where: str) -> None:
+        most, region, slots = self._rounds[self._round].blocks, data.pool.region, data.pool.slots
+        if region and (region.blocks > most or region.first + region.blocks > data.pool.blocks):
+            raise BadFile(f"{where}.region", "has more blocks than the round or the pool")
+        if region:
+            for number, state in enumerate(data.requests):
+                _refuse_gaps(state.table, range(region.first, region.first + region.blocks), number, where)
+        if slots is None:
+            return
+        if slots.filled + slots.empty + slots.cached + slots.free != most * self._block_size:
+            raise BadFile(f"{where}.slots", f"are not those of {most} blocks")
+        if (slots.longest or 0) > slots.free:
+            raise BadFile(f"{where}.slots.longest", "is more than is free")
+
     def _refuse_events(self, events: Sequence[ServingEvent], where: str) -> None:
         for at, event in enumerate(events):
             named = [event.request, *([] if event.other is None else [event.other])]
             if any(number >= len(self._requests) for number in named):
                 raise BadFile(f"{where}[{at}]", "belongs to a request that does not exist")
+            if event.why == "stretch" and None in (event.count, event.free, event.longest):
+                raise BadFile(f"{where}[{at}]", "does not say how many blocks are needed, and free in all and in a row")
             if (event.what in COUNTED and event.count is None) or (event.what == "shared" and event.other is None):
                 raise BadFile(f"{where}[{at}]", f"does not say of how much or with whom it was {event.what}")
 
@@ -103,6 +120,11 @@ def tokens_of(data: Pass) -> Iterator[Token]:
     """All tokens that came out of a pass."""
     for member in data.members:
         yield from () if member.token is None else (member.token, *member.more)
+
+
+def _refuse_gaps(table: Sequence[int], region: range, number: int, where: str) -> None:
+    if table and not (table[0] in region and list(table) == list(range(table[0], table[0] + len(table)))):
+        raise BadFile(f"{where}.region", f"is not that of request {number}: its blocks are not one stretch of it")
 
 
 def _refuse_blocks(table: Sequence[int], blocks: int, where: str) -> None:

@@ -343,14 +343,15 @@ class Beams(FrameData):
     conditions: Conditions | None = None
 
 
-Waits = Literal["static", "places", "blocks", "order"]
+Waits = Literal["static", "places", "blocks", "stretch", "order"]
 
 
 class ServingEvent(Data):
     """Something that happened to a request; `count` and `other` say of how many tokens or blocks, and with whom.
 
     `why` it waits: nobody joins those who are being answered, all places are taken, too few blocks are free, or it
-    stands behind another. `free`: blocks that are, where `count` are needed.
+    stands behind another, or no stretch of free blocks is long enough. `free`: blocks that are, where `count` are
+    needed; `longest`: those of the longest stretch of them.
     """
 
     ms: Ms
@@ -372,6 +373,7 @@ class ServingEvent(Data):
     other: Place | None = None
     why: Waits | None = None
     free: Place | None = None
+    longest: Place | None = None
 
 
 class PassMember(Data):
@@ -398,9 +400,30 @@ class RequestState(Data):
     table: PerPosition
 
 
+class Region(Data):
+    """Consecutive blocks, `blocks` of them from `first` on."""
+
+    first: Place
+    blocks: Places
+
+
+class Slots(Data):
+    """What is in the blocks that a round may hold, counted in rows: with a token of a running request; held by a
+    running request and empty; held by ended ones alone; free; and, without paging, free in the longest stretch.
+    """
+
+    filled: Place
+    empty: Place
+    cached: Place
+    free: Place
+    longest: Place | None = None
+
+
 class PoolState(Data):
     blocks: Places
     others: PerPosition
+    slots: Slots | None = None
+    region: Region | None = None
 
 
 class Asked(FrameData):

@@ -31,10 +31,9 @@ class Tokenized:
         """Rows it may come to have in the cache. The last token is never fed."""
         return len(self.ids) + self.max_new_tokens - 1
 
-    @property
-    def most_blocks(self) -> int:
-        """Blocks of those rows."""
-        return -(-self.most_positions // BLOCK_SIZE)
+    def most_blocks(self, new_tokens: int = 0) -> int:
+        """Blocks of those rows, or of an answer of so many tokens where that is longer."""
+        return -(-(len(self.ids) + max(new_tokens, self.max_new_tokens) - 1) // BLOCK_SIZE)
 
 
 @dataclass(slots=True, eq=False)

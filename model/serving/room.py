@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.run import Run
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.kv_cache import Sequence as CacheSequence
-from kvscope.model.serving.request import ServedRequest
+from kvscope.model.log import schema
+from kvscope.model.serving.request import ServedRequest, Tokenized
 from kvscope.model.settings import ServingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a request waits: `needed` blocks, where `free` are free and `longest` of them in a row."""
+
+    why: schema.Waits
+    needed: int
+    free: int
+    longest: int | None = None
 
 
 class Room:
@@ -33,6 +45,18 @@ class Room:
         """Runs that may share their blocks with each other."""
         return list(self._by_key) if self._settings.sharing else []
 
+    @property
+    def region(self) -> schema.Region | None:
+        """The consecutive blocks in which the requests are; None where a request may hold any."""
+        return None
+
+    def prepare(self) -> None:
+        """Before each pass."""
+
+    def most_blocks(self, asked: Tokenized) -> int:
+        """Blocks that a request may come to hold."""
+        return asked.most_blocks()
+
     def for_newcomer(self, request: ServedRequest, running: Sequence[ServedRequest]) -> bool:
         """Whether it can be read to the end of what is written of it, and those that are running too."""
 
@@ -46,10 +70,45 @@ class Room:
         """New blocks until all of these are read to the end of what is written of them."""
         return self._to_begin(request) + sum(self._to_go_on(each, whole=True) for each in running)
 
+    def why_not(self, request: ServedRequest, running: Sequence[ServedRequest]) -> Reason:
+        """Why there is no room for it."""
+        return Reason("blocks", self.needed_with(request, running), self.free)
+
+    def reserve(self, request: ServedRequest) -> CacheSequence | None:
+        """What a newcomer writes to from the start; None where it gets its blocks as it needs them, or shares some."""
+        return None
+
     @property
     def free(self) -> int:
         """Blocks that the round may hold and none of its requests does."""
         return self._settings.blocks - self._held()
+
+    @property
+    def longest(self) -> int | None:
+        """Blocks of the longest stretch of free ones; None where it does not matter."""
+        return None
+
+    def slots(self) -> schema.Slots | None:
+        """What is in the blocks that the round may hold; None where it has none yet."""
+        filled: dict[int, int] = {}
+        for request in self._by_key.values():
+            sequence = self.sequence_of(request) if request.state == "running" else None
+            if sequence is None:
+                continue
+            for at, block in enumerate(sequence.table):
+                rows = min(max(sequence.length - at * BLOCK_SIZE, 0), BLOCK_SIZE)
+                filled[block] = max(filled.get(block, 0), rows)
+        rows, longest = sum(filled.values()), self.longest
+        return schema.Slots(
+            filled=rows,
+            empty=len(filled) * BLOCK_SIZE - rows,
+            cached=(self._held() - len(filled)) * BLOCK_SIZE,
+            free=self.free * BLOCK_SIZE,
+            longest=None if longest is None else longest * BLOCK_SIZE,
+        )
+
+    def close(self) -> None:
+        """The round is over, and nobody holds a block."""
 
     def for_next_pass(self, running: Sequence[ServedRequest]) -> bool:
         """Whether they can all go on."""

@@ -10,6 +10,7 @@ from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, DraftRecord, PassEntry, PassRecord, TokenRecord
 from kvscope.model.log import schema
+from kvscope.model.serving.contiguous_room import ContiguousRoom
 from kvscope.model.serving.request import THERE, ServedRequest, State, Tokenized
 from kvscope.model.serving.room import Room
 from kvscope.model.settings import MAX_ASKS, Sampling, ServingSettings
@@ -38,9 +39,7 @@ class Round:
         self._began = clock()
         self._requests = [ServedRequest(at, f"{owner}/{number}/{at}", each) for at, each in enumerate(asked)]
         self._by_key = {request.key: request for request in self._requests}
-        self._room = Room(
-            engine, settings, self._by_key, lambda victim: self._tell("evicted", victim, count=len(victim.table))
-        )
+        self._room = self._room_for(settings)
         self._events: list[schema.ServingEvent] = []
         self._joined = 0
         self._with_others = 0
@@ -49,6 +48,14 @@ class Round:
         """What the pass under way chose, by request."""
         self.failure: str | None = None
         """Why the model failed."""
+
+    def _room_for(self, settings: ServingSettings) -> Room:
+        def evicted(victim: ServedRequest) -> None:
+            self._tell("evicted", victim, count=len(victim.table))
+
+        if settings.contiguous:
+            return ContiguousRoom(self._engine, settings, settings.contiguous, self._by_key, evicted)
+        return Room(self._engine, settings, self._by_key, evicted)
 
     @property
     def over(self) -> bool:
@@ -83,9 +90,9 @@ class Round:
         if number >= MAX_ASKS:
             message = f"This workload has {number} requests, the most allowed."
             raise Refused("run", message, limit=MAX_ASKS, status=409)
-        blocks = self._settings.blocks
-        if asked.most_blocks > blocks:
-            message = f"This request may need {asked.most_blocks} blocks; the workload has {blocks} in total."
+        blocks, needed = self._settings.blocks, self._room.most_blocks(asked)
+        if needed > blocks:
+            message = f"This request may need {needed} blocks; the workload has {blocks} in total."
             raise Refused("prompt", message, limit=blocks)
         if retry_of is not None and not (retry_of < number and self._requests[retry_of].state == "cancelled"):
             raise Refused("retry_of", "retry_of must be an earlier request that was cancelled.")
@@ -107,6 +114,7 @@ class Round:
 
     def prepare(self) -> None:
         """Before a pass: arrivals, cancels, joins and preemptions."""
+        self._room.prepare()
         self._come_and_go()
         self._let_in()
         self._make_room()
@@ -145,7 +153,12 @@ class Round:
             members=members,
             others=schema.OtherMembers(requests=len(others), rows=sum(entry.rows for entry in others)),
             requests=[self._state(request) for request in self._requests],
-            pool=schema.PoolState(blocks=self._engine.cache.blocks, others=self._blocks_of_others()),
+            pool=schema.PoolState(
+                blocks=self._engine.cache.blocks,
+                others=self._blocks_of_others(),
+                slots=self._room.slots(),
+                region=self._room.region,
+            ),
             events=self._events_by(start_ms + done.ms),
             conditions=schema.Conditions(**conditions_record(replace(done.conditions, others=len(others)))),
         )
@@ -173,6 +186,7 @@ class Round:
             if request.state in ("running", "preempted"):
                 self._drop(request)
             self._room.forget(request)
+        self._room.close()
         return ended
 
     def _now(self) -> float:
@@ -186,9 +200,9 @@ class Round:
             if request.state == "coming" and arrival is not None and arrival <= now:
                 request.state = "waiting"
                 self._tell("arrived", request, ms=arrival)
-                if asked.most_blocks > self._settings.blocks:
+                if (needed := self._room.most_blocks(asked)) > self._settings.blocks:
                     self._end(request, "refused")
-                    self._tell("refused", request, count=asked.most_blocks)
+                    self._tell("refused", request, count=needed)
             if request.state in THERE and self._gives_up(request, now):
                 self._cancel(request)
 
@@ -238,8 +252,9 @@ class Round:
                     self._report_wait(each, "places", count=len(running))
                 return
             if not self._room.for_newcomer(request, running):
-                needed, free = self._room.needed_with(request, running), self._room.free
-                self._report_wait(request, "blocks", count=needed, free=free)
+                reason = self._room.why_not(request, running)
+                longest = {} if reason.longest is None else {"longest": reason.longest}
+                self._report_wait(request, reason.why, count=reason.needed, free=reason.free, **longest)
                 # The next one waits for what this one lacks, and does not overtake it.
                 for each in waiting[place + 1 :]:
                     self._report_wait(each, "order", other=request.number)
@@ -269,6 +284,7 @@ class Round:
                 keeping=settings.keep,
                 owner=self._owner,
                 among=among,
+                reserved=self._room.reserve(request),
             )
         run = engine.scheduler.runs[request.key]
         if settings.reserve:

@@ -6,6 +6,8 @@ import { chosenOf, runningOf } from "./measures.js";
 const ENDED_STATES = ["done", "cancelled"];
 /** More free blocks would add nothing to the drawing. */
 const MOST_DRAWN = 144;
+/** A round may have so many. */
+const MOST_REGION = 256;
 
 /**
  * @typedef {Object} Cell a block
@@ -56,7 +58,7 @@ function within(at, blockSize, first, end) {
 
 /**
  * The blocks of the drawing: all that the workload has held so far, then free ones, as many as it may hold in all. Blocks
- * of other runs are only counted.
+ * of other runs are only counted. A contiguous round has its own region, all of which is drawn.
  *
  * @param {import("../shared/log/workload.js").Round} round
  * @param {Object} pass
@@ -64,6 +66,8 @@ function within(at, blockSize, first, end) {
  * @returns {number[]} their ids in order; the list only grows during a round, so that no cell moves
  */
 export function drawnBlocks(round, pass, everTouched) {
+  const region = pass.pool.region ?? null;
+  if (region) return Array.from({ length: Math.min(region.blocks, MOST_REGION) }, (_, at) => region.first + at);
   const touched = new Set(everTouched);
   const others = new Set(pass.pool.others);
   const { blocks } = pass.pool;

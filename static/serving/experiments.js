@@ -14,6 +14,7 @@ import {
   reserveResult,
   sharingResult,
 } from "./comparisons.js";
+import { CONTIGUOUS } from "./contiguous.js";
 import {
   busyShare,
   doneMs,
@@ -75,13 +76,17 @@ const inPercent = (value) => percent(value, 0);
  * @property {boolean} [alone] it has one round, and nothing is compared
  * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
  * @property {(value: *) => string} [shortOf] the same for the head of a narrow column
- * @property {(posted: Posted) => Posted} prepare what else it needs, the same in all rounds
+ * @property {Choice[]} [choices] numbers that the reader chooses, the same in all rounds
+ * @property {(value: *, chosen: Object<string, number>) => *} [chosen] a value of the setting with these numbers
+ * @property {(posted: Posted, chosen: Object<string, number>) => Posted} prepare what else it needs, the same in all rounds
  * @property {Figure[]} figures the first is drawn
  * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
  * @property {(...sides: Side[]) => string|null} [conclusion]
  *
  * @typedef {{value: *, name: string}} Value
+ *
+ * @typedef {{id: string, label: string, value: number, least: number, most: number, step: number}} Choice `value`: the first
  *
  * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, its name, and a value per figure
  *
@@ -197,6 +202,7 @@ export const EXPERIMENTS = [
       UNTIL_DONE,
     ],
   },
+  CONTIGUOUS,
   SPECULATION,
   DRAFT_LAYERS,
   STREAMING,
@@ -304,12 +310,32 @@ export function valuesOf({ values }, layers) {
   return typeof values === "function" ? values(layers) : values;
 }
 
-/** @returns {{system: string, requests: Object[], rounds: Object[]}} what is posted for an experiment with a model of so many layers */
-export function bodyOf(experiment, posted, layers) {
-  const { system, requests, settings } = experiment.prepare(posted);
+/**
+ * @param {Experiment} experiment
+ * @returns {Object<string, number>} its numbers before the reader changes them
+ */
+export function firstChoices(experiment) {
+  return Object.fromEntries((experiment.choices ?? []).map(({ id, value }) => [id, value]));
+}
+
+/**
+ * The memory of the form does not count: all are paged but for the experiment whose setting that is.
+ *
+ * @param {Experiment} experiment
+ * @param {Posted} posted
+ * @param {number} layers of the model
+ * @param {Object<string, number>} [chosen] by the reader
+ * @returns {{system: string, requests: Object[], rounds: Object[]}} what is posted
+ */
+export function bodyOf(experiment, posted, layers, chosen = firstChoices(experiment)) {
+  const { system, requests, settings } = experiment.prepare(posted, chosen);
+  const { setting, chosen: withChosen = (value) => value } = experiment;
   return {
     system,
     requests,
-    rounds: valuesOf(experiment, layers).map(({ value }) => ({ ...settings, [experiment.setting]: value })),
+    rounds: valuesOf(experiment, layers).map(({ value }) => ({
+      ...{ ...settings, contiguous: null },
+      [setting]: withChosen(value, chosen),
+    })),
   };
 }

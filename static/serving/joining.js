@@ -25,6 +25,9 @@ export function whyWaits(event, settings, pass) {
     );
   }
   if (why === "order") return msg`${letterOf(event.other)} is before it in the queue and waits too.`;
+  if (why === "stretch") return [reservesText(event.count), stretchText(event.free, event.longest)].join(" ");
+  if (why === "blocks" && settings.contiguous)
+    return [reservesText(event.count), freeText(event.free, settings.blocks)].join(" ");
   if (why === "blocks") {
     const needed = integer(event.count);
     const free = integer(event.free);
@@ -36,6 +39,27 @@ export function whyWaits(event, settings, pass) {
     );
   }
   return "";
+}
+
+function reservesText(count) {
+  const number = integer(count);
+  return plural(count, form`It reserves ${number} block.`, form`It reserves ${number} blocks in a row.`);
+}
+
+function stretchText(free, longest) {
+  const all = integer(free);
+  const inRow = integer(longest);
+  return plural(
+    free,
+    form`${all} block is free, but at most ${inRow} in a row.`,
+    form`${all} blocks are free, but at most ${inRow} in a row.`,
+  );
+}
+
+function freeText(free, blocks) {
+  const all = integer(blocks);
+  const number = integer(free);
+  return plural(free, form`${number} of ${all} blocks is free.`, form`${number} of ${all} blocks are free.`);
 }
 
 /** A log without reasons has those that follow from the settings. */
@@ -51,6 +75,7 @@ function whyByRule({ batching, at_once }, { members }) {
  * @returns {string} why not, a sentence
  */
 export function whyNothingShared({ passes, settings }, number, request) {
+  if (settings.contiguous) return msg`It shares nothing: in this round each request has its own stretch.`;
   if (!settings.sharing) return msg`It shares nothing: sharing is off in this round.`;
   const at = number - passes[0].number;
   const others = (passes[at - 1]?.requests ?? []).filter((state, who) => who !== request && state.positions > 0);
@@ -73,6 +98,7 @@ export function whyNothingShared({ passes, settings }, number, request) {
  */
 export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   const running = runningOf(pass);
+  if (settings.contiguous) return msg`No block is shared: in this round each request has its own stretch.`;
   if (!settings.sharing) return msg`No block is shared: sharing is off in this round.`;
   if (running.length < 2) return null;
   if (running.some(({ dropped = 0 }) => dropped > 0))

@@ -1,6 +1,6 @@
 /** In what the workload in sight differs from the form. Pure. */
 
-import { requestCount } from "../shared/words/counts.js";
+import { requestCount, tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { draftText } from "./drafts.js";
 import { draftNumbers, SETTINGS } from "./settings.js";
@@ -15,7 +15,7 @@ import { fieldsOf, typedIn } from "./workload-form.js";
 export function otherSettings(fields, { study, begunWith }, { settings }) {
   const requests = study.requests.slice(0, begunWith);
   const was = fieldsOf({ ...study, requests, rounds: [settings] }, fields);
-  const differs = (field) => typedIn(was, field).trim() !== typedIn(fields, field).trim();
+  const differs = (field) => String(typedIn(was, field)).trim() !== String(typedIn(fields, field)).trim();
   const differences = [];
   if (differs("count")) differences.push(requestCount(requests.length));
   if (othersIn(was, fields, "arrives")) differences.push(arrivals(requests));
@@ -26,6 +26,12 @@ export function otherSettings(fields, { study, begunWith }, { settings }) {
   if (othersIn(was, fields, "newTokens")) differences.push(answerLimits(requests));
   if (["cancel", "cancelTokens", "retry"].some((name) => othersIn(was, fields, name)))
     differences.push(cancellations(requests));
+  if (differs("contiguous") || (was.contiguous && differs("reserved")))
+    differences.push(
+      was.contiguous
+        ? msg`one reserved stretch per request, for an answer of ${tokenCount(Number(was.reserved))}`
+        : msg`blocks as needed`,
+    );
   for (const { field, text } of SETTINGS) if (differs(field)) differences.push(text(typedIn(was, field)));
   if (["draft_by", ...draftNumbers(was.settings)].some(differs)) differences.push(draftText(settings.draft));
   return differences;

@@ -96,7 +96,7 @@ export function whatHappened(round, requests, tally, upTo) {
 }
 
 /** By event: its sentences, null for none. */
-const SENTENCES = { arrived, joined, first, copied, preempted, cancelled, done, evicted, refused };
+const SENTENCES = { arrived, waits, joined, first, copied, preempted, cancelled, done, evicted, refused };
 
 /** Only a request that neither joins the very next pass nor is cancelled before it. */
 function arrived({ request, pass }, { round, events, requests }) {
@@ -112,6 +112,15 @@ function arrived({ request, pass }, { round, events, requests }) {
     msg`It waits in the queue.`,
     why,
   ];
+}
+
+/** Only a request that waits although enough blocks are free; with its arrival that is said already. */
+function waits(event, { round, events }) {
+  const { request, pass, why } = event;
+  const first = events.find(({ what, request: who }) => what === "waits" && who === request);
+  const missed = passOf(round, pass);
+  if (why !== "stretch" || event === first || !missed) return null;
+  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings, missed)];
 }
 
 /** @returns {Object|null} the pass of that number; null for none, and for one of another round */
@@ -234,7 +243,7 @@ function keptSentence(held) {
   );
 }
 
-function done({ request, ms: at }, { answers }) {
+function done({ request, pass, ms: at }, { round, answers }) {
   const { outputs, arrived } = answers[request];
   const took = wholeMs(at - arrived);
   const firstAfter = outputs.length > 1 && wholeMs(outputs[0].ms - arrived);
@@ -243,7 +252,17 @@ function done({ request, ms: at }, { answers }) {
     msg`It got ${tokenCount(outputs.length)} in ${took}.`,
     firstAfter && msg`Its first token came after ${firstAfter}.`,
     msg`Its place in the batch is free.`,
+    round.settings.contiguous && releasedText(round, pass, request),
   ];
+}
+
+/** What a stretch held in the last pass before the request was done. */
+function releasedText(round, pass, request) {
+  const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
+  if (!last) return "";
+  const { table, positions } = stateOf(last, request);
+  const blocks = blockCount(table.length);
+  return table.length ? msg`It releases its stretch of ${blocks}, which held ${tokenCount(positions)}.` : "";
 }
 
 function evicted({ request, count }) {

@@ -27,6 +27,8 @@ import { DRAFT_NUMBERS, draftFields, draftNumbers, SETTINGS, USUAL } from "./set
  * @property {boolean} sameSystem
  * @property {string} system also while it is not used
  * @property {Object<string, string>} settings by field (settings.js)
+ * @property {boolean} contiguous each request reserves one stretch of memory
+ * @property {string} reserved tokens of an answer that are reserved, also while that is not used
  * @property {RequestFields[]} requests
  *
  * @typedef {{field: string, text: string}} Problem
@@ -58,7 +60,7 @@ function preset({ count, every, lengths, sameSystem = true, change = (requests) 
   const requests = Array.from({ length: count }, (_, at) => defaultRequest(at, { lengths, every, count }));
   return {
     ...{ count: String(count), every: String(every), lengths, sameSystem, system: SYSTEM },
-    ...{ settings: asTyped(settings), requests: change(requests) },
+    ...{ settings: asTyped(settings), contiguous: false, reserved: "64", requests: change(requests) },
   };
 }
 
@@ -114,7 +116,8 @@ const NUMBERS = [
   { field: "every", label: msg`Milliseconds between requests`, member: "arrives_ms" },
   ...SETTINGS.map(({ field, label }) => ({ field, label, member: field })),
 ];
-const ALL_NUMBERS = [...NUMBERS, ...DRAFT_NUMBERS];
+const RESERVED = { field: "reserved", label: msg`Tokens reserved for an answer`, member: "new_tokens" };
+const ALL_NUMBERS = [...NUMBERS, RESERVED, ...DRAFT_NUMBERS];
 
 /** @returns {{least: number, most: number}} */
 export function boundsOf(field, limits) {
@@ -191,7 +194,8 @@ export function withRequest(fields, at, name, text) {
 export function parsed(fields, limits) {
   const numbers = {};
   const drafts = draftNumbers(fields.settings);
-  const counted = ALL_NUMBERS.filter((each) => NUMBERS.includes(each) || drafts.includes(each.field));
+  const reserved = fields.contiguous ? [RESERVED] : [];
+  const counted = [...NUMBERS, ...reserved, ...DRAFT_NUMBERS.filter(({ field }) => drafts.includes(field))];
   for (const { field, label } of counted) {
     const { least, most } = boundsOf(field, limits);
     numbers[field] = numberOf(typedIn(fields, field), least, most);
@@ -208,6 +212,7 @@ export function parsed(fields, limits) {
   }
   const settings = /** @type {import("../shared/log/workload.js").Settings} */ ({ ...USUAL });
   for (const { field } of SETTINGS) settings[field] = numbers[field];
+  settings.contiguous = fields.contiguous ? { new_tokens: numbers.reserved } : null;
   if (drafts.length) settings.draft = { tokens: numbers.draft_tokens, layers: numbers.draft_layers ?? 0 };
   return { system, requests, settings };
 }
@@ -281,6 +286,8 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
       system: system || before.system,
     },
     settings: asTyped(first, before.settings),
+    contiguous: Boolean(first.contiguous),
+    reserved: first.contiguous ? String(first.contiguous.new_tokens) : before.reserved,
     lengths: lengthsOf(requests.map(({ prompt }) => prompt)),
     requests: requests.map(({ prompt, max_new_tokens, arrives_ms, cancel_ms, cancel_tokens, retry_of }) => ({
       ...{ prompt, newTokens: text(max_new_tokens), arrives: text(arrives_ms) },
@@ -303,6 +310,7 @@ export function problemOf({ field, detail, message }) {
   if (root === "requests" && at !== undefined) return { field: `requests.${at}.${names[name] ?? "prompt"}`, text };
   if (root === "requests") return { field: "count", text };
   if (root === "system") return { field: "system", text };
+  if (root === "rounds" && name === "contiguous") return { field: "reserved", text };
   if (root === "rounds" && name === "draft")
     return { field: member === "layers" ? "draft_layers" : "draft_tokens", text };
   if (root === "rounds") return { field: SETTINGS.some(({ field }) => field === name) ? name : "blocks", text };

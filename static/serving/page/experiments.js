@@ -1,14 +1,14 @@
 /** Experiments: the engine runs the same workload with several values of one setting, and the results are compared. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { integer, listed } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Chart } from "../../shared/ui/chart.js";
-import { passCount } from "../../shared/words/counts.js";
+import { passCount, tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 import { searchOf } from "../address.js";
-import { EXPERIMENTS, valuesOf } from "../experiments.js";
+import { EXPERIMENTS, firstChoices, valuesOf } from "../experiments.js";
 import { letterOf } from "../owners.js";
 import { SideBySide } from "./side-by-side.js";
 import { Slope } from "./slope.js";
@@ -33,6 +33,7 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
   const inSight = result?.run === run;
   const going = inSight && live;
   const opened = state.experiment === experiment.id;
+  const [chosen, setChosen] = useState(() => firstChoices(experiment));
   return html`<section class=${`experiment stack tight${opened ? " is-opened" : ""}`} data-names=${`experiment-${experiment.id}`} aria-label=${name} ref=${useIntoView(opened, Boolean(state.log?.passes.length))}>
     <div class="line between">
       <h3>${framed ? name : html`<${Opener} experiment=${experiment} opened=${opened} search=${searchOf({ run, experiment: experiment.id }, "")} dispatch=${dispatch} />`}</h3>
@@ -40,13 +41,24 @@ function ExperimentCard({ experiment, client, state, live, framed, dispatch }) {
         !framed &&
         html`<span class="experiment-do line still">
           ${result && !inSight && html`<button type="button" class="link-button" onClick=${() => actions.show(result.run)}>${msg`Watch`}</button>`}
-          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment)}>${result ? msg`Again` : tryText(experiment, state.layers)}</button>
+          <button type="button" class="button" disabled=${starting || going} aria-label=${msg`Try ${name}`} onClick=${() => actions.tryOut(experiment, chosen)}>${result ? msg`Again` : tryText(experiment, state.layers)}</button>
         </span>`
       }
     </div>
     <p class="muted">${about}</p>
+    ${!framed && experiment.choices?.map((choice) => html`<${Choice} key=${choice.id} choice=${choice} value=${chosen[choice.id]} put=${(value) => setChosen({ ...chosen, [choice.id]: value })} />`)}
     ${result && html`<${Outcome} result=${result} going=${going} />`}
   </section>`;
+}
+
+/** A number that the reader chooses before the rounds run. */
+function Choice({ choice: { label, least, most, step }, value, put }) {
+  const text = tokenCount(value);
+  return html`<label class="experiment-choice line">
+    <span>${label}</span>
+    <input type="range" min=${least} max=${most} step=${step} value=${value} aria-valuetext=${text} onInput=${(event) => put(Number(event.currentTarget.value))} />
+    <b class="number">${text}</b>
+  </label>`;
 }
 
 function tryText(experiment, layers) {

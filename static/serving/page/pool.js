@@ -43,16 +43,33 @@ export function Pool({ log, round, pass, tally, look }) {
   const width = size?.width ?? 0;
   const { blocks } = round.settings;
   const bytesOfRow = rowBytes(log.open.model);
+  const reserves = isReserving(round.settings);
   return html`<section class="pool stack" aria-label=${msg`Memory`} data-names="pool">
     <h2>${msg`Memory: the block pool`} <small>${blockCount(blocks)} · ${bytesShort(blocks * blockSize * bytesOfRow)}</small></h2>
     <${Waste} round=${round} pass=${pass} rowBytes=${bytesOfRow} requests=${log.study.requests} blockSize=${blockSize} />
     <${TableText} look=${look} pass=${pass} />
     <div class="pool-drawing" ref=${ref} style=${`min-height:${width ? tableOf(most, width).height + cellsOf(drawn.length, width).height : 200}px`}>
-      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} />`}
+      ${width > 0 && html`<${Drawing} width=${width} drawn=${drawn} cells=${cells} table=${table} most=${most} look=${look} blockSize=${blockSize} reserves=${reserves} />`}
     </div>
-    <${Legend} drawn=${drawn.length} pass=${pass} most=${round.settings.blocks} />
+    <${Free} pass=${pass} />
+    <${Legend} drawn=${drawn.length} pass=${pass} most=${round.settings.blocks} reserves=${reserves} />
     <${Shared} cells=${cells} round=${round} tally=${tally} pass=${pass} blockSize=${blockSize} />
   </section>`;
+}
+
+/** @returns {boolean} whether requests hold blocks before they need them */
+function isReserving({ reserve, contiguous }) {
+  return reserve || Boolean(contiguous);
+}
+
+/** Of a contiguous round: what no request has reserved. */
+function Free({ pass }) {
+  const { region, slots } = pass.pool;
+  if (!region || !slots) return null;
+  const free = tokenCount(slots.free);
+  const fragmentation = html`<${Term} id="external-fragmentation">${msg`external fragmentation`}<//>`;
+  if (slots.longest === slots.free) return html`<p>${msg`Free: space for ${free}, in one piece.`}</p>`;
+  return html`<p>${nodes`Free: space for ${free}, but for at most ${integer(slots.longest)} in a row (${fragmentation}).`}</p>`;
 }
 
 /** Of one token, K and V. */
@@ -73,7 +90,7 @@ function WasteOver({ round, rowBytes, blockSize }) {
 
 function Waste({ round, pass, rowBytes, requests, blockSize }) {
   const waste = wasteOf(pass, blockSize);
-  const reserved = round.settings.reserve ? null : reservedWaste(pass, requests, blockSize);
+  const reserved = isReserving(round.settings) ? null : reservedWaste(pass, requests, blockSize);
   const whole = useMemo(() => round.end && wasteOver(round, blockSize), [round, round.end]);
   if (!waste) return html`<${WasteOver} round=${round} rowBytes=${rowBytes} blockSize=${blockSize} />`;
   const share = percent(waste.share);
@@ -83,10 +100,10 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
     <summary>
       <b class="waste-number">${msg`${percent(waste.share, 0)} empty`}</b>
       <span>${msg`in ${blocks}, after this pass`}${whole && html`; ${nodes`${roundShare} on average over all passes of this round`}`}</span>
-      <span class="whole">${reserved ? reservedText(reserved) : msg`This round reserves space for the longest answer of each request.`}</span>
+      <span class="whole">${reserved ? reservedText(reserved) : howReserved(round.settings)}</span>
       <span class="waste-bar anchor whole" aria-hidden="true">${reserved && html`<i class="is-reserved" style=${{ width: `${100 * reserved.share}%` }}></i>`}<i style=${{ width: `${100 * waste.share}%` }}></i></span>
     </summary>
-    <p>${reserved ? msg`Empty space holds no token. A block has space for ${blockSize} tokens, and the newest block of a request is seldom full.` : msg`Empty space holds no token. A block has space for ${blockSize} tokens, and most of the reserved space is empty until the answer needs it.`}</p>
+    <p>${reserved ? msg`Empty space holds no token. A block has space for ${blockSize} tokens, and the newest block of a request is seldom full.` : msg`Empty space holds no token. A block has space for ${blockSize} tokens, and most of the reserved space is empty until the answer needs it.`} ${!reserved && html`<${Term} id="internal-waste">${msg`Internal fragmentation`}<//>`}</p>
     <p>${msg`Running requests: 1 − ${integer(waste.filled)} filled rows ÷ (${blocks} × ${blockSize}) = ${share}. A shared block counts once.`}</p>
     ${whole && html`<p>${msg`Over the round: the mean of this value after each pass, weighted by the time of the pass.`}</p>`}
     ${
@@ -94,6 +111,12 @@ function Waste({ round, pass, rowBytes, requests, blockSize }) {
       html`<p>${msg`With reserved space, by formula: each request would hold ⌈(prompt + most new tokens − 1) ÷ ${blockSize}⌉ blocks.`} ${msg`For all of them: 1 − ${integer(reserved.filled)} ÷ (${integer(reserved.held)} × ${blockSize}) = ${percent(reserved.share)}.`}</p>`
     }
   </details>`;
+}
+
+function howReserved({ contiguous }) {
+  if (!contiguous) return msg`This round reserves space for the longest answer of each request.`;
+  const tokens = tokenCount(contiguous.new_tokens);
+  return msg`In this round each request reserves one unbroken stretch, with space for an answer of at least ${tokens}.`;
 }
 
 function reservedText({ share, held }) {
@@ -108,10 +131,14 @@ function TableText({ look, pass }) {
   const letter = html`<b class=${`owner-ink ${ownerClass(look.selected)}`}>${letterOf(look.selected)}</b>`;
   if (!table.length) return html`<p class="table-text">${nodes`${letter} holds no blocks now.`}</p>`;
   const blockTable = html`<${Term} id="block-table">${msg`Block table`}<//>`;
-  return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${msg`its ${tokenCount(positions)} are in ${blockCount(table.length)}, anywhere in the pool`}</p>`;
+  const blocks = blockCount(table.length);
+  const where = pass.pool.region
+    ? msg`its ${tokenCount(positions)} are in one stretch of ${blocks}, reserved when it joined`
+    : msg`its ${tokenCount(positions)} are in ${blocks}, anywhere in the pool`;
+  return html`<p class="table-text"><b>${nodes`${blockTable} of ${letter}:`}</b> ${where}</p>`;
 }
 
-function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
+function Drawing({ width, drawn, cells, table, most, look, blockSize, reserves }) {
   const chips = tableOf(most, width);
   const grid = cellsOf(drawn.length, width);
   const places = new Map(drawn.map((id, at) => [id, grid.at(at)]));
@@ -120,6 +147,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
   return html`<svg width=${width} height=${height} role="img" aria-label=${inWords(cells, drawn.length)}>
     <defs>
       <pattern id="cached" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line class="cached-line" x1="0" x2="0" y2="5" /></pattern>
+      <pattern id="reserved" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)"><line class="reserved-line" x1="0" x2="0" y2="4" /></pattern>
     </defs>
     <g class=${hue}>
       ${table.map((id, at) => {
@@ -143,7 +171,7 @@ function Drawing({ width, drawn, cells, table, most, look, blockSize }) {
       })}
     </g>
     <g transform=${`translate(0,${chips.height})`}>
-      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} numbered=${grid.numbered} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} />`)}
+      ${drawn.map((id, at) => html`<${Memo} key=${id} of=${Block} id=${id} ...${grid.at(at)} size=${grid.size} numbered=${grid.numbered} ...${cellProps(cells.get(id))} ringed=${table.includes(id) ? hue : ""} hover=${look.hover} blockSize=${blockSize} reserves=${reserves} />`)}
     </g>
   </svg>`;
 }
@@ -167,7 +195,22 @@ function cellProps(cell) {
 
 const numbersOf = (text) => (text ? text.split(",").map(Number) : []);
 
-function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, others, filled, written, ...lists }) {
+function Block({
+  id,
+  x,
+  y,
+  size,
+  numbered,
+  ringed,
+  hover,
+  blockSize,
+  reserves,
+  held,
+  others,
+  filled,
+  written,
+  ...lists
+}) {
   const cell = held
     ? { others, filled, written, owners: numbersOf(lists.owners), cachedOf: numbersOf(lists.cachedOf) }
     : null;
@@ -176,14 +219,14 @@ function Block({ id, x, y, size, numbered, ringed, hover, blockSize, held, other
   return html`<g transform=${`translate(${x},${y})`} class=${`block ${owner === null ? "" : ownerClass(owner)}`} ...${pointed}>
     <title>${titleOf(id, cell, blockSize)}</title>
     <rect class=${cell?.others ? "block-others" : "block-free"} width=${size} height=${size} rx="4" />
-    ${cell && owner !== null && html`<${Filled} cell=${cell} size=${size} blockSize=${blockSize} />`}
+    ${cell && owner !== null && html`<${Filled} cell=${cell} size=${size} blockSize=${blockSize} reserves=${reserves} />`}
     ${ringed && html`<rect class=${`block-ring ${ringed}`} x="-1" y="-1" width=${size + 2} height=${size + 2} rx="5" />`}
     ${numbered && html`<text class="block-number" x=${size / 2} y=${size + NUMBER_PX - 1}>${id}</text>`}
   </g>`;
 }
 
 /** From below: the rows that were there before, and on top of them, amber, those that this pass wrote. */
-function Filled({ cell, size, blockSize }) {
+function Filled({ cell, size, blockSize, reserves }) {
   const { owners, cachedOf, filled, written } = cell;
   const middle = { x: size / 2, y: size / 2, dy: "0.36em" };
   if (!owners.length) {
@@ -193,6 +236,7 @@ function Filled({ cell, size, blockSize }) {
   const level = (rows) => (size * rows) / blockSize;
   const [full, fresh] = [level(filled), level(written)];
   const inside = html`<rect class="block-room" width=${size} height=${size} rx="4" />
+    ${reserves && full < size && html`<rect fill="url(#reserved)" width=${size} height=${size - full} rx="4" />`}
     ${
       owners.length > 1
         ? owners
@@ -228,13 +272,14 @@ function titleOf(id, cell, blockSize) {
   return msg`Block ${id}: ${letters}; ${filled} of ${blockSize} rows filled`;
 }
 
-/** @param {{drawn: number, pass: Object, most: number}} props `most`: blocks that all requests may hold together */
-function Legend({ drawn, pass, most }) {
+/** @param {{drawn: number, pass: Object, most: number, reserves: boolean}} props `most`: blocks that all requests may hold together */
+function Legend({ drawn, pass, most, reserves }) {
   const { blocks, others } = pass.pool;
   const free = Math.max(0, blocks - drawn - others.length);
   return html`<ul class="row">
       <li class="key line muted small is-used">${msg`in use (filled part in color)`}</li><li class="key line muted small is-written">${msg`written in this pass`}</li>
-      <li class="key line muted small is-cached">${msg`request done, still cached`}</li><li class="key line muted small is-free">${msg`free`}</li>
+      ${reserves && html`<li class="key line muted small is-reserved">${msg`reserved, holds no token`}</li>`}
+      ${!pass.pool.region && html`<li class="key line muted small is-cached">${msg`request done, still cached`}</li>`}<li class="key line muted small is-free">${msg`free`}</li>
     </ul>
     ${
       others.length > 0 &&

@@ -122,7 +122,7 @@ export function useServing({ state, client, limits, show }) {
       client
         .leave(run, number)
         .catch((refusal) => setOwn((before) => ({ ...before, problem: refusal.detail || refusal.message }))),
-    tryOut: (experiment) => submit((posted, count) => bodyOf(experiment, posted, count)),
+    tryOut: (experiment, chosen) => submit((posted, count) => bodyOf(experiment, posted, count, chosen)),
     show,
     stop: () => client.control(run, "stop").catch((refusal) => setProblem(problemOf(refusal))),
     letGo: () => setHeld(null),

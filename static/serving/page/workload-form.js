@@ -53,6 +53,7 @@ export function WorkloadForm({ state, limits, live }) {
       <span>${nodes`one about every ${gap} ms.`}</span>
       <span>${nodes`Prompts: ${prompts},`}</span>
       <label class="line tight"><input type="checkbox" checked=${fields.sameSystem} onChange=${(event) => actions.put("sameSystem", event.currentTarget.checked)} /> ${msg`with the same system prompt.`}</label>
+      <${Memory} fields=${fields} put=${actions.put} reserved=${fields.contiguous && whole("reserved", msg`Tokens reserved for an answer`)} />
       ${SETTINGS.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}
       <${DraftInputs} settings=${fields.settings} whole=${whole} put=${actions.put} />
       ${!narrow && buttons}
@@ -109,6 +110,14 @@ function DraftInputs({ settings, whole, put }) {
   const numbers = DRAFT_NUMBERS.filter(({ field }) => draftNumbers(settings).includes(field));
   return html`<span>${nodes`Draft: ${by}`}</span>
     ${numbers.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}`;
+}
+
+/** How a request gets its memory; `reserved`: the field for how much, where it reserves some. */
+function Memory({ fields: { contiguous }, put, reserved }) {
+  const select = html`<select aria-label=${msg`Memory of a request`} value=${contiguous ? "reserved" : "paged"} onChange=${(event) => put("contiguous", event.currentTarget.value === "reserved")}>
+    <option value="paged">${msg`blocks as needed`}</option><option value="reserved">${msg`one reserved stretch`}</option>
+  </select>`;
+  return html`<span>${reserved ? nodes`Memory of a request: ${select} for ${reserved} answer tokens.` : nodes`Memory of a request: ${select}.`}</span>`;
 }
 
 function Lengths({ value, put }) {

@@ -182,3 +182,45 @@ class TestReplay:
         made = tiny_engine()
         with pytest.raises(ValueError, match="no row"), made.replay([1, 2, 3], first):
             raise AssertionError("entered")
+
+
+class TestRegion:
+    def test_blocks_of_runs_and_searches_are_moved_out_of_it_and_their_texts_stay_the_same(self) -> None:
+        made = tiny_engine(capacity=256)
+        made.admit("first", prompt(60, 5), GREEDY, 1)
+        found = made.advance()
+        made.admit("a", prompt(20, 1), GREEDY, 12)
+        made.admit("b", prompt(20, 2), GREEDY, 12)
+        made.search("s", prompt(20, 4), 2, 6)
+        for _ in range(3):
+            found += made.advance()
+        made.scheduler.forget("first")  # the first blocks of the pool
+        before = {block for run in made.scheduler.runs.values() for block in run.sequence.table}
+        region = made.scheduler.clear(9)
+        assert region is not None
+        assert before & set(region)
+        sequences = [run.sequence for run in made.scheduler.runs.values()]
+        sequences += [each.sequence for each in made.scheduler.searches["s"].live]
+        assert not {block for each in sequences for block in each.table} & set(region)
+        assert not any(made.cache.refcounts[block] for block in region)
+        found += advance_all(made)
+        for key, seed in (("a", 1), ("b", 2)):
+            assert tokens(found, key) == greedy(made.transformer, prompt(20, seed), 12)
+        made.cache.put_back(region)
+        check_cache(made)
+
+    def test_ended_runs_in_it_are_forgotten(self) -> None:
+        made = tiny_engine(capacity=96)
+        for seed in range(3):
+            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
+            advance_all(made)
+        assert made.scheduler.clear(6) == range(6)
+        assert made.scheduler.kept == {}
+
+    def test_there_is_none_beside_another_that_leaves_too_few_blocks_in_a_row(self) -> None:
+        made = tiny_engine(capacity=96)
+        first = made.scheduler.clear(4)
+        assert first == range(2, 6)
+        assert made.scheduler.clear(3) is None
+        made.cache.put_back(first)
+        assert made.scheduler.clear(3) == range(3, 6)

@@ -16,7 +16,7 @@ from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
 from kvscope.model.log.schema import FRAMES, Serving
 from kvscope.model.log.untrusted import BadFile
-from kvscope.model.settings import Ask, Drafting, Join, Kept, ServingSettings
+from kvscope.model.settings import Ask, Contiguous, Drafting, Join, Kept, ServingSettings
 from tests.support.changed_logs import (
     changed,
     checked,
@@ -69,6 +69,7 @@ def test_a_workloads_log_is_taken_whole_and_from_its_file(log: list[bytes]) -> N
         (ServingSettings(blocks=8, reserve=True), ServingSettings(blocks=3, at_once=4, chunk=3)),
         (ServingSettings(blocks=8, draft=Drafting(tokens=3, layers=0)),),
         (ServingSettings(blocks=8, keep=Kept(sinks=1, heavy=1, recent=4)),),
+        (ServingSettings(blocks=8, contiguous=Contiguous(new_tokens=40)), ServingSettings(blocks=8)),
     ],
 )
 def test_whatever_the_settings_what_is_recorded_is_taken(rounds: tuple[ServingSettings, ...]) -> None:
@@ -146,6 +147,12 @@ def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
         (("events",), [event("shared", count=1, other=7)], ".data.events[0]", "to a request that does not exist"),
         (("events",), [event("joined")], ".data.events[0]", "how much"),
         (("events",), [event("done", ms=-1.0)], ".data.events[0].ms", "is refused"),
+        (("events",), [event("waits", why="stretch", count=2, free=3)], ".data.events[0]", "free in all and in a row"),
+        (("pool", "slots", "filled"), 0, ".data.pool.slots", "not those of 6 blocks"),
+        (("pool", "slots", "longest"), 6 * 16 + 1, ".data.pool.slots.longest", "more than is free"),
+        (("pool", "region"), {"first": 0, "blocks": 7}, ".data.pool.region", "more blocks than"),
+        (("pool", "region"), {"first": pool - 2, "blocks": 6}, ".data.pool.region", "more blocks than"),
+        (("pool", "region"), {"first": pool - 6, "blocks": 6}, ".data.pool.region", "not one stretch"),
     ):
         found = said(log, at, path, value)
         assert found.startswith(f"parts[{at}]{where} "), found

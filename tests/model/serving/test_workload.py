@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from kvscope.model.log import schema
 from kvscope.model.log.check_serving import ServingCheck
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
-from kvscope.model.settings import Drafting, Kept, ServingSettings
+from kvscope.model.settings import Contiguous, Drafting, Kept, ServingSettings
 from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()
@@ -109,6 +109,7 @@ def serve(
                 assert len(held) <= rounds[each.round].blocks
                 assert not held & set(each.pool.others)
                 check_reasons(each, rounds[each.round])
+                check_memory(each, rounds[each.round])
             elif isinstance(each, schema.Round):
                 served.rounds.append(each)
                 check.take_round(each, f"round {each.round}")
@@ -162,9 +163,44 @@ def check_reasons(told: schema.Pass, settings_: ServingSettings) -> None:
             assert event.count is not None
             assert event.free is not None
             assert event.count > event.free
+        elif event.why == "stretch":
+            assert event.count is not None
+            assert event.free is not None
+            assert event.longest is not None
+            assert event.longest < event.count <= event.free
         elif event.why == "order":
             assert event.other is not None
             assert told.requests[event.other].state in ("waiting", "preempted")
+
+
+def check_memory(told: schema.Pass, settings_: ServingSettings) -> None:
+    """Every slot is counted once; without paging each request has one stretch of the region, and nobody else's."""
+    slots = told.pool.slots
+    if slots is None:
+        assert settings_.contiguous
+        assert told.pool.region is None
+        assert not told.members
+        return
+    total = slots.filled + slots.empty + slots.cached + slots.free
+    if settings_.contiguous is None:
+        assert total == settings_.blocks * BLOCK_SIZE
+        assert slots.longest is told.pool.region is None
+        return
+    region = told.pool.region
+    assert region is not None
+    assert (total, region.blocks, slots.cached) == (settings_.blocks * BLOCK_SIZE, settings_.blocks, 0)
+    taken = [block for state in told.requests for block in state.table]
+    assert len(taken) == len(set(taken))
+    free = [block not in taken for block in range(region.first, region.first + region.blocks)]
+    longest = max(len(list(run)) if is_free else 0 for is_free, run in groupby(free))
+    assert (slots.free, slots.longest) == (sum(free) * BLOCK_SIZE, longest * BLOCK_SIZE)
+    for state in told.requests:
+        assert state.table == list(range(state.table[0], state.table[0] + len(state.table))) if state.table else True
+        assert set(state.table) <= set(range(region.first, region.first + region.blocks))
+
+
+def most_blocks(request: Tokenized, settings_: ServingSettings) -> int:
+    return request.most_blocks(settings_.contiguous.new_tokens if settings_.contiguous else 0)
 
 
 def alone(request: Tokenized) -> list[int]:
@@ -273,6 +309,70 @@ def test_reserving_the_greatest_length_holds_its_blocks_from_the_start() -> None
     reserved, paged = (served.of(number)[0].requests[0] for number in (0, 1))
     assert (len(reserved.table), reserved.positions) == (4, 10)
     assert len(paged.table) == 1
+
+
+def contiguous(new_tokens: int, blocks: int, **more: Any) -> ServingSettings:
+    return ServingSettings(at_once=8, chunk=64, blocks=blocks, contiguous=Contiguous(new_tokens=new_tokens), **more)
+
+
+def test_without_paging_each_request_reserves_a_stretch_shares_nothing_and_gets_the_same_text() -> None:
+    system = prompt(40, 9)
+    requests = [asked([*system, *prompt(6, seed)], arrives_ms=3 * seed, new=9) for seed in range(3)]
+    served = serve(tiny_engine(), requests, contiguous(50, blocks=18), CONTINUOUS)
+    together = next(each for each in served.of(0) if len(each.members) == 3)
+    tables = [request.table for request in together.requests]
+    assert [len(table) for table in tables] == [6, 6, 6]  # (46 + 50 - 1) / 16
+    assert tables[1][0] == tables[0][-1] + 1
+    assert {event.request for event in served.events("shared")} == {1, 2}  # of the paged round
+    slots = together.pool.slots
+    assert slots is not None
+    assert (slots.filled, slots.free, slots.longest) == (sum(each.positions for each in together.requests), 0, 0)
+    assert slots.empty == 18 * 16 - slots.filled
+    for number in range(3):
+        assert served.text(number) == served.text(number, 1) == alone(requests[number])
+
+
+def test_a_request_waits_for_a_stretch_while_enough_blocks_are_free_and_uses_what_becomes_free() -> None:
+    # 2, 3 and 2 blocks of 9. The first and the third end early: 2 + 2 + 2 are free, of which 2 + 2 are in a row.
+    requests = [
+        asked(prompt(9, 1), new=3),
+        asked(prompt(20, 2), new=14),
+        asked(prompt(9, 3), new=4),
+        asked(prompt(64, 4), new=5, arrives_ms=1),
+    ]
+    served = serve(tiny_engine(), requests, contiguous(20, blocks=9))
+    waits = [(e.request, e.why, e.count, e.free, e.longest) for e in served.events("waits")]
+    assert waits == [(3, "blocks", 6, 2, 2), (3, "stretch", 6, 6, 4)]
+    region = served.passes[0].pool.region
+    assert region is not None
+    last = next(each for each in reversed(served.passes) if each.requests[3].state == "running")
+    assert last.requests[3].table[0] == region.first  # in the place of the first and the second
+    assert [served.text(number) for number in range(4)] == [alone(request) for request in requests]
+
+
+def test_a_request_whose_stretch_is_longer_than_the_region_is_refused() -> None:
+    served = serve(tiny_engine(), [asked(prompt(9)), asked(prompt(70, 1))], contiguous(30, blocks=5))
+    (refused,) = served.events("refused")
+    assert (refused.request, refused.count) == (1, 7)
+    assert served.text(0) == alone(asked(prompt(9)))
+
+
+def test_a_stretch_is_given_back_when_its_request_is_cancelled_and_others_never_share_it() -> None:
+    engine, ids = tiny_engine(), prompt(40)
+    requests = [asked(ids, new=30, cancel_ms=3), asked(prompt(9, 1), new=8)]
+
+    def look(number: int) -> None:
+        if number == 2:
+            assert engine.scheduler.holder_of(ids, len(ids) - 1) == (None, 0)
+
+    served = serve(engine, requests, contiguous(40, blocks=9), before=look)
+    assert served.text(1) == alone(requests[1])
+    after = next(each for each in served.passes if any(event.what == "cancelled" for event in each.events))
+    assert after.requests[0].table == []
+    assert after.pool.slots is not None
+    assert after.pool.slots.longest == 5 * BLOCK_SIZE
+    assert engine.cache.apart == set()
+    assert engine.cache.free_blocks == engine.cache.blocks
 
 
 @pytest.mark.parametrize("sharing", [False, True])
@@ -444,6 +544,7 @@ ROUNDS = st.builds(
     reserve=st.booleans(),
     blocks=st.integers(3, 24),
     draft=st.one_of(st.none(), st.builds(Drafting, tokens=st.integers(1, 6), layers=st.integers(0, 2))),
+    contiguous=st.one_of(st.none(), st.builds(Contiguous, new_tokens=st.integers(1, 60))),
 )
 MEANWHILE = st.lists(
     st.tuples(st.integers(0, 40), st.sampled_from(["run", "fork", "search", "stop", "look"]), st.integers(0, 3)),
@@ -498,7 +599,7 @@ def test_whatever_the_schedule_every_text_is_its_own_and_the_pool_comes_back_emp
     for number, settings_ in enumerate(rounds):
         for place, request in enumerate(requests):
             text, wanted = served.text(place, number), alone(request)
-            if request.most_blocks > settings_.blocks:
+            if most_blocks(request, settings_) > settings_.blocks:
                 assert text == []
             elif request.cancel_ms is None:
                 assert text == wanted
@@ -546,7 +647,7 @@ def test_whoever_joins_or_is_cancelled_meanwhile_every_text_is_its_own(
     served = serve(engine, requests, settings_, meddle=meddle)
     for place, request in enumerate(there):
         text, wanted = served.text(place), alone(request)
-        if request.most_blocks > settings_.blocks:
+        if most_blocks(request, settings_) > settings_.blocks:
             assert text == []
         elif request.cancel_ms is None and place not in left:
             assert text == wanted

@@ -17,7 +17,7 @@ const LIMITS = {
   workload: {
     ...{ requests: [1, 24], prompt: [1, 8192], system: [0, 2000], max_new_tokens: [1, 64] },
     ...{ arrives_ms: [0, 60_000], at_once: [1, 16], chunk: [1, 512], blocks: [1, 256] },
-    ...{ tokens: [1, 16], layers: [0, 512] },
+    ...{ tokens: [1, 16], layers: [0, 512], new_tokens: [1, 2048] },
   },
 };
 const problem = (fields) => parsed(fields, LIMITS).problem;
@@ -33,7 +33,7 @@ test("what is ready-made can be fields as it stands", () => {
     );
   }
   const read = parsed(FIRST, LIMITS);
-  assert.deepEqual(read.settings, { ...SETTINGS, at_once: 6, chunk: 128, blocks: 96 });
+  assert.deepEqual(read.settings, { ...SETTINGS, at_once: 6, chunk: 128, blocks: 96, contiguous: null });
   assert.ok(read.system.length > 100);
 });
 
@@ -104,13 +104,24 @@ test("a log can be fields once more, and what no log says is kept", () => {
   const fields = fieldsOf(study, FIRST);
   assert.deepEqual([fields.count, fields.sameSystem, fields.system, fields.lengths], ["3", false, FIRST.system, "own"]);
   const { requests, settings } = parsed(fields, LIMITS);
-  assert.deepEqual(settings, SETTINGS);
+  assert.deepEqual(settings, { ...SETTINGS, contiguous: null });
   assert.deepEqual(
     requests,
     REQUESTS.map(({ tokens: _, ...request }) => request),
   );
   const read = parsed(FIRST, LIMITS);
   assert.equal(fieldsOf({ ...read, rounds: [read.settings] }, FIRST).lengths, "mixed");
+});
+
+test("a reservation of the form is posted, read off a log and checked only where it is used", () => {
+  const reserving = { ...withField(FIRST, "contiguous", true, LIMITS, 30), reserved: "200" };
+  const { system, requests, settings } = parsed(reserving, LIMITS);
+  assert.deepEqual(settings.contiguous, { new_tokens: 200 });
+  const again = fieldsOf({ system, requests, rounds: [settings] }, FIRST);
+  assert.deepEqual([again.contiguous, again.reserved], [true, "200"]);
+  assert.equal(problem({ ...reserving, reserved: "2049" }).field, "reserved");
+  assert.equal(problem({ ...FIRST, reserved: "2049" }), undefined);
+  assert.equal(problemOf({ field: "rounds[0].contiguous.new_tokens", detail: "no" }).field, "reserved");
 });
 
 test("a refusal of the server is told where it belongs", () => {
