@@ -27,7 +27,7 @@ export function useExample({ example, window, keepAddress }) {
       ...view,
       inputs,
       solved: [],
-      open: !window.matchMedia(SMALL).matches,
+      open: Boolean(cell) || !window.matchMedia(SMALL).matches,
       answer: null,
       table: null,
       before: null,
@@ -91,6 +91,11 @@ export function useExample({ example, window, keepAddress }) {
     load(state.inputs);
   }, []);
   const { inputs, cell, phase, predict, table, answer } = state;
+  useEffect(() => {
+    // A link to a cell opens its panel, which would cover a cell at the lower edge.
+    if (table && readSearch(window.location.search).cell)
+      window.document.querySelector(".is-selected")?.scrollIntoView({ block: "center", inline: "nearest" });
+  }, [Boolean(table)]);
   const search = searchOf({ inputs, cell, phase, predict });
   useEffect(() => {
     if (!keepAddress) window.history.replaceState(null, "", `${window.location.pathname}${search}`);
