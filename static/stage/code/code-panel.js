@@ -17,6 +17,8 @@ import { CodeText } from "./code-text.js";
 import { functionAt, linesOf, OF_VIEW, placeOf } from "./places.js";
 import { readSource } from "./source.js";
 
+export { readSource };
+
 /** Time in which a view is loaded and rendered, in ms. */
 const LIT_MS = 350;
 /** Names that the model view shows; those of a block are in the block view. */

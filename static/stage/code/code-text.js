@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useGradually } from "../../shared/painting/later.js";
 import { namesIn } from "../../shared/state/lit.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { walkButtons } from "../../shared/ui/walk-buttons.js";
@@ -11,6 +12,9 @@ import { namesOn } from "./places.js";
 
 /** Lines above the one in sight. */
 const ABOVE = 2;
+/** Lines from the one in sight that are complete at once; the others follow, so many in each job. */
+const AT_ONCE = 24;
+const IN_A_JOB = 50;
 
 /**
  * @param {Object} props
@@ -32,18 +36,26 @@ export function CodeText({ file, place, steps, lines, names, onFind }) {
     const found = target.closest("[data-names-of]");
     if (found) onFind(namesIn(found.dataset.namesOf));
   };
+  const complete = useGradually(file.lines.length, { first: 0, more: IN_A_JOB, of: file });
+  const inSight = (index) => index >= place.line - 1 - ABOVE && index < place.line + AT_ONCE;
   return html`<ol
     class="code-lines grow" ref=${list} data-steps=${steps.length} tabindex="0" role="group" aria-label=${msg`Lines of ${file.path}`}
     onClick=${onClick} onKeyDown=${walkButtons}
   >
     ${file.lines.map((line, index) => {
       const number = index + 1;
+      if (index >= complete && !inSight(index)) return html`<${Memo} of=${PlainLine} key=${number} line=${line} />`;
       return html`<${Memo}
         of=${CodeLine} key=${number} number=${number} line=${line} marks=${marksOf(line, number, lines, ran[0])}
         lit=${lines.made.has(number) || lines.used.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
       />`;
     })}
   </ol>`;
+}
+
+/** A line before its turn: as high as it will be. */
+function PlainLine({ line }) {
+  return html`<li class="code-line"><span></span><code class="code-text">${line.map(([text]) => text).join("")}</code></li>`;
 }
 
 function marksOf(line, number, { made, used }, ran) {
