@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,19 +94,24 @@ def address_from(leads: str) -> str:
 def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
     """All paths of a folder. `steps`: how many each lesson has. What leads nowhere is a fault."""
     found = Paths()
+
+    def led(file: Path, leads: str | None) -> bool:
+        """Whether it leads somewhere, or is not to; else it is a fault, and the entry is left out."""
+        why = leads and _nowhere(leads, steps)
+        if why:
+            found.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
+        return not why
+
     for file in sorted(folder.glob("*.toml")):
         try:
             given = tomllib.loads(file.read_text("utf-8"))
             if file.name == QUESTIONS:
-                found.questions = Questions.model_validate(given).question
-                leads = [each.leads for each in found.questions]
+                found.questions = [each for each in Questions.model_validate(given).question if led(file, each.leads)]
             else:
                 path = found.paths[file.stem] = ReadingPath.model_validate(given)
-                leads = [each.leads for each in path.section if each.leads]
+                path.section = [each for each in path.section if led(file, each.leads)]
         except (tomllib.TOMLDecodeError, ValidationError) as error:
             found.faults += _faults(file, error)
-        else:
-            found.faults += [Fault(file.name, 1, f"{lead}: {why}") for lead, why in _nowhere(leads, steps)]
     return found
 
 
@@ -118,16 +123,17 @@ def _faults(file: Path, error: tomllib.TOMLDecodeError | ValidationError) -> Ite
         yield Fault(file.name, 1, f"this is not TOML: {error}")
 
 
-def _nowhere(leads: Collection[str], steps: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    for lead in leads:
-        if lead.startswith("/"):
-            try:
-                address_of(lead)
-            except BadAddress as error:
-                yield lead, str(error)
-            continue
-        lesson, _, step = lead.partition("#")
-        if lesson not in steps:
-            yield lead, f"there is no lesson {lesson}"
-        elif step and not (step.isdecimal() and 1 <= int(step) <= steps[lesson]):
-            yield lead, f"{lesson} has steps 1 to {steps[lesson]}"
+def _nowhere(lead: str, steps: Mapping[str, int]) -> str:
+    """Why it leads nowhere; empty if it leads somewhere."""
+    if lead.startswith("/"):
+        try:
+            address_of(lead)
+        except BadAddress as error:
+            return str(error)
+        return ""
+    lesson, _, step = lead.partition("#")
+    if lesson not in steps:
+        return f"there is no lesson {lesson}"
+    if step and not (step.isdecimal() and 1 <= int(step) <= steps[lesson]):
+        return f"{lesson} has steps 1 to {steps[lesson]}"
+    return ""

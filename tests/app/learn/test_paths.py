@@ -48,3 +48,19 @@ def test_questions_lead_to_lessons(tmp_path: Path) -> None:
 )
 def test_what_leads_nowhere_is_named(tmp_path: Path, text: str, said: str) -> None:
     assert said in str(read(tmp_path, text).faults[0])
+
+
+def test_an_entry_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        'question = [{ ask = "Why?", leads = "01-one" }, { ask = "How?", leads = "09-nine" }]',
+        "questions.toml",
+    )
+    found = read(
+        tmp_path,
+        'title = "A"\n[[section]]\nheading = "One"\nleads = "09-nine#1"\n'
+        '[[section]]\nheading = "Two"\nnowhere = "Because."\n',
+    )
+    assert [each.ask for each in found.questions] == ["Why?"]
+    assert [each.heading for each in found.paths["a"].section] == ["Two"]
+    assert len(found.faults) == 2
