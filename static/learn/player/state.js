@@ -98,6 +98,8 @@ export function stepOf(state, shown) {
   if (!isDone(state, index)) return null;
   const here = placeOf(lesson.steps[index].at);
   if (here.page !== shown.page || here.step === shown.step) return null;
+  // The picture that explains an answer belongs to the question.
+  if (placeOf(lesson.steps[index].predict?.shows).step === shown.step) return null;
   const others = lesson.steps
     .map(({ at }, at_) => ({ ...placeOf(at), index: at_ }))
     .filter(({ page, step }) => page === shown.page && step !== undefined && step === shown.step)

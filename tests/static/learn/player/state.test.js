@@ -68,6 +68,14 @@ test("the prose follows the picture to the step that talks about it, unless a ta
   assert.equal(stepOf(begin(3), { page: "stage", step: 3 }), null);
 });
 
+test("the picture of an answer keeps the step that asked", () => {
+  const asks = step("/#step=0", { predict: { ...NUMBER, shows: "/#step=3&view=model" } });
+  const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=3"), step("/#step=5")] } };
+  const answered = play(state, { type: "answer", given: "46080" });
+  assert.equal(stepOf(answered, { page: "stage", step: 3 }), null);
+  assert.equal(stepOf(answered, { page: "stage", step: 5 }), 2);
+});
+
 test("leaving a step puts out what it lit, and keeps answers and hints", () => {
   const state = play(
     begin(1),
