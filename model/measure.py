@@ -2,14 +2,17 @@
 
 A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
 cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
-matrices. Both in the dtype of weights that are not in groups, on the engine's device, with all threads. The median of
-several takes counts; their spread is told, and whether anything disturbed them.
+matrices. Both in the dtype of weights that are not in groups, on the engine's device, with all threads.
+
+A step reads weights as the engine holds them, perhaps in groups, whose product has more to compute for each byte, and
+which may fit into a cache. So the products of a step alone are measured too: one row times each matrix of the model, as
+held. The median of several takes counts; their spread is told, and whether anything disturbed them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isqrt
 from statistics import median
 from typing import Any
@@ -17,7 +20,8 @@ from typing import Any
 import torch
 
 from kvscope.model.engine.conditions import Watch, conditions_record
-from kvscope.model.linear import name_of
+from kvscope.model.linear import COMPUTED, Linear, name_of
+from kvscope.model.weights import weights_read
 
 READ_BYTES = 2**29
 """Of the matrix that is read: twice the largest cache that was met (260 MiB)."""
@@ -31,17 +35,22 @@ ENOUGH_S = 1.0
 def measure(
     device: str,
     dtype: torch.dtype = torch.float32,
+    weights: Sequence[Linear] = (),
     *,
     read_bytes: int = READ_BYTES,
     product_side: int | None = None,
 ) -> dict[str, Any]:
-    """Both, as JSON-able data (docs/frames.md, Measured). Takes a few seconds and 512 MB."""
+    """All three, as JSON-able data (docs/frames.md, Measured). Takes a few seconds and 512 MB.
+
+    `weights`: the matrices that a step multiplies by.
+    """
     return {
         "device": device,
         "threads": torch.get_num_threads() if device == "cpu" else None,
         "dtype": name_of(dtype),
         "bandwidth": _bandwidth(device, dtype, isqrt(read_bytes // dtype.itemsize)),
         "peak": _peak(device, dtype, product_side or PRODUCT_SIDE[device.partition(":")[0]]),
+        "weights": _products(device, weights),
     }
 
 
@@ -49,6 +58,20 @@ def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
     # Filled, not empty: pages that were never written are all the same page, which stays in the cache.
     matrix, row = (torch.full(size, 0.5, device=device, dtype=dtype) for size in ((side, side), (side,)))
     return {"bytes": matrix.nbytes, **_rate(matrix.nbytes, lambda: torch.mv(matrix, row), device)}
+
+
+@torch.inference_mode()
+def _products(device: str, weights: Sequence[Linear]) -> dict[str, Any]:
+    rows = {
+        width: torch.full((1, width), 0.5, device=device, dtype=COMPUTED) for width in {w.in_features for w in weights}
+    }
+    read = weights_read(weights)
+
+    def work() -> None:
+        for weight in weights:
+            weight(rows[weight.in_features])
+
+    return {"formats": read, "bytes": sum(read.values()), **_rate(sum(read.values()), work, device)}
 
 
 def _peak(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:

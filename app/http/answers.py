@@ -508,6 +508,12 @@ class Peak(TypedDict):
     conditions: Conditions
 
 
+class WeightsRead(Bandwidth):
+    """The same of the model's own matrices; `formats`: their bytes by format."""
+
+    formats: dict[str, Positive]
+
+
 class Measured(TypedDict):
     """What the engine's machine can do at best: docs/frames.md, Measured. `threads` is null on a GPU."""
 
@@ -516,6 +522,7 @@ class Measured(TypedDict):
     dtype: str
     bandwidth: Bandwidth
     peak: Peak
+    weights: WeightsRead
 
 
 class OEmbed(TypedDict):

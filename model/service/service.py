@@ -30,7 +30,7 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
-from kvscope.model.linear import COMPUTED, plain_product
+from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
 from kvscope.model.log.derived import forked, study_opening, twin_study
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
@@ -360,7 +360,8 @@ class ModelService(Questions):
         """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
         if self.busy:
             raise Refused("run", BUSY, status=409)
-        return measure(self.engine.runner.device, self.engine.transformer.weight_dtype)
+        transformer = self.engine.transformer
+        return measure(self.engine.runner.device, transformer.weight_dtype, linears(transformer))
 
     def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
         """The log of a study that was admitted."""

@@ -354,6 +354,14 @@ class FakeService:
             "dtype": "float32",
             "bandwidth": {"bytes": 10**7, "per_second": 5e9, "spread": [2.5e9, 1e10], "takes_ms": takes, **quiet},
             "peak": {"flops": 10**8, "per_second": 5e10, "spread": [2.5e10, 1e11], "takes_ms": takes, **quiet},
+            "weights": {
+                "formats": {"4-bit groups": 10**7},
+                "bytes": 10**7,
+                "per_second": 5e9,
+                "spread": [2.5e9, 1e10],
+                "takes_ms": takes,
+                **quiet,
+            },
         }
 
     def values(self, request: ValuesRequest) -> list[Frame]:

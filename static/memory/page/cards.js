@@ -57,7 +57,7 @@ export function Speed({ setup: { model, inputs } }) {
     <${ResultDetails} name=${msg`Time per token`} result=${step} />
     <p class="fact line on-line"><span>${msg`Tokens per second for each request`}</span> <b class="number">${integer(1 / step.value)}</b> <em class="chip is-estimated">${msg`estimated`}</em></p>
     <${ResultDetails} name=${msg`Time to first token, with a prompt of ${tokenCount(inputs.context)}`} result=${timeToFirstToken(model, inputs.context, inputs)} />
-    <p class="muted">${msg`A decode step (one new token per request) reads all weights and caches once, so memory bandwidth limits its speed. Prefill (reading the prompts) multiplies every weight by every token, so the GPU’s peak (its largest arithmetic speed) limits it.`}
+    <p class="muted">${msg`A decode step (one new token per request) reads all weights and caches once, so its best time follows from memory bandwidth. Prefill (reading the prompts) multiplies every weight by every token, so its best time follows from the GPU’s peak (its largest arithmetic speed).`}
       ${" "}${msg`This page uses the peak for ${inputs.gpu.flops_of}, whichever formats you choose. No number here is measured.`}</p>
     ${decode.bound === "peak" && html`<p><b>${msg`With this many requests, the peak limits a decode step, not bandwidth: it takes at least ${milliseconds(1000 * decode.seconds)}.`}</b></p>`}
     ${prefill.bound === "bandwidth" && html`<p><b>${msg`Bandwidth limits the prefill of such a short prompt, not the peak: it takes at least ${milliseconds(1000 * prefill.seconds)}.`}</b></p>`}

@@ -69,11 +69,11 @@ function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
     decode.bound === "peak"
-      ? msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, so the peak limits it.`
-      : msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, so memory bandwidth limits it.`,
+      ? msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, right of the bend: at best, the peak limits it.`
+      : msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, left of the bend: at best, memory bandwidth limits it.`,
     prefill.bound === "peak"
-      ? msg`A prefill does ${prompt} FLOP per byte read, so the peak limits it.`
-      : msg`A prefill does ${prompt} FLOP per byte read, so memory bandwidth limits it.`,
+      ? msg`A prefill does ${prompt} FLOP per byte read: at best, the peak limits it.`
+      : msg`A prefill does ${prompt} FLOP per byte read: at best, memory bandwidth limits it.`,
   ].join(" ");
 }
 

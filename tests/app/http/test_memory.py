@@ -35,7 +35,7 @@ def test_the_pages_have_the_models_the_gpus_and_the_limits(client: FlaskClient) 
 
 def test_the_machine_is_measured_and_the_best_take_counts(client: FlaskClient) -> None:
     measured = client.post("/api/measure", json={}).json
-    for part, amount in (("bandwidth", "bytes"), ("peak", "flops")):
+    for part, amount in (("bandwidth", "bytes"), ("peak", "flops"), ("weights", "bytes")):
         found = measured[part]
         assert found["per_second"] == found[amount] / (median(found["takes_ms"]) / 1000)
 

@@ -1,26 +1,44 @@
-/** Whether decode is limited by reading memory, from the rate at which it reads. Pure. */
+/** How near decode comes to the memory bandwidth that was measured on this machine. Pure. */
 
 import { disturbance } from "../../../shared/facts/conditions.js";
-import { percent, short } from "../../../shared/facts/format.js";
+import { bytesShort, percent, short } from "../../../shared/facts/format.js";
+import { formatOf } from "../../../shared/facts/weights.js";
 import { msg } from "../../../shared/words/msg.js";
 
 /** Decode is called memory-bound from this share of the measured bandwidth on. */
-const BOUND_SHARE = 0.5;
+const NEAR_SHARE = 0.7;
 
 /**
  * @param {{bytesPerSecond: number, disturbed: boolean}} decode of `phaseFacts`
- * @param {{per_second: number, spread: [number, number], conditions: Object}} bandwidth as `/api/measure` has it
+ * @param {{bandwidth: Object, weights?: Object}} measured as `/api/measure` has it
  * @returns {string}
  */
-export function verdict(decode, bandwidth) {
+export function verdict(decode, { bandwidth, weights }) {
   const [rate, least, most] = [bandwidth.per_second, ...bandwidth.spread].map((each) => short(each, "B/s"));
   const machine = msg`This machine reads memory at ${rate} (${least} to ${most}).`;
   if (decode.disturbed) return `${machine} ${msg`Every decode step was disturbed, so the two cannot be compared.`}`;
   const cause = disturbance(bandwidth);
   if (cause)
     return `${machine} ${msg`That measurement was disturbed, so it cannot be compared with decode: ${cause}.`}`;
-  const ratio = decode.bytesPerSecond / bandwidth.per_second;
-  const [reads, share] = [short(decode.bytesPerSecond, "B/s"), percent(ratio, 0)];
-  if (ratio >= BOUND_SHARE) return `${machine} ${msg`Decode read ${reads}, ${share} of that: it is memory-bound.`}`;
-  return `${machine} ${msg`Decode read ${reads}, ${share} of that. It spends most of its time on other work, so it is not memory-bound here.`}`;
+  return [machine, comparison(decode.bytesPerSecond, bandwidth.per_second), productsText(weights)]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function comparison(perSecond, roof) {
+  const ratio = perSecond / roof;
+  const [reads, share] = [short(perSecond, "B/s"), percent(ratio, 0)];
+  if (ratio > 1)
+    return msg`Decode read ${reads}, ${share} of that: more than memory gives, so a part came from a cache.`;
+  if (ratio >= NEAR_SHARE)
+    return msg`Decode read ${reads}, ${share} of that. That is near the limit: it is memory-bound.`;
+  return msg`Decode read ${reads}, ${share} of that. That is far from the limit: it is not memory-bound here.`;
+}
+
+/** The same kind of read: the weights in their own format, without the rest of a step. */
+function productsText(weights) {
+  if (!weights || disturbance(weights)) return "";
+  const [bytes, rate] = [bytesShort(weights.bytes), short(weights.per_second, "B/s")];
+  const format = formatOf(weights.formats);
+  return msg`The products with the weights alone (${bytes} in ${format}) read ${rate}.`;
 }
