@@ -240,6 +240,30 @@ def test_an_address_opens_an_experiment_and_names_it_with_its_workload(
     expect(page.get_by_role("alert")).to_contain_text("“hats”, which does not exist")
 
 
+def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_is_in_the_log(
+    serving: Callable[..., Page], server: Server
+) -> None:
+    page = serving(**DESKTOP)
+    card = region(page, "Reserve the maximum, or blocks as needed?")
+    card.get_by_role("slider", name="Longest answer").fill("8")
+    card.get_by_role("slider", name="Reserved per answer").fill("128")
+    card.get_by_role("button", name="Try").click()
+    expect(card).to_contain_text("Same text: yes, 9 of 9", timeout=ENDED_MS)
+    log = read(server, run_of(page))
+    rounds = log.frames[0].data["study"]["rounds"]
+    assert [each["contiguous"] for each in rounds] == [{"new_tokens": 128}, None]
+    assert max(request["max_new_tokens"] for request in log.requests) == 8
+    waits = [event for made in log.passes for event in made["events"] if event.get("why") == "stretch"]
+    expect(card).to_contain_text(f"free in total {len({event['request'] for event in waits})} → 0")
+    page.get_by_role("group", name="Round").get_by_role("button", name="reserved").click()
+    slider = page.get_by_role("slider", name="Pass")
+    slider.press("Home")
+    slots = log.passes[0]["pool"]["slots"]
+    empty = round(100 * slots["empty"] / (slots["empty"] + slots["filled"]))
+    expect(region(page, "Memory")).to_contain_text(f"{empty} % empty".replace(" ", "\u2009", 1))
+    expect(region(page, "Memory")).to_contain_text("reserved, holds no token")
+
+
 def test_with_little_memory_a_request_is_preempted_and_computed_again(
     serving: Callable[..., Page], server: Server
 ) -> None:
