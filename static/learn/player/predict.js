@@ -66,6 +66,7 @@ function Verdict({ predict, answer, over, picture }) {
   const value = html`<b class="number">${is}</b>`;
   return html`
     ${is && html`<p class=${answer.right ? "word-output strong" : "strong"}>${answer.right ? nodes`✓ It is ${value}.` : nodes`It is ${value}.`}</p>`}
+    ${!is && answer.right && html`<p class="word-output strong">✓ ${msg`Found.`}</p>`}
     <p><${Prose} nodes=${predict.because} picture=${picture} /></p>
   `;
 }
