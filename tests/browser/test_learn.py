@@ -204,3 +204,28 @@ def test_no_rule_of_accessibility_is_broken(
     lesson.expect_shown(step=3)
     page.get_by_role("button", name="Hint").click()
     assert flaws(page, schemes) == []
+
+
+def test_a_section_opens_in_two_actions_and_every_section_and_question_leads_somewhere(
+    new_page: Callable[..., Page], server: Server, complaints: Complaints
+) -> None:
+    page = new_page()
+    page.goto(f"{server.url}learn")
+    document = page.get_by_role("group").filter(has_text="The Illustrated Transformer")
+    document.get_by_text("The Illustrated Transformer").click()
+    document.get_by_role("link", name="The Beast With Many Heads").click()
+    expect(page.get_by_role("button", name="Step 4", exact=True)).to_have_attribute("aria-current", "step")
+    page.goto(f"{server.url}learn")
+    links = page.locator(".learn-document a, .learn-questions a")
+    leads = sorted(set(links.evaluate_all("links => links.map(({ href }) => href)")))
+    assert len(leads) > 30
+    for lead in leads:  # those of one lesson follow each other, so most open without loading a page
+        page.goto(lead)
+        lesson, _, step = lead.removeprefix(f"{server.url}learn/").partition("#")
+        if lesson[0].isdecimal():
+            current = page.get_by_role("button", name=f"Step {step or 1}", exact=True)
+            expect(current, lead).to_have_attribute("aria-current", "step")
+            expect(page.frame_locator("iframe").locator("html[data-lesson]"), lead).to_be_attached()
+        else:
+            expect(page.get_by_role("heading", level=1).first, lead).to_be_visible()
+    assert complaints.heard == []

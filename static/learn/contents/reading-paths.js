@@ -8,7 +8,7 @@ import { form, msg, plural } from "../../shared/words/msg.js";
 export function ReadingPaths({ paths }) {
   if (paths.length === 0) return null;
   return html`<section class="stack" aria-labelledby="reading-paths">
-    <h2 id="reading-paths">${msg`Read along with a document`}</h2>
+    <h2 id="reading-paths">${msg`Start from a document that you read`}</h2>
     <p class="muted">${msg`Open a document to see where each of its sections has its place here, and what is different.`}</p>
     ${paths.map((path) => html`<${Document} key=${path.title} path=${path} />`)}
   </section>`;
@@ -21,14 +21,13 @@ function Document({ path: { title, by, sections } }) {
       <b>${title}</b>${by && html` <span class="muted">${by}</span>`}
       <span class="muted"> · ${plural(sections.length, form`${placed} of ${sections.length} section has a place here`, form`${placed} of ${sections.length} sections have a place here`)}</span>
     </summary>
-    <ol>
+    <ul>
       ${sections.map(
         ({ heading, leads, differs, nowhere }) => html`<li key=${heading}>
           ${leads ? html`<a href=${under(leads)}>${heading}</a>` : html`<span>${heading}</span>`}
-          ${differs && html`<p class="muted">${differs}</p>`}
-          ${nowhere && html`<p class="muted">${msg`No place here: ${nowhere}`}</p>`}
+          <span class="muted">${nowhere ? msg`No place here: ${nowhere}` : differs}</span>
         </li>`,
       )}
-    </ol>
+    </ul>
   </details>`;
 }

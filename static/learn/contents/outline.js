@@ -1,0 +1,35 @@
+/** The parts that lessons are grouped under, and how far this device is in all of them. Pure. */
+
+import { msg } from "../../shared/words/msg.js";
+
+/** In their order. `from`: how the name of a part's first lesson begins; its lessons go up to the next part's. */
+const PARTS = [
+  { from: "01", name: msg`The model`, about: msg`Text goes in, one token comes out` },
+  { from: "04", name: msg`Inside one layer`, about: msg`How tokens read each other` },
+  { from: "08", name: msg`From vector to token`, about: msg`Scores, and a choice` },
+  { from: "09", name: msg`The loop`, about: msg`One token after another` },
+  { from: "10", name: msg`The cache`, about: msg`What is kept, and why it is exact` },
+  { from: "12", name: msg`Two phases`, about: msg`The prompt at once, the answer one by one` },
+  { from: "13", name: msg`Memory`, about: msg`How many bytes, and how to need fewer` },
+  { from: "18", name: msg`Serving`, about: msg`Many people, one model` },
+];
+
+/** @param {{id: string}[]} lessons in their order @returns parts that have lessons, each with its `lessons` */
+export function inParts(lessons) {
+  const parts = PARTS.map((part) => ({ ...part, lessons: [] }));
+  for (const lesson of lessons) {
+    (parts.findLast(({ from }) => from <= lesson.id) ?? parts[0]).lessons.push(lesson);
+  }
+  return parts.filter((part) => part.lessons.length > 0);
+}
+
+/** @returns {number} the step that was reached, from 1; 0 for a lesson that was not begun */
+export function stepOf({ id, steps }, progress) {
+  return progress[id] ? Math.min(progress[id].step + 1, steps) : 0;
+}
+
+/** @returns {{read: number, minutes: number}} lessons read to the last step, and the minutes that all others take */
+export function howFar(lessons, progress) {
+  const ahead = lessons.filter((lesson) => stepOf(lesson, progress) < lesson.steps);
+  return { read: lessons.length - ahead.length, minutes: ahead.reduce((sum, { minutes }) => sum + minutes, 0) };
+}
