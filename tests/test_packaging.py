@@ -32,7 +32,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
-KNOWN_BY = (".timeline", ".matrix", ".verdict", ".lanes", ".cards")
+KNOWN_BY = (
+    *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".cards"),
+    *(".symbols", ".loop-big", ".state-held", ".words-plane"),
+)
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
 

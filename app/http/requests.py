@@ -80,7 +80,7 @@ class Twin(Body):
     budget: PositiveIndex | None = Field(
         None, description="positions that stay in each layer after a step; for window, sinks and heavy alone"
     )
-    tokens: Literal["own", "given"] | None = Field(
+    tokens: Literal["given", "own"] | None = Field(
         None,
         description="own: the repeated run chooses its tokens. given: it gets those of the run, and each step is "
         "compared; for window, sinks and heavy alone. null is own",

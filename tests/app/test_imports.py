@@ -25,6 +25,7 @@ INTERFACE = (
     "log.untrusted",
     "companding",
     "niceness.",
+    "source.listing.",
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")

@@ -1,5 +1,6 @@
 /** Has the engine read a prompt, so that the speed of prefill is known. The run is deleted afterwards. */
 
+// Not language: a prompt of the model.
 const SENTENCE = "The quick brown fox jumps over the lazy dog. ";
 const SENTENCES = 20;
 const POLL_MS = 300;

@@ -14,6 +14,7 @@ import { Drawing } from "./drawing.js";
 import { wordsOf } from "./split.js";
 import { useWords } from "./use-words.js";
 
+// Not language: words to compare.
 const FIRST = { words: "cat, dog, horse, Monday, Tuesday, red, blue, seven" };
 
 /** @param {{known: Object, client: Object, theme: string, setTheme: Function}} props */

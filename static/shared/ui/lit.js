@@ -17,6 +17,7 @@ export function followLit(document, store) {
     if (lit === shown) return;
     shown = lit;
     const selectors = lit.map((name) => `[data-names~="${CSS.escape(name)}"]`);
+    // Not language: a rule.
     sheet.replaceSync(selectors.length ? `${selectors.join()}{outline:2.5px solid var(--ink);outline-offset:2px}` : "");
   };
   show(store.state());

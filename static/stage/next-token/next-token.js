@@ -11,12 +11,14 @@ import { distribution } from "./sampling.js";
 
 const SHOWN = 4;
 const NAME = msg`Next token`;
+// Not language: names of tensors (lit.js).
+const NAMES = "logits choice";
 const WAITING = msg`The candidates appear after the last layer.`;
 
 /** @param {Object} props as of every part; `layersToGo`: a component with the number of layers still to compute */
 export function NextToken({ state, dispatch, controller, layersToGo }) {
   const { run, step, settled } = state;
-  const opens = { name: NAME, names: "logits choice", view: "tokens", question: msg`Why this token?` };
+  const opens = { name: NAME, names: NAMES, view: "tokens", question: msg`Why this token?` };
   if (!run?.shows)
     return html`<${Card} ...${opens} number="" says=${msg`The candidates appear with the first step of a run.`}><${Placeholders} /><//>`;
   if (isAwaited({ run, step: settled }) || settled < step)

@@ -44,6 +44,9 @@ TAKING_QUERIES = [path for _, path, each in OPERATIONS if any(one["in"] == "quer
 ABOUT_SOMETHING = [(method, path) for method, path, _ in OPERATIONS if "{run}" in path or "{session}" in path]
 
 
+LESSON = "01-what-is-a-token"
+
+
 @pytest.fixture(scope="module")
 def known(app: Flask) -> Iterator[dict[str, str]]:
     """Ids of a run, of a session of it, and of a workload that goes on."""
@@ -51,7 +54,7 @@ def known(app: Flask) -> Iterator[dict[str, str]]:
     run = finished(client, max_new_tokens=4)
     waiting = {"requests": [{**ASK, "arrives_ms": 60_000}], "rounds": [{}]}
     workload = client.post("/api/workloads", json=waiting).json["id"]
-    yield {"run": run, "session": share(client, run, values="qkv")["id"], "workload": workload, "number": "0"}
+    yield {"run": run, "session": share(client, run, values="qkv")["id"], "workload": workload, "number": "0", "lesson": LESSON}
     client.post(f"/api/runs/{workload}/control", json={"action": "stop"})
 
 

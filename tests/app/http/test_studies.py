@@ -84,7 +84,7 @@ def test_a_twin_may_keep_some_positions(client: FlaskClient, cache: str, tokens:
         (
             {"cache": "window", "budget": 4, "tokens": "mine"},
             "tokens",
-            'tokens is "mine"; it must be one of own, given.',
+            'tokens is "mine"; it must be one of given, own.',
         ),
     ],
 )
