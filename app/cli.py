@@ -110,6 +110,12 @@ class WrongUse(click.ClickException):
     "0 is no limit.",
 )
 @click.option(
+    "--lessons",
+    "more_lessons_dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of lessons of your own, shown after those that ship; see `kvscope lessons check`.",
+)
+@click.option(
     "--frame-ancestors",
     default="*",
     callback=check_frame_ancestors,

@@ -123,7 +123,7 @@ def build(settings: Settings) -> Flask:
     examples = recordings.load(recorded, runs)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids
-    library = Library(lessons_dir() / "en", recorded)
+    library = Library(lessons_dir() / "en", recorded, settings.more_lessons_dir)
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)

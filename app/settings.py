@@ -54,6 +54,8 @@ class Settings:
     max_disk_bytes: int = DEFAULT_MAX_DISK_BYTES
     """So much the database may take; the oldest runs that nobody shared are forgotten for it. 0 for any number."""
     recordings_dir: Path = Path(__file__).resolve().parent / "recordings"
+    more_lessons_dir: Path | None = None
+    """A folder of lessons beside those that ship."""
     frame_ancestors: str = "*"
     """Which pages may embed a session: what the Content-Security-Policy directive of that name takes, "*" for all."""
     allowed_hosts: tuple[str, ...] = ()

@@ -30,10 +30,13 @@ class Listed:
 
 
 class Library:
-    """The lessons of a folder, read once. A file without readable front matter is left out of the list."""
+    """The lessons of a folder, then those of `more`, read once. A file without readable front matter is left out of the
+    list.
+    """
 
-    def __init__(self, folder: Path, recordings: Sequence[Recording]) -> None:
-        self._lessons = {path.stem: read(path) for path in files_of(folder)}
+    def __init__(self, folder: Path, recordings: Sequence[Recording], more: Path | None = None) -> None:
+        files = [*files_of(folder), *(files_of(more) if more else ())]
+        self._lessons = {path.stem: read(path) for path in files}
         self.paths = read_paths(folder.parent / PATHS, {id: len(each.steps) for id, each in self._lessons.items()})
         self._recordings = {recording.path.stem: recording for recording in recordings}
         self.listed = [

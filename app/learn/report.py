@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ def report_of(folder: Path, recordings: Path) -> Report:
 @cache
 def worked_out(example: str) -> dict[str, Any]:
     """A worked example, computed here. Raises LookupError for one that there is not."""
-    from kvscope.model.by_hand.derivation import derive
-
     if example not in EXAMPLES:
         raise LookupError(f"there is no worked example {example}; there are {', '.join(EXAMPLES)}")
-    return derive(EXAMPLES[example]).as_json()
+    # By its name, as the engine's service is: what serves pages knows no tensors, and imports this file too.
+    derivation = import_module("kvscope.model.by_hand.derivation")
+    found: dict[str, Any] = derivation.derive(EXAMPLES[example]).as_json()
+    return found
 
 
 def lines(report: Report) -> Iterator[str]:

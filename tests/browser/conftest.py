@@ -20,6 +20,9 @@ from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.wheel import unpacked_wheel
 
+LESSONS = Path(__file__).resolve().parents[1] / "fixtures" / "lessons"
+"""Shown after those that ship."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _patience() -> None:
@@ -41,7 +44,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def _server(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"), code=installed)
+    server = Server(tmp_path_factory.mktemp("server"), "--lessons", str(LESSONS), code=installed)
     yield server
     server.kill()
 

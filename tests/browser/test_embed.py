@@ -439,14 +439,15 @@ def test_an_embedded_lesson_says_its_steps_and_answers(
     course: Callable[..., Course], new_page: Callable[..., Page]
 ) -> None:
     page = new_page()
-    body = '<div data-kvscope="embed/learn/05-heads?theme=light" title="A lesson"></div>\n<script>window.lessons = [];'
+    body = '<div data-kvscope="embed/learn/test-one?theme=light" title="A lesson"></div>\n<script>window.lessons = [];'
     course(page, body + 'addEventListener("lesson", (event) => lessons.push(event.detail));</script>')
     lesson = page.frame_locator("iframe").first
     expect(lesson.frame_locator("iframe").locator("html[data-lesson]")).to_be_attached()
-    lesson.get_by_role("button", name="animal", exact=True).click()
-    expect(lesson.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is animal")
+    lesson.get_by_role("textbox", name="Your prediction").fill("4")
+    lesson.get_by_role("button", name="Check").click()
+    expect(lesson.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is 4")
     lesson.get_by_role("button", name="Next", exact=True).click()
     until(page, "() => lessons.some(({ step }) => step === 1)", None)
     said = page.evaluate("lessons")
-    assert {(each["lesson"], each["steps"]) for each in said} == {("05-heads", 6)}
+    assert {(each["lesson"], each["steps"]) for each in said} == {("test-one", 5)}
     assert [each["right"] for each in said if each["step"] == 0][-1] is True

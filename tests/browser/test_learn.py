@@ -13,7 +13,10 @@ from tests.support.complaints import Complaints
 from tests.support.screens import PHONE, SCHEMES, flaws
 from tests.support.server import Server
 
-HEADS, MASK, BLOCK, BYTES = "05-heads", "06-mask-and-positions", "07-inside-a-block", "13-how-many-bytes"
+LESSON = "test-one"
+"""In tests/fixtures/lessons."""
+ZERO, THREE, LAYER, TASK, BYTES = range(1, 6)
+"""Its steps."""
 
 
 class Lesson:
@@ -47,20 +50,21 @@ class Lesson:
 def learn(new_page: Callable[..., Page], server: Server) -> Callable[..., Lesson]:
     """Opens a lesson at a step."""
 
-    def open_it(lesson: str, step: int = 1, page: Page | None = None, **options: object) -> Lesson:
-        return Lesson(page or new_page(**options), f"{server.url}learn/{lesson}#{step}")
+    def open_it(step: int = ZERO, page: Page | None = None, **options: object) -> Lesson:
+        return Lesson(page or new_page(**options), f"{server.url}learn/{LESSON}#{step}")
 
     return open_it
 
 
 def test_steps_go_forwards_and_backwards_by_buttons_keys_and_history(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(MASK)
+    lesson = learn()
     lesson.expect_shown(step=0)
     lesson.next()
     lesson.expect_at(2)
+    lesson.expect_shown(step=3)
     lesson.page.keyboard.press("ArrowRight")
     lesson.expect_at(3)
-    lesson.expect_shown(step=3)
+    lesson.expect_shown(step=0)
     lesson.page.keyboard.press("ArrowLeft")
     lesson.expect_at(2)
     lesson.page.go_back()
@@ -72,7 +76,7 @@ def test_steps_go_forwards_and_backwards_by_buttons_keys_and_history(learn: Call
 
 
 def test_a_prediction_is_compared_with_the_run_and_keeps_what_was_typed(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(BYTES, 2)
+    lesson = learn(BYTES)
     box = lesson.page.get_by_role("region", name="Prediction")
     field, check = box.get_by_role("textbox"), box.get_by_role("button", name="Check")
     for given, says in (("lots", "is not a number"), ("23040", "Not yet")):
@@ -85,23 +89,23 @@ def test_a_prediction_is_compared_with_the_run_and_keeps_what_was_typed(learn: C
     field.fill("46 080")
     field.press("Enter")
     expect(box.get_by_role("status")).to_contain_text("It is 46,080")
-    lesson.next()
     lesson.page.get_by_role("button", name="Back", exact=True).click()
+    lesson.next()
     expect(box.get_by_role("status")).to_contain_text("It is 46,080")
 
 
 def test_an_answer_can_be_shown_and_brings_its_picture(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(HEADS, 2)
+    lesson = learn(LAYER)
     box = lesson.page.get_by_role("region", name="Prediction")
-    box.get_by_role("button", name="about 5 %").click()
+    box.get_by_role("button", name="street").click()
     expect(box.get_by_role("status")).to_contain_text("Not yet")
     box.get_by_role("button", name="Show the answer").click()
-    expect(box.get_by_role("button", name="more than half")).to_be_disabled()
+    expect(box.get_by_role("button", name="animal")).to_be_disabled()
     expect(lesson.picture.get_by_text("Locked:")).to_be_visible()
 
 
 def test_a_task_is_done_in_the_picture_and_stays_done(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(BLOCK, 2)
+    lesson = learn(TASK)
     task = lesson.page.get_by_role("region", name="Task")
     expect(task.get_by_role("status")).to_contain_text("notices")
     lesson.picture.get_by_role("button", name="Open the layer above").click()
@@ -111,13 +115,13 @@ def test_a_task_is_done_in_the_picture_and_stays_done(learn: Callable[..., Lesso
 
 
 def test_prose_and_picture_have_one_clock_and_light_each_other(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(MASK)
+    lesson = learn()
     lesson.page.get_by_role("button", name="Hint").click()
     lesson.page.get_by_role("textbox").fill("4")
     lesson.page.get_by_role("button", name="Check").click()
     lesson.picture.get_by_role("slider", name="Step").fill("3")
-    lesson.expect_at(3)
-    lesson = learn(HEADS, 4, page=lesson.page)
+    lesson.expect_at(THREE)
+    lesson.next()
     name = lesson.page.get_by_role("button", name="64 numbers")
     expect(lesson.picture.locator("[data-lit='attn.change']")).to_be_attached()
     name.hover()
@@ -126,7 +130,7 @@ def test_prose_and_picture_have_one_clock_and_light_each_other(learn: Callable[.
 
 
 def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(HEADS)
+    lesson = learn(LAYER)
     page, stage = lesson.page, lesson.picture
     stage.get_by_role("button", name="Try your own").click()
     stage.get_by_role("textbox", name="Prompt").fill("My old dog likes to run because he is")
@@ -139,7 +143,7 @@ def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Call
 
 
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(MASK, 3)
+    lesson = learn(THREE)
     lesson.expect_shown(step=3)
     leave = lesson.page.get_by_role("link", name="Leave, keep this picture")
     leave.click()
@@ -148,7 +152,7 @@ def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
 
 
 def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., Lesson]) -> None:
-    lesson = learn(MASK, **PHONE)
+    lesson = learn(**PHONE)
     lesson.expect_shown(step=0)
     prose = lesson.page.get_by_role("heading", level=1).first
     lesson.page.get_by_role("button", name="Show the picture").click()
@@ -161,18 +165,16 @@ def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., L
 
 def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:
     file = tmp_path / "lesson.html"
-    file.write_bytes(requests.get(f"{server.url}api/lessons/{MASK}.html", timeout=60).content)
+    file.write_bytes(requests.get(f"{server.url}api/lessons/{LESSON}.html", timeout=60).content)
     page = new_page(own=True)
     page.context.set_offline(True)
     lesson = Lesson(page, file.as_uri())
     lesson.expect_shown(step=0)
-    for _ in range(2):
-        lesson.next()
-    lesson.expect_at(3)
-    lesson.expect_shown(step=3)
-    page.get_by_role("textbox").fill("0")
+    page.get_by_role("textbox").fill("4")
     page.get_by_role("button", name="Check").click()
-    expect(page.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is 0")
+    expect(page.get_by_role("region", name="Prediction").get_by_role("status")).to_contain_text("It is 4")
+    lesson.next()
+    lesson.expect_shown(step=3)
 
 
 def test_every_step_of_every_lesson_shows_its_picture(
@@ -200,7 +202,7 @@ def test_no_rule_of_accessibility_is_broken(
     page.goto(f"{server.url}learn")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert flaws(page, schemes) == []
-    lesson = learn(BYTES, 2, page=page)
+    lesson = learn(BYTES, page=page)
     lesson.expect_shown(step=3)
     page.get_by_role("button", name="Hint").click()
     assert flaws(page, schemes) == []

@@ -39,7 +39,7 @@ export function CodeText({ file, place, steps, lines, names, onFind }) {
   const complete = useGradually(file.lines.length, { first: 0, more: IN_A_JOB, of: file });
   const inSight = (index) => index >= place.line - 1 - ABOVE && index < place.line + AT_ONCE;
   return html`<ol
-    class="code-lines grow" ref=${list} data-steps=${steps.length} tabindex="0" role="group" aria-label=${msg`Lines of ${file.path}`}
+    class="code-lines grow" ref=${list} data-steps=${steps.length} tabindex="0" aria-label=${msg`Lines of ${file.path}`}
     onClick=${onClick} onKeyDown=${walkButtons}
   >
     ${file.lines.map((line, index) => {

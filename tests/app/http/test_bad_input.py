@@ -54,7 +54,13 @@ def known(app: Flask) -> Iterator[dict[str, str]]:
     run = finished(client, max_new_tokens=4)
     waiting = {"requests": [{**ASK, "arrives_ms": 60_000}], "rounds": [{}]}
     workload = client.post("/api/workloads", json=waiting).json["id"]
-    yield {"run": run, "session": share(client, run, values="qkv")["id"], "workload": workload, "number": "0", "lesson": LESSON}
+    yield {
+        "run": run,
+        "session": share(client, run, values="qkv")["id"],
+        "workload": workload,
+        "number": "0",
+        "lesson": LESSON,
+    }
     client.post(f"/api/runs/{workload}/control", json={"action": "stop"})
 
 
