@@ -68,9 +68,11 @@ export function showLit(inside, [name]) {
   setTimeout(show, DRAWN_MS);
 }
 
+/** A panel that scrolls cuts off what is outside it. */
 function isInSight(part) {
   const { top, bottom } = part.getBoundingClientRect();
-  return top >= 0 && bottom <= window.innerHeight;
+  const panel = part.closest(".scrolls")?.getBoundingClientRect();
+  return top >= Math.max(0, panel?.top ?? 0) && bottom <= Math.min(window.innerHeight, panel?.bottom ?? Infinity);
 }
 
 /** Its beginning is what has to be seen. */
