@@ -27,7 +27,7 @@ const MOST_AT_ONCE = 16;
 /** An entry of the list in experiments.js. */
 export const CONTIGUOUS = {
   id: "contiguous",
-  name: msg`Reserve the maximum, or blocks as needed?`,
+  name: msg`Reserve the maximum?`,
   about: msg`Reserved: each request gets one unbroken stretch of memory for its prompt and the longest answer, and shares nothing. As needed: blocks anywhere, shared where the beginning is the same (PagedAttention).`,
   setting: "contiguous",
   values: [

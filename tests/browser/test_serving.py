@@ -244,7 +244,7 @@ def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_i
     serving: Callable[..., Page], server: Server
 ) -> None:
     page = serving(**DESKTOP)
-    card = region(page, "Reserve the maximum, or blocks as needed?")
+    card = region(page, "Reserve the maximum?")
     card.get_by_role("slider", name="Longest answer").fill("8")
     card.get_by_role("slider", name="Reserved per answer").fill("128")
     card.get_by_role("button", name="Try").click()
