@@ -130,7 +130,6 @@ def build(settings: Settings) -> Flask:
     scheduler = RunScheduler(runs, calls, storing, budget, settings)
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
-    library = Library(lessons_dir() / "en", recorded)
     reads = Reads(Questions(calls, lambda: engine.info, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES

@@ -50,6 +50,8 @@ export function joinLesson({ window, store, controller }) {
     commands: {
       goto(data) {
         wanted = /** @type {any} */ (commandOf(data)).link;
+        // What was tried in an earlier step is not this one's.
+        if (store.state().whatIf) store.dispatch({ type: "whatIf", patch: null });
         show();
       },
       play: () => controller.play(),

@@ -12,10 +12,10 @@ import { INSIDE } from "./picture-address.js";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
- * @param {{picture: Object|null, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, onShown: Function}} props `picture`:
+ * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, onShown: Function}} props `picture`:
  *   of `pictureOf`; `onShown`: what the frame says that it shows
  */
-export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
+export function Frame({ picture, index, framed, file, theme, lit, hover, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
   const wanted = useRef({ picture, theme, lit });
@@ -46,7 +46,8 @@ export function Frame({ picture, framed, file, theme, lit, hover, onShown }) {
     if (!ready.current) return;
     send({ type: "goto", ...JSON.parse(place) });
     send({ type: "lit", names: wanted.current.lit });
-  }, [place]);
+    // Another step begins at its own place, also where the viewer has left the same one.
+  }, [place, index]);
   useEffect(() => send({ type: "theme", theme }), [theme]);
   useEffect(() => send({ type: "lit", names: lit }), [lit]);
   useEffect(() => send({ type: "hover", place: hover }), [hover]);

@@ -41,7 +41,10 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     setHover(null);
     go(to);
   };
-  useEffect(() => heading.current?.focus({ preventScroll: true }), [index]);
+  useEffect(() => {
+    heading.current?.focus({ preventScroll: true });
+    heading.current?.parentElement.scrollTo({ top: 0 });
+  }, [index]);
 
   return html`<${Glossary.Provider} value=${glossary}><div class="lesson-page">
     ${
@@ -59,7 +62,6 @@ export function Player({ given, lessons, file, present, settings, identity, fram
           ${!framed && !file && html`<a href=${under("/learn")}>${msg`Lessons`}</a> · `}
           ${number ? msg`Lesson ${number}: ${lesson.title}` : lesson.title} · ${msg`step ${index + 1} of ${lesson.steps.length}`}
         </p>
-        ${lesson.along?.[index] && html`<p class="lesson-where muted">${msg`Reads along with ${lesson.along[index].join("; ")}`}</p>`}
         <${Steps} state=${state} go=${move} />
         <div class="lesson-text stack">
           <h1 tabindex="-1" ref=${heading}><${Prose} nodes=${step.title} picture=${parts} /></h1>
@@ -84,11 +86,12 @@ export function Player({ given, lessons, file, present, settings, identity, fram
             step.do &&
             html`<${Do} task=${step.do} done=${state.done.includes(index)} hints=${state.hints[`${index}.do`] ?? 0} picture=${parts} dispatch=${dispatch} />`
           }
+          ${lesson.along?.[index] && html`<p class="lesson-where muted small">${msg`Reads along with ${lesson.along[index].join("; ")}`}</p>`}
         </div>
         <${Moves} state=${state} lessons=${lessons} framed=${framed} file=${file} go=${move} />
       </article>
       <${Frame}
-        picture=${picture} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
+        picture=${picture} index=${index} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
         onShown=${(now) => dispatch({ type: "shown", shown: now })}
       />
     </main>

@@ -6,7 +6,7 @@ import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
-import { readProgress, writeProgress } from "./progress.js";
+import { answeredIn, answersOf, readProgress, writeProgress } from "./progress.js";
 import { requestJson } from "./request.js";
 import { initialState, reduce, stepOf } from "./state.js";
 
@@ -18,7 +18,10 @@ export function useLesson({ given, settings, identity, framed, file }) {
   const store = useMemo(() => {
     const reached = readProgress(settings)[given.id];
     const index = stepOfHash(window.location.hash, given.steps.length) ?? 0;
-    return storeOf({ ...initialState, lesson: given, index, done: reached?.done ?? [] }, reduce);
+    return storeOf(
+      { ...initialState, lesson: given, index, done: reached?.done ?? [], answers: answersOf(reached) },
+      reduce,
+    );
   }, []);
   const [state, setState] = useState(store.state());
   const [glossary, setGlossary] = useState({});
@@ -43,7 +46,7 @@ export function useLesson({ given, settings, identity, framed, file }) {
     };
   }, []);
   useEffect(
-    () => writeProgress(settings, given.id, { step: state.index, done: state.done }),
+    () => writeProgress(settings, given.id, { step: state.index, done: state.done, answered: answeredIn(state) }),
     [state.index, state.done],
   );
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);

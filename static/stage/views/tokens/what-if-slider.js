@@ -28,11 +28,16 @@ export function WhatIfSlider({ name, settings, vocab, dispatch }) {
 
 function Linear({ settings, greedy, set, label, field, least, most, step }) {
   const value = settings[field];
-  const onInput = ({ currentTarget }) => {
+  const onChange = ({ currentTarget }) => {
     const typed = currentTarget.valueAsNumber;
     if (Number.isFinite(typed)) set(Math.min(most, Math.max(least, typed)));
   };
-  const bounds = { min: least, max: most, step, value, onInput };
+  /** What is typed may pass values out of bounds: the 0 of 0.5 stays until the number is complete. */
+  const onInput = (event) => {
+    const typed = event.currentTarget.valueAsNumber;
+    if (typed >= least && typed <= most) onChange(event);
+  };
+  const bounds = { min: least, max: most, step, value, onInput, onChange };
   return html`<div class="what-if">
     <input type="range" ...${bounds} aria-label=${msg`Slide ${label}`} aria-valuetext=${valueText(value, greedy)} />
     <input type="number" ...${bounds} aria-label=${msg`What-if ${label}`} />

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readProgress, writeProgress } from "../../../../static/learn/player/progress.js";
+import { answeredIn, answersOf, readProgress, writeProgress } from "../../../../static/learn/player/progress.js";
 import { storageOr } from "../../../../static/shared/state/storage.js";
 
 test("each lesson has its own progress", () => {
@@ -15,4 +15,11 @@ test("each lesson has its own progress", () => {
 test("what cannot be read is no progress", () => {
   for (const text of ["{", "null", "3", '"x"'])
     assert.deepEqual(readProgress({ getItem: () => text, setItem() {} }), {});
+});
+
+test("what was answered on an earlier visit shows its answer", () => {
+  const answers = { 0: { right: true }, 2: { right: false, revealed: true }, 3: { right: false } };
+  assert.deepEqual(answeredIn({ answers }), [0, 2]);
+  assert.deepEqual(answeredIn({ answers: answersOf({ step: 3, done: [], answered: [0, 2] }) }), [0, 2]);
+  assert.deepEqual(answersOf(undefined), {});
 });
