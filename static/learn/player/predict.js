@@ -30,20 +30,18 @@ export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
   </section>`;
 }
 
+/** Not a form: a sandboxed frame may not submit one. */
 function NumberForm({ unit, over, given, give }) {
   const [text, setText] = useState(given ?? "");
-  const onSubmit = (event) => {
-    event.preventDefault();
-    give(text);
-  };
-  return html`<form class="line" onSubmit=${onSubmit}>
+  const onKeyDown = ({ key }) => key === "Enter" && text.trim() !== "" && give(text);
+  return html`<div class="line">
     <input
       class="lesson-number number" inputmode="decimal" autocomplete="off" aria-label=${msg`Your prediction`}
-      value=${text} disabled=${over} onInput=${({ target }) => setText(target.value)}
+      value=${text} disabled=${over} onInput=${({ target }) => setText(target.value)} onKeyDown=${onKeyDown}
     />
     ${unit && html`<span>${unit}</span>`}
-    <button class="button" disabled=${over || text.trim() === ""}>${msg`Check`}</button>
-  </form>`;
+    <button type="button" class="button" disabled=${over || text.trim() === ""} onClick=${() => give(text)}>${msg`Check`}</button>
+  </div>`;
 }
 
 function Choices({ choices, answer, over, right, give }) {

@@ -10,6 +10,8 @@ export const initialState = {
   lesson: null,
   index: 0,
   shown: null,
+  /** Whether the picture has come to where the step began: before, what it shows is of the step before. */
+  settled: false,
   /** The run of the viewer's own that the numbers are computed from; null: the lesson's. */
   run: null,
   answers: {},
@@ -23,8 +25,13 @@ export const initialState = {
 const REDUCERS = {
   /** The lesson computed over another run; null: its own recording, which the picture does not show yet. */
   lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
-  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], folded: false }),
-  shown: (state, { shown }) => ({ shown, done: withDone(state, shown), answers: withCell(state, shown) }),
+  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], folded: false, settled: false }),
+  shown: (state, { shown }) => ({
+    shown,
+    settled: state.settled || isAt(state, shown),
+    done: withDone(state, shown),
+    answers: withCell(state, shown),
+  }),
   answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) } }),
   reveal: (state) => ({
     answers: { ...state.answers, [state.index]: { ...state.answers[state.index], revealed: true } },
@@ -94,8 +101,8 @@ export function isDone(state, index) {
  *   where none does, or where the current step has a task that is still open
  */
 export function stepOf(state, shown) {
-  const { lesson, index } = state;
-  if (!isDone(state, index)) return null;
+  const { lesson, index, settled } = state;
+  if (!settled || !isDone(state, index)) return null;
   const here = placeOf(lesson.steps[index].at);
   if (here.page !== shown.page || here.step === shown.step) return null;
   // The picture that explains an answer belongs to the question.
@@ -112,4 +119,9 @@ function placeOf(address) {
   const { pathname, hash } = new URL(address ?? "/", "http://lesson");
   const step = new URLSearchParams(hash.slice(1)).get("step");
   return { page: pathname.split("/")[1] || "stage", step: step === null ? undefined : Number(step) };
+}
+
+function isAt({ lesson, index }, shown) {
+  const { page, step } = placeOf(lesson.steps[index].at);
+  return page === shown.page && (step === undefined || step === shown.step);
 }

@@ -15,7 +15,7 @@ const LESSON = {
     step("/memory?model=llama-3-8b"),
   ],
 };
-const begin = (index = 0) => ({ ...initialState, lesson: LESSON, index });
+const begin = (index = 0) => ({ ...initialState, lesson: LESSON, index, settled: true });
 const play = (state, ...actions) => actions.reduce(reduce, state);
 const shown = (more) => ({ type: "shown", shown: { page: "stage", step: 0, ...more } });
 
@@ -88,4 +88,10 @@ test("leaving a step puts out what it lit, and keeps answers and hints", () => {
   assert.deepEqual([state.lit, state.hints["1.predict"], state.answers[1].right], [[], 1, true]);
   assert.equal(play(begin(), { type: "go", to: 99 }).index, 3);
   assert.equal(play(begin(), { type: "go", to: -1 }).index, 0);
+});
+
+test("what the picture still shows of the step before moves nothing", () => {
+  const state = play(begin(1), { type: "reveal" }, { type: "go", to: 0 }, shown({ step: 3 }));
+  assert.equal(stepOf(state, state.shown), null);
+  assert.equal(stepOf(play(state, shown({ step: 0 })), { page: "stage", step: 3 }), 1);
 });
