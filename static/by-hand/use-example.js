@@ -91,9 +91,11 @@ export function useExample({ example, window, keepAddress }) {
     load(state.inputs);
   }, []);
   const { inputs, cell, phase, predict, table, answer } = state;
+  // Before the page writes its own address.
+  const [linked] = useState(() => readSearch(window.location.search).cell !== null);
   useEffect(() => {
     // A link to a cell opens its panel, which would cover a cell at the lower edge.
-    if (table && readSearch(window.location.search).cell)
+    if (table && linked)
       window.document.querySelector(".is-selected")?.scrollIntoView({ block: "center", inline: "nearest" });
   }, [Boolean(table)]);
   const search = searchOf({ inputs, cell, phase, predict });

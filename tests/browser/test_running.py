@@ -274,7 +274,7 @@ def test_a_prompt_that_is_asked_for_by_its_key_takes_letters_in_the_next_frame(s
     client = stage.page.context.new_cdp_session(stage.page)
     client.send("Emulation.setCPUThrottlingRate", {"rate": 20})
     focused = stage.page.evaluate("""() => new Promise((done) => {
-      for (const key of ['End', '/']) document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
+      for (const key of ['End', 'p']) document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));
       requestAnimationFrame(() => requestAnimationFrame(() => done(document.activeElement.id)));
     })""")
     client.send("Emulation.setCPUThrottlingRate", {"rate": 1})

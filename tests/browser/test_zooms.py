@@ -247,7 +247,8 @@ def test_heads_are_pictures_that_lead_there_and_a_locked_link_names_the_stronges
     stage.button("4 more keys ▸").click()
     expect(region.get_by_role("slider", name="Term of the dot product")).to_be_focused()
     tabs = stage.page.get_by_role("navigation", name="Zoom").get_by_role("button")
-    for view, tab in zip(CRUMBS, tabs.all(), strict=True):
+    # After them comes the button of the code.
+    for view, tab in zip(CRUMBS, tabs.all()[: len(CRUMBS)], strict=True):
         tab.click()
         stage.expect_view(view)
     tabs.nth(2).click()

@@ -26,7 +26,7 @@ function Entry({ lesson, at }) {
   return html`<li class=${`learn-lesson box ${state}`}>
     <span class="learn-number number" aria-hidden="true">${at === steps ? "✓" : number}</span>
     <div class="stack tight">
-      <h3><a href=${under(`/learn/${id}${at ? `#${at}` : ""}`)}>${title}</a></h3>
+      <h3 lang="en"><a href=${under(`/learn/${id}${at ? `#${at}` : ""}`)}>${title}</a></h3>
       <p class="muted">
         ${plural(minutes, form`${minutes} minute`, form`${minutes} minutes`)}
         ${at > 0 && html` · <b>${at === steps ? msg`read` : msg`at step ${at} of ${steps}`}</b>`}

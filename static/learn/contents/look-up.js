@@ -9,7 +9,7 @@ export function Questions({ questions }) {
   if (questions.length === 0) return null;
   return html`<section class="stack" aria-labelledby="questions">
     <h2 id="questions">${msg`Start from a question`}</h2>
-    <ul class="learn-questions">
+    <ul class="learn-questions" lang="en">
       ${questions.map(({ ask, leads }) => html`<li key=${ask}><a href=${under(leads)}>${ask}</a></li>`)}
     </ul>
   </section>`;

@@ -18,7 +18,7 @@ function Document({ path: { title, by, sections } }) {
   const placed = sections.filter(({ leads }) => leads).length;
   return html`<details class="learn-document box">
     <summary>
-      <b>${title}</b>${by && html` <span class="muted">${by}</span>`}
+      <b lang="en">${title}</b>${by && html` <span class="muted">${by}</span>`}
       <span class="muted"> · ${plural(sections.length, form`${placed} of ${sections.length} section has a place here`, form`${placed} of ${sections.length} sections have a place here`)}</span>
     </summary>
     <ul>
