@@ -28,9 +28,11 @@ def away(engine: sa.Engine, why: Exception = sqlite3.OperationalError("disk I/O 
 def crowded(engine: sa.Engine) -> Iterator[None]:
     """While this lasts, others have all connections, and nobody waits long for one."""
     pool: Any = engine.pool
-    patience, pool._timeout = pool._timeout, 0.01
+    patience = pool._timeout
     with ExitStack() as others:
+        # One that is in use is waited for: it is given back in a moment.
         for _ in range(pool.size() + pool._max_overflow):
             others.enter_context(engine.connect())
+        pool._timeout = 0.01
         yield
     pool._timeout = patience

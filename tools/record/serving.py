@@ -27,14 +27,11 @@ def asked(recipe: dict[str, Any]) -> Workload:
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
-    """Whether these frames are of what the recipe asks."""
+    """Whether these frames are of what the recipe asks. A setting that the log is older than has its first value."""
     wanted, study = asked(recipe), codec.header(payloads[0]).data["study"]
     requests = [{name: value for name, value in each.items() if name != "tokens"} for each in study["requests"]]
-    return (study["system"], requests, study["rounds"]) == (
-        wanted.system,
-        [each.model_dump() for each in wanted.requests],
-        [each.model_dump() for each in wanted.rounds],
-    )
+    found = {"system": study["system"], "requests": requests, "rounds": study["rounds"]}
+    return type(wanted).model_validate(found).model_dump() == wanted.model_dump()
 
 
 def words_of(recipe: dict[str, Any], run: RecordedWorkload) -> dict[str, Any]:

@@ -169,9 +169,9 @@ def test_steps_one_after_another_compute_each_row_once(monkeypatch: pytest.Monke
     fed: list[int] = []
     run = made.engine.runner.run
 
-    def counted(entries: list[Entry], *rest: Any) -> Pass:
+    def counted(entries: list[Entry], *rest: Any, **named: Any) -> Pass:
         fed.extend(entry.count for entry in entries)
-        return run(entries, *rest)
+        return run(entries, *rest, **named)
 
     monkeypatch.setattr(made.engine.runner, "run", counted)
     all_values(made, log, "qkv")
