@@ -10,23 +10,27 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from kvscope.app.manage_engines import engines
 from kvscope.app.options import (
     TOKEN,
     Size,
     check_frame_ancestors,
     check_networks,
+    check_resources,
     check_token,
     limit_options,
     size_of,
 )
 from kvscope.app.settings import (
     DATABASE_URL_FORM,
+    DEFAULT_ENGINE_CPUS,
     DEFAULT_HUNG_AFTER_S,
     DEFAULT_KEEP_RUNS_DAYS,
     DEFAULT_MAX_DISK_BYTES,
     DEFAULT_SERVICE,
     DEFAULT_VIEWERS,
     DEFAULT_VIEWERS_PER_ADDRESS,
+    MAX_ENGINES,
     MAX_KEEP_RUNS_DAYS,
     Settings,
     default_data_dir,
@@ -77,6 +81,25 @@ class WrongUse(click.ClickException):
     default="auto",
     help="On a CPU, keep quantized GGUF weights as they are, and multiply them with native code that a C compiler "
     "compiles once. On a GPU, record decode steps as CUDA graphs.",
+)
+@click.option(
+    "--engines",
+    metavar="N",
+    default=1,
+    type=click.IntRange(1, MAX_ENGINES),
+    help="Number of engines, each with the whole model. On one machine they share out its processors or GPUs.",
+)
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Run the engines in a Ray cluster: host:port of its head node, or auto; needs kvscope[cluster].",
+)
+@click.option(
+    "--engine-resources",
+    metavar="RESOURCES",
+    default=f"num_cpus={DEFAULT_ENGINE_CPUS:g}",
+    callback=check_resources,
+    help="What each engine takes of a machine of the Ray cluster, such as num_cpus=4,num_gpus=1.",
 )
 @click.option(
     "--data",
@@ -417,3 +440,6 @@ def check_lessons(settings: Settings, /, folder: Path) -> None:
         click.echo(line)
     if report.faults:
         raise WrongUse(f"{len(report.faults)} mistakes")
+
+
+main.add_command(engines)

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from flask import Flask
 
-from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.questions import Questions
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.storing import Storing
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http import (
     access,
     by_hand,
     code,
     compression,
+    engines,
     files,
     frame_compression,
     hosts,
@@ -73,8 +72,7 @@ class Parts:
 
     runs: RunLog
     sessions: SessionStore
-    engine: Supervisor
-    calls: Calls
+    engine: Pool
     scheduler: RunScheduler
     live: Live
     gallery: recordings.Gallery
@@ -114,10 +112,8 @@ def build(settings: Settings) -> Flask:
     """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
     runs = RunLog(settings.data_dir, settings.database_url)
     sessions = SessionStore(runs)
-    calls = Calls(settings.call_timeout_s)
-    storing = Storing(runs, calls, report)
-    engine = Supervisor(calls, storing, settings, report)
-    maker = ValueMaker(runs, sessions, calls, settings.data_dir, settings.max_value_bytes)
+    engine = Pool(runs, settings, report)
+    maker = ValueMaker(runs, sessions, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     recorded = recordings.found(settings.recordings_dir)
     examples = recordings.load(recorded, runs)
@@ -127,14 +123,14 @@ def build(settings: Settings) -> Flask:
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
-    scheduler = RunScheduler(runs, calls, storing, budget, settings)
+    scheduler = RunScheduler(runs, engine, budget, settings)
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
-    reads = Reads(Questions(calls, lambda: engine.info, settings.data_dir / "answers"), limits)
+    reads = Reads(Questions(engine, lambda: engine.info, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
-        runs, sessions, engine, calls, scheduler, live, gallery, expiry, budget, presence, _hold(runs)
+        runs, sessions, engine, scheduler, live, gallery, expiry, budget, presence, _hold(runs)
     )
     problems.init_app(app)
     root.init_app(app)
@@ -157,11 +153,12 @@ def build(settings: Settings) -> Flask:
             runs, sessions, budget, engine, scheduler, live, examples.runs, gallery.ids, settings.keep_runs_days
         )
     )
+    app.register_blueprint(engines.blueprint(engine, scheduler, settings.token is not None))
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(index.blueprint(recorded, library.listed))
     app.register_blueprint(code.blueprint())
-    app.register_blueprint(memory.blueprint(calls, limits, recorded))
+    app.register_blueprint(memory.blueprint(engine, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))
     app.register_blueprint(serving.blueprint(next(iter(examples.workloads), None)))
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))

@@ -84,3 +84,11 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
             f"--{name.replace('_', '-')}", name, metavar=metavar, default=stated, type=kind, help=words
         )(command)
     return command
+
+
+def check_resources(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[tuple[str, float], ...]:
+    """`name=amount,name=amount`. Raises click.BadParameter."""
+    found = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
+    if len(found) != value.count(",") + 1:
+        raise click.BadParameter("it must be names with amounts, such as num_cpus=4,num_gpus=1")
+    return tuple((name, float(amount)) for name, amount in found)

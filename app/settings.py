@@ -15,6 +15,8 @@ DEFAULT_KEEP_RUNS_DAYS = 90
 MAX_KEEP_RUNS_DAYS = 36_500
 DEFAULT_HUNG_AFTER_S = 4
 DEFAULT_MAX_DISK_BYTES = 10 * 10**9
+DEFAULT_ENGINE_CPUS = 2.0
+MAX_ENGINES = 64
 DEFAULT_VIEWERS, DEFAULT_VIEWERS_PER_ADDRESS = 900, 200
 
 
@@ -64,7 +66,14 @@ class Settings:
     """Addresses and networks of the proxies whose X-Forwarded-For, -Host and -Proto are believed."""
     token: str | None = field(default=None, repr=False)
     """What who starts, steers, shares or imports a run must have; None for nothing."""
+    engines: int = 1
+    """How many engines compute runs."""
+    ray: str | None = None
+    """The Ray cluster that the engines run in, host:port or auto; None for processes on this machine."""
+    engine_resources: tuple[tuple[str, float], ...] = (("num_cpus", DEFAULT_ENGINE_CPUS),)
+    """What each engine takes of a machine of the cluster."""
     max_open_runs: int = 16
+    """Of one engine."""
     max_viewers: int = DEFAULT_VIEWERS
     """Live connections (Socket.IO) at a time."""
     max_viewers_per_address: int = DEFAULT_VIEWERS_PER_ADDRESS

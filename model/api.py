@@ -279,6 +279,11 @@ class Service(Protocol):
         ...
 
     @property
+    def room(self) -> int:
+        """Blocks of the KV cache that no open run needs, or may come to need."""
+        ...
+
+    @property
     def busy(self) -> bool:
         """Whether `advance` has anything to do."""
         ...

@@ -71,12 +71,13 @@ ROOMS = {
             "app/worker_log.py",
             "app/server.py",
             "app/options.py",
+            "app/manage_engines.py",
             "app/cli.py",
             "app/__main__.py",
         ),
     ),
     "kvscope": (
-        *("model", "app", "kvscope/reader", "app/cli.py", "app/__main__.py"),
+        *("model", "app", "kvscope/reader", "app/manage_engines.py", "app/cli.py", "app/__main__.py"),
         *("kvscope/__init__.py", "kvscope/__main__.py"),
     ),
     "static": (

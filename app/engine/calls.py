@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -80,7 +79,7 @@ class Calls:
             self._waiting[number] = waiting
         try:
             with self._sending:
-                connection.send(Call(number, method, arguments, client, time.monotonic() + self._timeout_s))
+                connection.send(Call(number, method, arguments, client, self._timeout_s))
             return waiting.future.result(self._timeout_s)
         except TimeoutError:
             raise EngineUnavailable("The engine did not answer in time.", retry_after=10) from None

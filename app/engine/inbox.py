@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from math import inf
 from threading import Condition
 
 from kvscope.app.engine.messages import Call
@@ -27,8 +28,8 @@ class Inbox:
         self._is_urgent, self._now = frozenset(urgent), now
         self._changed = Condition()
         self._urgent: deque[Call] = deque()
-        self._questions: OrderedDict[str, deque[Call]] = OrderedDict()
-        """By client; the first client is next."""
+        self._questions: OrderedDict[str, deque[tuple[Call, float]]] = OrderedDict()
+        """By client, each with the moment after which nobody waits for it; the first client is next."""
 
     def put(self, call: Call) -> None:
         """A call has come."""
@@ -36,7 +37,8 @@ class Inbox:
             if call.method in self._is_urgent:
                 self._urgent.append(call)
             else:
-                self._questions.setdefault(call.client, deque()).append(call)
+                until = inf if call.within_s is None else self._now() + call.within_s
+                self._questions.setdefault(call.client, deque()).append((call, until))
             self._changed.notify()
 
     def get(self) -> Call:
@@ -65,10 +67,10 @@ class Inbox:
         """Of the client whose turn it is. One that nobody waits for any more is dropped."""
         while self._questions:
             client, calls = self._questions.popitem(last=False)
-            call = calls.popleft()
+            call, until = calls.popleft()
             if calls:
                 self._questions[client] = calls
-            if call.until is None or call.until > self._now():
+            if until > self._now():
                 return call
         return None
 

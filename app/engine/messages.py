@@ -15,15 +15,15 @@ from kvscope.model.api import Frame, Progress
 class Call:
     """Web to engine: call `method` of the service. Answered by a Result or a Failure with the same number.
 
-    `client`: who asks, where calls of several take turns. `until`: nobody waits for the answer after that moment of
-    time.monotonic, which is the same in all processes; None: always.
+    `client`: who asks, where calls of several take turns. `within_s`: nobody waits for the answer after so many
+    seconds; None: always. No moment is sent, because an engine may be on a machine with another clock.
     """
 
     number: int
     method: str
     arguments: tuple[Any, ...]
     client: str = ""
-    until: float | None = None
+    within_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,17 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Engine to web: the model is loaded. `info` is the `model` object of an `open` frame."""
+    """Engine to web: the model is loaded. `info` is the `model` object of an `open` frame, `room` as in Frames."""
 
     info: dict[str, Any]
+    room: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Engine to web: on which machine of a cluster it runs."""
+
+    machine: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +69,13 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Engine to web: what one forward pass, start or fork gave, in log order per run."""
+    """Engine to web: what one forward pass, start or fork gave, in log order per run.
+
+    `room`: blocks of the KV cache that no open run needs, after it.
+    """
 
     frames: tuple[Frame, ...]
+    room: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from kvscope.app import rate_limited_log
 from kvscope.app.engine.inbox import Inbox, Share
@@ -45,36 +46,57 @@ busy process this leaves the engine a quarter of a processor: docs/measurements.
 log = logging.getLogger(__name__)
 
 
-def serve(
-    connection: Connection,
-    service: str,
-    model: str | None,
-    device: str,
-    dtype: str,
-    compiled: bool = False,
-    folder: Path | None = None,
-) -> None:
-    """Run until the other end of `connection` closes. `service` names the loader, `module:function`.
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """What an engine loads, and where.
 
-    `compiled`: whether code may be compiled to make steps faster. `folder`: for temporary files, which are
-    left there; the system's where there is none.
+    `service` names the loader, `module:function`. `compiled`: whether code may be compiled to make steps faster.
+    `processors`: those it may use, all where there are none. `folder`: for temporary files, which are left there; the
+    system's where there is none.
     """
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+    service: str
+    model: str | None
+    device: str
+    dtype: str
+    compiled: bool = False
+    processors: tuple[int, ...] = ()
+    folder: Path | None = None
+
+
+class Channel(Protocol):
+    """The engine's end of the connection to the web process, as of multiprocessing.connection.Connection."""
+
+    def send(self, message: Any, /) -> None:
+        """Raises ConnectionError where the other end is closed."""
+        ...
+
+    def recv(self) -> Any:
+        """The next message, waited for. Raises EOFError or OSError where the other end is closed."""
+        ...
+
+
+def serve(connection: Channel, spec: EngineSpec) -> None:
+    """Run until the other end of `connection` closes."""
+    if spec.folder is not None:
+        spec.folder.mkdir(parents=True, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(spec.folder)
+    if spec.processors:
+        os.sched_setaffinity(0, spec.processors)  # before torch is imported, which counts them
     os.environ.update(ENVIRONMENT | os.environ)
     rate_limited_log.install()
-    os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
+    with suppress(PermissionError):  # of a process that leads a group already
+        os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls, share = Inbox(CALLS_ABOUT_RUNS), Share()
     Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
-    loaded = _load(send, service, model, device, dtype, compiled)
+    loaded = _load(send, spec)
     if loaded is None:
         return
     lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
     loaded.report_compiled(lambda line: send(Compiled(line)))
-    send(Ready(loaded.info))
+    send(Ready(loaded.info, loaded.room))
     while True:
         if not loaded.busy:
             _answer(send, loaded, calls.get())
@@ -95,10 +117,10 @@ def resolve(dotted: str) -> Callable[..., Any]:
 
 def _advance(send: Sender, loaded: Service) -> None:
     if frames := loaded.advance():
-        send(Frames(tuple(frames)))
+        send(Frames(tuple(frames), loaded.room))
 
 
-def _receive(connection: Connection, calls: Inbox) -> None:
+def _receive(connection: Channel, calls: Inbox) -> None:
     """Queue what the web process asks.
 
     Its end, even by kill -9, ends this process at once, whatever the other thread computes.
@@ -113,7 +135,7 @@ def _receive(connection: Connection, calls: Inbox) -> None:
 class Sender:
     """Tells the web process, from any thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Channel) -> None:
         self._connection, self._lock = connection, Lock()
 
     def __call__(self, message: Any) -> None:
@@ -132,9 +154,12 @@ def _beat(send: Sender) -> None:
         time.sleep(BEAT_S)
 
 
-def _load(send: Sender, service: str, model: str | None, device: str, dtype: str, compiled: bool) -> Service | None:
+def _load(send: Sender, spec: EngineSpec) -> Service | None:
     try:
-        loaded: Service = resolve(service)(model, device, dtype, lambda progress: send(Loading(progress)), compiled)
+        load = resolve(spec.service)
+        loaded: Service = load(
+            spec.model, spec.device, spec.dtype, lambda progress: send(Loading(progress)), spec.compiled
+        )
         return loaded
     except Refused as refused:
         send(LoadFailed(refused.message))
@@ -148,7 +173,7 @@ def _answer(send: Sender, service: Service, call: Call) -> None:
     try:
         value = getattr(service, call.method)(*call.arguments)
         if call.method in CALLS_WITH_FRAMES:
-            send(Frames(tuple(value)))
+            send(Frames(tuple(value), service.room))
             value = None
         send(Result(call.number, value))
     except Refused as refused:

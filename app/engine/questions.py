@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 
 MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
@@ -53,8 +53,8 @@ class Computation:
 class Questions:
     """Asks the engine. `model`: what tells the loaded model from others; answers on the disk are in `folder`."""
 
-    def __init__(self, calls: Calls, model: Callable[[], dict[str, Any] | None], folder: Path) -> None:
-        self._calls, self._model, self._folder = calls, model, folder
+    def __init__(self, pool: Pool, model: Callable[[], dict[str, Any] | None], folder: Path) -> None:
+        self._pool, self._model, self._folder = pool, model, folder
         self._lock = Lock()
         self._computing: dict[str, Future[bytes]] = {}
         self._asking: Counter[str | Requester] = Counter()
@@ -87,7 +87,7 @@ class Questions:
             return self._call(computation, requester)
 
     def _call(self, computation: Computation, requester: Requester) -> Any:
-        return self._calls.call(computation.method, *computation.arguments, client="\n".join(requester))
+        return self._pool.call(computation.method, *computation.arguments, client="\n".join(requester))
 
     def _compute(self, key: str, computation: Computation, requester: Requester, computing: Future[bytes]) -> None:
         try:

@@ -15,9 +15,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Condition, Event, Lock, RLock, Thread
 
-from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import ENGINE_IS_FULL, Engine, Pool
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
-from kvscope.app.engine.storing import Storing
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.errors import StoreError
@@ -54,8 +54,6 @@ MOST_EVICTED = 64
 MOST_FAILURES = 200
 TOKEN_BYTES = 24
 NOBODY = Requester("")
-ENGINE_IS_FULL = 429
-"""Status with which the engine refuses a run that its cache has no room for."""
 
 
 class InUse(Exception):
@@ -93,14 +91,15 @@ class _Placed:
 
 
 class RunScheduler:
-    """Starts `max_open_runs` at once and queues `max_waiting` more, at most `max_waiting_by_client` of one client.
+    """Starts as many at once as the engines have places, and queues `max_waiting` more, at most
+    `max_waiting_by_client` of one client.
 
     A study (twin, beam search or workload) cannot be computed again. If it has been paused for `abandoned_after_s` and
     its place is needed, it is stopped.
     """
 
-    def __init__(self, log: RunLog, calls: Calls, storing: Storing, budget: Budget, settings: Settings) -> None:
-        self._log, self._calls, self._storing, self._budget, self._settings = log, calls, storing, budget, settings
+    def __init__(self, log: RunLog, pool: Pool, budget: Budget, settings: Settings) -> None:
+        self._log, self._pool, self._budget, self._settings = log, pool, budget, settings
         self._lock = RLock()
         self._begun = Condition(self._lock)
         """Notified when a run leaves `_beginning`."""
@@ -114,7 +113,7 @@ class RunScheduler:
         self._evicted: dict[str, _Placed] = {}
         self._failures: dict[str, Exception] = {}
         self._is_full = False
-        """Whether the engine or the disk had no room for the next run."""
+        """Whether the engines or the disk had no room for the next run."""
         self._closed_runs: SimpleQueue[str] = SimpleQueue()
         self._wake, self._over = Event(), Event()
         self._thread = Thread(target=self._serve, name="run-scheduler", daemon=True)
@@ -155,7 +154,7 @@ class RunScheduler:
         with self._lock:
             evicted = self._evicted.get(run)
         if evicted is None:
-            return str(self._calls.call("control", run, action, noted=partial(self._note, run)))
+            return str(self._pool.call("control", run, action, noted=partial(self._note, run)))
         if action == "pause":
             return "paused"
         if action == "stop":
@@ -166,13 +165,24 @@ class RunScheduler:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
 
+    def drain(self, name: str) -> Engine:
+        """Give an engine no further runs, and end it with its last one. Its paused runs give way at once; when they
+        resume, another engine computes them again. Raises NoSuchEngine, LastEngine.
+        """
+        engine = self._pool.drain(name)
+        with self._eviction_lock:
+            for run in [run for run in self._paused if run in engine.storing.runs and not self._placed[run].study]:
+                self._evict(run)
+        self._wake.set()
+        return engine
+
     def join(self, request: JoinRequest) -> int:
         """Add a request to a workload that has begun; returns its number. Raises Refused, EngineUnavailable."""
-        return int(self._calls.call("join", request))
+        return int(self._pool.call("join", request))
 
     def leave_workload(self, run: str, request: int) -> None:
         """Cancel a request of a workload that has begun. Raises Refused, EngineUnavailable."""
-        self._calls.call("leave", run, request)
+        self._pool.call("leave", run, request)
 
     def is_paused(self, run: str) -> bool:
         """Whether an open run is paused."""
@@ -238,7 +248,7 @@ class RunScheduler:
         with self._lock:
             self._refuse_too_many(waiting)
             self._queue.put(waiting)
-            first = self._queue.next(self._holding(), self._settings.max_open_runs) == waiting.run
+            first = self._queue.next(self._holding(), self._pool.places) == waiting.run
         if first and self._next(waiting.run) is not None:
             self._begin(waiting)
         self._wake.set()
@@ -254,7 +264,7 @@ class RunScheduler:
 
     def _refuse_too_many(self, waiting: Waiting) -> None:
         self._release_ended()
-        holding, places = self._holding(), self._settings.max_open_runs
+        holding, places = self._holding(), self._pool.places
         if (
             len(holding) < places
             and may_hold_more(waiting.requester, holding, places)
@@ -304,10 +314,10 @@ class RunScheduler:
     def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
         """The next run, if a place is free for it; and whether only the place is missing."""
         self._release_ended()
-        run = self._queue.next(self._holding(), self._settings.max_open_runs)
-        if run is None or only not in (None, run) or not self._calls.is_open:
+        run = self._queue.next(self._holding(), self._pool.places)
+        if run is None or only not in (None, run) or not self._pool.is_open:
             return None, False
-        if len(self._placed) >= self._settings.max_open_runs or self._is_full:
+        if len(self._placed) >= self._pool.places or self._is_full:
             return None, True
         waiting = self._queue.take(run)
         assert waiting is not None
@@ -355,20 +365,15 @@ class RunScheduler:
             del self._failures[next(iter(self._failures))]
 
     def _open(self, run: str, request: Request, token: str) -> None:
-        self._budget.reserve(run, self._calls.call("most_bytes", request))
-        try:
-            self._calls.call(METHODS[type(request)], request)
-        except EngineUnavailable:
-            # The engine may have started it after the timeout; nobody would know its id.
-            self._calls.tell("control", run, "stop")
-            raise
-        why = self._storing.why_unopened(run)
+        self._budget.reserve(run, self._pool.call("most_bytes", request))
+        self._pool.call(METHODS[type(request)], request)
+        why = self._pool.why_unopened(run)
         if why is not None:
             raise StoreError(why)
         try:
             self._log.own(run, token)
         except StoreError:
-            self._calls.tell("control", run, "stop")
+            self._pool.tell("control", run, "stop")
             raise
 
     def _take_up(self, run: str, action: str) -> None:
@@ -381,10 +386,10 @@ class RunScheduler:
                 evicted = self._evicted.get(run)
             self._budget.reserve(run, head.bytes + (evicted.left if evicted else 0))
             chosen = [self._log.frames(run, seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in self._log.chosen(run)))]
-            self._calls.call("readmit", ReadmitRequest(run, head.last_seq + 1, tuple(chosen)))
+            self._pool.call("readmit", ReadmitRequest(run, head.last_seq + 1, tuple(chosen)))
             with self._lock:
                 self._evicted.pop(run, None)
-            self._calls.call("control", run, action, noted=partial(self._note, run))
+            self._pool.call("control", run, action, noted=partial(self._note, run))
 
     def _run_to_evict(self) -> str | None:
         """The run that has been paused for longest; a study only if it is abandoned."""
@@ -400,9 +405,9 @@ class RunScheduler:
         placed = self._placed[run]
         try:
             if placed.study:
-                self._calls.call("control", run, "stop", noted=partial(self._note, run))
+                self._pool.call("control", run, "stop", noted=partial(self._note, run))
             else:
-                self._calls.call("evict_run", run)
+                self._pool.call("evict_run", run)
         except Refused:  # it has resumed or ended, or is in the middle of a step
             with self._lock:
                 if run in self._paused:
@@ -486,6 +491,7 @@ class RunScheduler:
         while not self._over.is_set():
             self._wake.wait(LOOK_AGAIN_S if len(self._queue) else None)
             self._wake.clear()
+            self._pool.end_drained()
             with self._lock:
                 for run in self._queue.abandoned(time.monotonic() - ABANDONED_S):
                     self._queue.take(run)

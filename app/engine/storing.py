@@ -15,14 +15,22 @@ PART_BYTES = 1024 * 1024
 
 
 class Storing:
-    """Used by the supervisor's thread. `report` gets one line for the operator when a run cannot be stored."""
+    """Used by the supervisor's thread. `report` gets one line for the operator when a run cannot be stored.
+
+    `runs`: those that the engine has been given and that have not ended, which `interrupt` closes.
+    """
 
     def __init__(self, log: RunLog, calls: Calls, report: Callable[[str], None]) -> None:
         self._log, self._calls, self._report = log, calls, report
         self._unopened: dict[str, str] = {}
+        self.runs: set[str] = set()
+        self.tokens = 0
+        """That were chosen since the server started."""
 
     def take(self, frames: tuple[Frame, ...]) -> None:
         """Store what one message of the engine brought."""
+        self.runs.update(frame.run for frame in frames if frame.kind == "open")
+        self.tokens += sum(frame.kind == "step" for frame in frames)
         for some in _parts(frames):
             try:
                 self._log.append(some)
@@ -30,6 +38,7 @@ class Storing:
                 # Runs advance together; what one of them lacks is no fault of the others.
                 for run in dict.fromkeys(frame.run for frame in some):
                     self._take_alone(run, [frame for frame in some if frame.run == run])
+            self.runs.difference_update(frame.run for frame in some if frame.kind == "close")
 
     def why_unopened(self, run: str) -> str | None:
         """Why a run that the engine just started has no log; None where it has one. Said once."""
@@ -37,8 +46,9 @@ class Storing:
 
     def interrupt(self, why: str) -> None:
         """Close the runs that are open: their engine is gone."""
-        for run in self._log.open_runs():
+        for run in list(self.runs):
             self._log.close_run(run, "interrupted", why)
+            self.runs.discard(run)
 
     @property
     def behind(self) -> bool:
@@ -58,6 +68,7 @@ class Storing:
             if frames[0].kind == "open":
                 self._unopened[run] = str(error)
             self._log.close_run(run, "failed", str(error))
+            self.runs.discard(run)
             self._calls.tell("control", run, "stop")
 
 

@@ -10,20 +10,18 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from kvscope.app.engine import process as engine_process
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.messages import Beat, Compiled, Failure, Frames, LoadFailed, Loading, Ready, Result
+from kvscope.app.engine.messages import Beat, Compiled, Failure, Frames, LoadFailed, Loading, Placed, Ready, Result
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.vitals import Vitals
 from kvscope.app.settings import Settings
 
 FIRST_RESTART_S = 0.1
 SLOWEST_RESTART_S = 30.0
-ENGINE_FOLDER = "engine"
-"""In the data folder: the engine's temporary files. The engine is always killed, so it cannot remove them itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +47,30 @@ HUNG = "The engine stopped responding before the run ended."
 
 
 class Supervisor:
-    """One engine process at a time; its frames go to `storing`, its answers to `calls`.
+    """One engine process at a time, which does `work`; its frames go to `storing`, its answers to `calls`.
 
-    `report` gets one line for the operator when something goes wrong.
+    `work`: called in the process with its end of the connection; it can be pickled. `folder`: the engine's temporary
+    files. The engine is always killed, so it cannot remove them itself. `report` gets one line for the operator when
+    something goes wrong.
     """
 
-    def __init__(self, calls: Calls, storing: Storing, settings: Settings, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        storing: Storing,
+        settings: Settings,
+        report: Callable[[str], None],
+        work: Callable[[Connection], None],
+        folder: Path,
+    ) -> None:
         self._calls, self._storing, self._settings, self._report = calls, storing, settings, report
-        self._compiles = settings.compile == "auto"
-        self._folder = settings.data_dir / ENGINE_FOLDER
+        self._work, self._folder = work, folder
         self._closing = Event()
         self._process: BaseProcess | None = None
         self._hung: Readiness | None = None
         self._info: dict[str, Any] | None = None
+        self._room = 0
+        self._machine = ""
         self._restarts = 0
         self._started = self._loading_since = time.monotonic()
         self._load_s: float | None = None
@@ -92,6 +101,16 @@ class Supervisor:
         return self._info
 
     @property
+    def room(self) -> int:
+        """Blocks of the KV cache that no open run needs, when the engine last said so."""
+        return self._room
+
+    @property
+    def machine(self) -> str:
+        """The machine of a cluster that the engine runs on; empty for this one, or where it is not known yet."""
+        return self._machine
+
+    @property
     def pid(self) -> int | None:
         """The engine's process id."""
         process = self._process
@@ -118,20 +137,7 @@ class Supervisor:
         while not self._closing.is_set():
             self._clear_folder()
             ours, theirs = context.Pipe()
-            process = context.Process(
-                target=engine_process.serve,
-                args=(
-                    theirs,
-                    self._settings.service,
-                    self._settings.model,
-                    self._settings.device,
-                    self._settings.dtype,
-                    self._compiles,
-                    self._folder,
-                ),
-                name="kvscope-engine",
-                daemon=True,
-            )
+            process = context.Process(target=self._work, args=(theirs,), name="kvscope-engine", daemon=True)
             self._started = self._loading_since = time.monotonic()
             process.start()
             theirs.close()
@@ -182,7 +188,8 @@ class Supervisor:
                     if self._storing.behind:
                         with vitals.not_listening():
                             self._storing.catch_up()
-                case Frames(frames):
+                case Frames(frames, room):
+                    self._room = room
                     with vitals.not_listening():
                         self._storing.take(frames)
                 case Result() | Failure():
@@ -192,7 +199,10 @@ class Supervisor:
                     if state == "fetching":
                         self._loading_since = time.monotonic()
                     self._wait_for(Readiness(state, **asdict(progress)))
-                case Ready(info):
+                case Placed(machine):
+                    self._machine = machine
+                case Ready(info, room):
+                    self._room = room
                     self._load_s = time.monotonic() - self._loading_since
                     self._calls.open(connection)
                     self._info = info
@@ -216,7 +226,7 @@ class Supervisor:
         process.kill()
         process.join()
         self._clear_folder()
-        self._process = None
+        self._process, self._machine = None, ""
         was_ready, self._info = self._info is not None, None
         if self._readiness.state != "failed" or self._hung:
             self._wait_for(self._hung or RESTARTING)

@@ -9,7 +9,8 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any
 
-from kvscope.app.engine.calls import Calls, EngineUnavailable
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import Pool
 from kvscope.app.store.database import reason_of
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
@@ -25,8 +26,8 @@ WAIT_S = 120.0
 class ValueMaker:
     """One run's values at a time; what is made waits on disk, in `folder`, until it is stored."""
 
-    def __init__(self, runs: RunLog, sessions: SessionStore, calls: Calls, folder: Path, most_bytes: int) -> None:
-        self._runs, self._sessions, self._calls = runs, sessions, calls
+    def __init__(self, runs: RunLog, sessions: SessionStore, pool: Pool, folder: Path, most_bytes: int) -> None:
+        self._runs, self._sessions, self._pool = runs, sessions, pool
         self._folder, self.most_bytes = folder, most_bytes
         self._turn = Lock()
         self._done: dict[str, int] = {}
@@ -91,7 +92,7 @@ class ValueMaker:
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
             request = ValuesRequest(label, step, ids, rows_of(len(prompt), step).start, token, level)
-            frames: list[Frame] = self._calls.call("values", request)
+            frames: list[Frame] = self._pool.call("values", request)
             for frame in frames:
                 yield frame.payload
             self._done[run] = step + 1

@@ -12,7 +12,7 @@ from typing import IO
 
 from flask import Blueprint, Response, request
 
-from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import IMPORTS, READS, count
 from kvscope.app.http.answers import Shared
 from kvscope.app.http.limits import Limits
@@ -37,7 +37,7 @@ RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, budget: Budget, engine: Supervisor, folder: Path, limits: Limits) -> Blueprint:
+def blueprint(sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits) -> Blueprint:
     """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
     api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler, Started
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.answers import Created, Queued, Status
 from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
@@ -51,7 +51,7 @@ class Log(Protocol):
 class RunLookup:
     """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
 
-    def __init__(self, runs: Log, engine: Supervisor, noun: str = "run") -> None:
+    def __init__(self, runs: Log, engine: Pool, noun: str = "run") -> None:
         self._runs, self._engine, self._noun = runs, engine, noun
 
     def known(self, run: str) -> Head:

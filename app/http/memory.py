@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import MEASURES, SENDS, count, declare
 from kvscope.app.http.answers import Measured
 from kvscope.app.http.limits import Limits
@@ -22,7 +22,7 @@ from kvscope.app.paths import static_dir
 from kvscope.app.store.gallery import Recording
 
 
-def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
+def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
     """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
@@ -56,6 +56,6 @@ def blueprint(calls: Calls, limits: Limits, recorded: Sequence[Recording]) -> Bl
     def measure() -> Response:
         body(Measure)
         count(limits)
-        return jsonify(**calls.call("measure"))
+        return jsonify(**pool.call("measure"))
 
     return routes

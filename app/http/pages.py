@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
+from kvscope.app.engine.pool import Engine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http import serving
 from kvscope.app.http.access import SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
@@ -35,7 +36,7 @@ def blueprint(
     runs: RunLog,
     sessions: SessionStore,
     budget: Budget,
-    engine: Supervisor,
+    engine: Pool,
     scheduler: RunScheduler,
     live: Live,
     examples: list[Example],
@@ -138,9 +139,26 @@ def blueprint(
             "kvscope_engine_restarts": engine.restarts,
         }
         lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in values.items()]
+        lines += _of_each(engine)
         return Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return routes
+
+
+def _of_each(pool: Pool) -> Iterator[str]:
+    """Metrics of single engines, labelled with their names."""
+    engines = pool.engines
+    values: dict[str, Callable[[Engine], int]] = {
+        "kvscope_engine_up": lambda engine: int(engine.state in ("ready", "draining")),
+        "kvscope_engine_draining": lambda engine: int(engine.draining),
+        "kvscope_engine_runs_open": lambda engine: len(engine.storing.runs),
+        "kvscope_engine_blocks_free": lambda engine: engine.supervisor.room,
+        "kvscope_engine_starts": lambda engine: engine.supervisor.restarts + 1,
+        "kvscope_engine_tokens": lambda engine: engine.storing.tokens,
+    }
+    for name, value in values.items():
+        yield f"# TYPE {name} gauge\n"
+        yield from (f'{name}{{engine="{engine.name}"}} {value(engine)}\n' for engine in engines)
 
 
 def _is_workload(runs: RunLog, run: str) -> bool:

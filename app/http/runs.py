@@ -8,9 +8,9 @@ from functools import partial
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
@@ -27,7 +27,7 @@ FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
 
 
-def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Pool, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
     """The routes, over this log and this engine."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, scheduler, limits)
@@ -43,7 +43,7 @@ def blueprint(runs: RunLog, engine: Supervisor, reads: Reads, scheduler: RunSche
 class RunRoutes:
     """One method per route."""
 
-    def __init__(self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> None:
+    def __init__(self, runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits) -> None:
         self._runs, self._engine, self._scheduler, self._limits = runs, engine, scheduler, limits
         self._lookup = RunLookup(runs, engine)
 

@@ -6,7 +6,7 @@ from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import DELETES, DRAWS, READS, count
 from kvscope.app.http.answers import Session
@@ -39,7 +39,7 @@ def blueprint(
     runs: RunLog,
     sessions: SessionStore,
     budget: Budget,
-    engine: Supervisor,
+    engine: Pool,
     reads: Reads,
     maker: ValueMaker,
     limits: Limits,
@@ -64,7 +64,7 @@ def blueprint(
 class SessionRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, engine: Supervisor, limits: Limits) -> None:
+    def __init__(self, sessions: SessionStore, engine: Pool, limits: Limits) -> None:
         self._sessions, self._limits = sessions, limits
         self.lookup = RunLookup(sessions, engine, noun="session")
 

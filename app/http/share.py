@@ -7,7 +7,7 @@ from typing import Any
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.bodies import Bounds
-from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import READS, SHARES, count
 from kvscope.app.http.answers import ShareChoices, Shared
@@ -36,7 +36,7 @@ class ShareRoutes:
         runs: RunLog,
         sessions: SessionStore,
         budget: Budget,
-        engine: Supervisor,
+        engine: Pool,
         maker: ValueMaker,
         limits: Limits,
     ) -> None:

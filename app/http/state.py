@@ -15,10 +15,11 @@ from typing_extensions import TypedDict
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.memory import resident_bytes
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.engines import EngineProcess, Seconds, told_of
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
@@ -26,8 +27,6 @@ from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.schema import ByFormat
-
-Seconds = Annotated[float, Field(ge=0)]
 
 
 class Process(TypedDict):
@@ -40,18 +39,6 @@ class Process(TypedDict):
 
 class WebProcess(Process):
     viewers: Annotated[Count, Field(description="Live connections")]
-
-
-class EngineProcess(TypedDict):
-    """`pid` and what follows are null while there is no engine process."""
-
-    state: Literal["fetching", "loading", "ready", "failed", "restarting"]
-    message: str
-    pid: Positive | None
-    uptime_s: Seconds | None
-    resident_bytes: Count | None
-    load_s: Annotated[Seconds | None, Field(description="Duration of the last start, without what it fetched")]
-    restarts: Count
 
 
 class HeldWeights(TypedDict):
@@ -107,10 +94,13 @@ class MeasuredPace(TypedDict):
 
 
 class State(TypedDict):
-    """`weights`, `cache` and `pace` are null while the engine is not ready."""
+    """`engine`: the first of `engines`. `weights`, `cache` and `pace` are of the engine with fewest runs, and null
+    while none is ready.
+    """
 
     web: WebProcess
     engine: EngineProcess
+    engines: list[EngineProcess]
     weights: HeldWeights | None
     cache: HeldCache | None
     pace: MeasuredPace | None
@@ -121,7 +111,7 @@ def blueprint(
     runs: RunLog,
     sessions: SessionStore,
     budget: Budget,
-    engine: Supervisor,
+    engine: Pool,
     scheduler: RunScheduler,
     live: Live,
     reads: Reads,
@@ -140,9 +130,11 @@ def blueprint(
     def state() -> Response:
         pid = os.getpid()
         web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
+        engines = [told_of(each) for each in engine.engines]
         response = jsonify(
             web={**web, "viewers": live.viewers},
-            engine=_engine(engine),
+            engine=engines[0],
+            engines=engines,
             **_held(engine, reads),
             log=_log(runs, sessions, budget, scheduler),
         )
@@ -152,20 +144,7 @@ def blueprint(
     return routes
 
 
-def _engine(engine: Supervisor) -> dict[str, Any]:
-    readiness, pid = engine.readiness, engine.pid
-    return {
-        "state": readiness.state,
-        "message": readiness.message,
-        "pid": pid,
-        "uptime_s": engine.uptime_s,
-        "resident_bytes": None if pid is None else resident_bytes(pid),
-        "load_s": engine.load_s,
-        "restarts": engine.restarts,
-    }
-
-
-def _held(engine: Supervisor, reads: Reads) -> dict[str, Any]:
+def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
     """What the engine process says that it holds."""
     model = engine.info
     try:

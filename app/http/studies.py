@@ -7,9 +7,9 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify
 
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import READS, STARTS, count
 from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
@@ -24,7 +24,7 @@ from kvscope.model.api import BeamRequest, Caching, Refused, TwinRequest
 
 
 def blueprint(
-    runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+    runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits, public: Collection[str]
 ) -> Blueprint:
     """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
@@ -39,7 +39,7 @@ class StudyRoutes:
     """One method per route."""
 
     def __init__(
-        self, runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits, public: Collection[str]
+        self, runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits, public: Collection[str]
     ) -> None:
         self._runs, self._scheduler, self._limits, self._public = runs, scheduler, limits, public
         self._lookup = RunLookup(runs, engine)

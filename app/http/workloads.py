@@ -6,9 +6,9 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify, url_for
 
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.http.access import STARTS, STEERS, count
 from kvscope.app.http.answers import Joined
 from kvscope.app.http.limits import Limits
@@ -23,7 +23,7 @@ from kvscope.model.settings import Join, Workload
 OVER = "The workload has ended. Its requests can no longer be changed."
 
 
-def blueprint(runs: RunLog, engine: Supervisor, scheduler: RunScheduler, limits: Limits) -> Blueprint:
+def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits) -> Blueprint:
     """The routes, over this log and this scheduler."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)

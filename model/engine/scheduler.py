@@ -48,10 +48,14 @@ class Scheduler:
         """Whether `blocks` can be promised to a new run. Raises ValueError for a key in use, and CacheFull."""
         if self.active(key) is not None:
             raise ValueError(f"run {key!r} is already active")
-        promised = blocks + sum(each.blocks_promised for each in self._all()) + sum(self.promised.values())
-        if promised > self.room:
-            free = self.room - (promised - blocks)
-            raise CacheFull(f"this run may need {blocks} blocks, and {free} of {self.room} are not reserved")
+        if blocks > self.unpromised:
+            message = f"this run may need {blocks} blocks, and {self.unpromised} of {self.room} are not reserved"
+            raise CacheFull(message)
+
+    @property
+    def unpromised(self) -> int:
+        """Blocks that may still be promised."""
+        return self.room - sum(each.blocks_promised for each in self._all()) - sum(self.promised.values())
 
     def promise(self, owner: str, blocks: int) -> None:
         """Keep `blocks` free for runs that `owner` will admit. Raises ValueError for a name in use, and CacheFull."""

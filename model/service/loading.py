@@ -24,7 +24,7 @@ def load_service(
 ) -> ModelService:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use native code on
+    `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use native code on
     a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence when the model
     cannot be had.
     """
@@ -54,9 +54,14 @@ def _native(weights: torch.dtype) -> tuple[Native | None, str]:
 
 
 def pick_device(device: str) -> str:
-    """`auto` is the GPU where torch sees one. Raises Refused for a device this machine lacks."""
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
+    """`auto` is the GPU where torch sees one, `auto:N` number N of them, counted round. Raises Refused for a device this
+    machine lacks.
+    """
+    auto, _, number = device.partition(":")
+    if auto == "auto" and (not number or number.isdecimal()):
+        if not torch.cuda.is_available():
+            return "cpu"
+        return f"cuda:{int(number) % torch.cuda.device_count()}" if number else "cuda"
     if device == "cpu":
         return device
     kind, colon, index = device.partition(":")

@@ -318,6 +318,11 @@ class ModelService(Questions):
         )
 
     @property
+    def room(self) -> int:
+        """Blocks of the KV cache that no open run needs, or may come to need."""
+        return self.engine.scheduler.unpromised
+
+    @property
     def busy(self) -> bool:
         return bool(self._waiting or self._workloads) or self.engine.busy
 

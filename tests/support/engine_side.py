@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Place, Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import Supervisor
@@ -20,9 +21,17 @@ class EngineSide:
     """Its parts, on a log of their own."""
 
     log: RunLog
-    calls: Calls
-    supervisor: Supervisor
+    pool: Pool
     scheduler: RunScheduler
+
+    @property
+    def calls(self) -> Calls:
+        """Those of its first engine, as is the next."""
+        return self.pool.engines[0].calls
+
+    @property
+    def supervisor(self) -> Supervisor:
+        return self.pool.engines[0].supervisor
 
     def start(self, run: str, prompt: str = "abc", client: str = "", address: str = "", **fields: Any) -> Place | None:
         """Start a run, of a client of its own unless one is named; where it stands in line, None where it has begun."""
@@ -32,7 +41,7 @@ class EngineSide:
 
     def close(self) -> None:
         self.scheduler.close()
-        self.supervisor.close()
+        self.pool.close()
         self.log.close()
 
 

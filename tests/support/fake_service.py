@@ -232,6 +232,10 @@ class FakeService:
         self._runs[request.run] = FakeRun(ids, prompt, most, request.seq, len(ids) - prompt, paused=True)
 
     @property
+    def room(self) -> int:
+        return 60 - len(self._runs)
+
+    @property
     def busy(self) -> bool:
         return bool(self._waiting) or any(not run.paused or run.single_steps for run in self._runs.values())
 

@@ -8,11 +8,11 @@ import { poolOf, total } from "./costs.js";
 
 /** @param {{state: Object}} props */
 export function Places({ state }) {
-  const { web, engine, weights, cache, log } = state;
+  const { web, engine, engines = [engine], weights, cache, log } = state;
   return html`<div class="grid">
     <section class="own-card stack box" aria-label=${msg`Engine process`}>
       <h2>${msg`Engine process`} <${Badge} origin="measured" /></h2>
-      <${Process} process=${engine} />
+      ${engines.length > 1 ? html`<${Engines} engines=${engines} />` : html`<${Process} process=${engine} />`}
       ${engine.state !== "ready" && html`<p class="own-wrong" role="status">${msg`The engine is not ready: ${engine.message} The other numbers are complete.`}</p>`}
       ${engine.restarts > 0 && html`<p>${plural(engine.restarts, form`Restarted ${integer(engine.restarts)} time since the server started.`, form`Restarted ${integer(engine.restarts)} times since the server started.`)}</p>`}
       <${Weights} weights=${weights} />
@@ -26,6 +26,19 @@ export function Places({ state }) {
       <${Log} log=${log} />
     </section>
   </div>`;
+}
+
+function Engines({ engines }) {
+  return html`<ul class="stack tight">
+    ${engines.map(
+      (engine) => html`<li key=${engine.name}>
+        <b>${engine.name}</b> ${plural(engine.open_runs, form`${integer(engine.open_runs)} open run.`, form`${integer(engine.open_runs)} open runs.`)}
+        ${engine.state === "ready" ? null : html` ${engine.message}`}
+        <${Process} process=${engine} />
+      </li>`,
+    )}
+    <li class="muted">${msg`Each engine holds the whole model and a KV cache of its own. The numbers below are those of one engine.`}</li>
+  </ul>`;
 }
 
 function Process({ process: { pid, uptime_s, resident_bytes } }) {

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.engine.storing import Storing
-from kvscope.app.engine.supervisor import Supervisor
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
@@ -32,14 +30,14 @@ def engine_side(settings: Settings, said: list[str]) -> Iterator[Started]:
 
     def make(**changes: object) -> EngineSide:
         mine = replace(settings, data_dir=settings.data_dir / str(len(made)), **changes)  # type: ignore[arg-type]
-        log, calls = RunLog(mine.data_dir), Calls(mine.call_timeout_s)
-        storing = Storing(log, calls, said.append)
+        log = RunLog(mine.data_dir)
+        pool = Pool(log, mine, said.append)
         budget = Budget(log, SessionStore(log), (), set, mine.max_disk_bytes, said.append)
-        scheduler = RunScheduler(log, calls, storing, budget, mine)
+        scheduler = RunScheduler(log, pool, budget, mine)
         scheduler.open()
-        made.append(EngineSide(log, calls, Supervisor(calls, storing, mine, said.append), scheduler))
-        made[-1].supervisor.start()
-        eventually(lambda: made[-1].supervisor.readiness.state == "ready")
+        made.append(EngineSide(log, pool, scheduler))
+        pool.start()
+        eventually(lambda: all(engine.state == "ready" for engine in pool.engines))
         return made[-1]
 
     yield make

@@ -8,8 +8,8 @@ from kvscope.app.engine.inbox import QUESTIONS_SHARE, Inbox, Share
 from kvscope.app.engine.messages import Call
 
 
-def call(number: int, method: str = "mask", client: str = "", until: float | None = None) -> Call:
-    return Call(number, method, (), client, until)
+def call(number: int, method: str = "mask", client: str = "", within_s: float | None = None) -> Call:
+    return Call(number, method, (), client, within_s)
 
 
 def test_what_is_about_runs_comes_before_all_questions() -> None:
@@ -30,9 +30,11 @@ def test_clients_take_turns_however_many_questions_one_asks() -> None:
 
 
 def test_a_question_that_nobody_waits_for_any_more_is_not_answered() -> None:
-    inbox = Inbox(("start",), now=lambda: 5.0)
-    for each in (call(1, until=4.9), call(2, until=5.1)):
+    clock = [5.0]
+    inbox = Inbox(("start",), now=lambda: clock[0])
+    for each in (call(1, within_s=0.9), call(2, within_s=1.1)):
         inbox.put(each)
+    clock[0] += 1
     assert inbox.get().number == 2
     assert inbox.question() is None
 

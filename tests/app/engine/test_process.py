@@ -21,7 +21,7 @@ from kvscope.app.engine import process as engine_process
 engine_process._receive = lambda connection, calls: time.sleep(60)
 ours, theirs = Pipe()
 theirs.close()
-engine_process.serve(ours, {FAKE!r}, "delay=0", "cpu", "float32")
+engine_process.serve(ours, engine_process.EngineSpec({FAKE!r}, "delay=0", "cpu", "float32"))
 """
 
 TELLS_HOW_THREADS_WAIT = """
@@ -36,7 +36,7 @@ def loader(model, device, dtype, progress, compiled):
     raise Refused("model", "only asked")
 
 ours, theirs = Pipe()
-engine_process.serve(ours, "__main__:loader", None, "cpu", "float32")
+engine_process.serve(ours, engine_process.EngineSpec("__main__:loader", None, "cpu", "float32"))
 """
 
 

@@ -33,7 +33,9 @@ def test_a_call_without_answer_ends_and_leaves_no_run(engine_side: Started, monk
     engine.start("a", max_new_tokens=256)
     call = engine.calls.call
     monkeypatch.setattr(
-        engine.calls, "call", lambda method, *more: 0 if method == "most_bytes" else call(method, *more)
+        engine.calls,
+        "call",
+        lambda method, *more, **named: 0 if method == "most_bytes" else call(method, *more, **named),
     )
     time.sleep(0.5)  # or the engine may hear of "b" before the step of "a" that keeps it for four seconds
     with pytest.raises(EngineUnavailable, match="in time"):  # the engine is in the middle of a step

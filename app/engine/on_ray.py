@@ -1,0 +1,203 @@
+"""Runs an engine as an actor of a Ray cluster, on whichever machine has what it needs.
+
+The process here is a relay between the web process's pipe and the actor. Ray ends a driver whose node or cluster is
+lost; as a process of its own, it ends like an engine that dies, and the supervisor starts it again. The actor belongs
+to the relay: Ray ends it with the relay, however that ends.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any
+
+from kvscope.app import rate_limited_log
+from kvscope.app.engine.messages import Beat, LoadFailed, Loading, Placed
+from kvscope.app.engine.process import EngineSpec, serve
+from kvscope.app.engine.vitals import BEAT_S
+from kvscope.model.api import Progress
+
+MISSING = "Ray is not installed. Install it with: pip install 'kvscope[cluster]'."
+NO_CLUSTER = "No Ray cluster answers at {address}. Start one with `ray start --head`, or correct --ray."
+SAME_EVERYWHERE = "Install the same version on all machines of the cluster."
+NOT_THERE = f"A machine of the Ray cluster cannot run KVScope. {SAME_EVERYWHERE}"
+OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
+"""Resources that every Ray cluster has."""
+KNOCK_S, LOOK_S = 5.0, 2.0
+MOST_WAITING = 64
+"""Messages that wait for the web process; the engine waits with them, as at a full pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Ray cluster, and what an engine takes of a machine of it.
+
+    `address`: host:port of its head node, or auto for the one that this machine belongs to. `resources`: `num_cpus`,
+    `num_gpus`, and names that the cluster defines.
+    """
+
+    address: str
+    resources: dict[str, float] = field(default_factory=dict)
+
+
+class EngineActor:
+    """What runs in the cluster: `serve`, its pipe replaced by two queues."""
+
+    def __init__(self) -> None:
+        self._to_engine: SimpleQueue[Any] = SimpleQueue()
+        self._from_engine: SimpleQueue[Any] = SimpleQueue()
+
+    def where(self) -> tuple[str, str]:
+        """The name of its machine, and the version of KVScope there."""
+        return socket.gethostname(), version("kvscope")
+
+    def tell(self, message: Any) -> None:
+        """A message of the web process."""
+        self._to_engine.put(message)
+
+    def messages(self, spec: EngineSpec) -> Iterator[Any]:
+        """Serve, and give what the engine says until it ends."""
+        Thread(target=self._serve, args=(spec,), name="serve", daemon=True).start()
+        while (message := self._from_engine.get()) is not None:
+            yield message
+
+    def _serve(self, spec: EngineSpec) -> None:
+        try:
+            serve(self, spec)
+        finally:
+            self._from_engine.put(None)
+
+    def send(self, message: Any) -> None:
+        """Of `Channel`: what the engine says."""
+        self._from_engine.put(message)
+
+    def recv(self) -> Any:
+        """Of `Channel`: what the engine is told."""
+        return self._to_engine.get()
+
+
+def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
+    """Run the engine in the cluster until the other end of `connection` closes, or the engine is lost."""
+    rate_limited_log.install()
+    with suppress(PermissionError):
+        os.setsid()
+    told: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_receive, args=(connection, told), name="receive", daemon=True).start()
+    try:
+        with _beating(connection):
+            actor = _placed(connection, cluster)
+    except _NotPlaced as why:
+        connection.send(LoadFailed(str(why)))
+        return
+    _pass_on(connection, actor, replace(spec, folder=None, processors=()), told)
+
+
+class _NotPlaced(Exception):
+    """The cluster cannot run the engine; the message says why and what helps."""
+
+
+def _receive(connection: Connection, told: SimpleQueue[Any]) -> None:
+    """As in an engine process: the web process's end ends this one at once, and Ray ends the actor."""
+    try:
+        while True:
+            told.put(connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)
+
+
+@contextmanager
+def _beating(connection: Connection) -> Iterator[None]:
+    """Beats while the cluster is waited for; later the engine says that it lives."""
+    over = Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT_S):
+            with suppress(ConnectionError):
+                connection.send(Beat())
+
+    thread = Thread(target=beat, name="beat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _placed(connection: Connection, cluster: Cluster) -> Any:
+    """The actor, on a machine. Raises _NotPlaced."""
+    try:
+        import ray
+        from ray.exceptions import RayError
+    except ImportError:
+        raise _NotPlaced(MISSING) from None
+    connection.send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
+    try:
+        _knock(cluster.address)
+        ray.init(cluster.address, namespace="kvscope", logging_level=logging.ERROR, log_to_driver=False)
+    except OSError:  # a ConnectionError of Ray's among them
+        raise _NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
+    except (RuntimeError, ValueError) as error:  # Ray's way to say that versions differ, or what an address is
+        raise _NotPlaced(f"The Ray cluster at {cluster.address} cannot be used: {_first_line(error)}") from None
+    groups = {"told": 1, "says": 1}  # a thread each; calls of one group keep their order
+    made = ray.remote(concurrency_groups=groups)(EngineActor)  # type: ignore[call-overload]
+    actor = made.options(**_options(cluster.resources)).remote()
+    where, wanted = actor.where.remote(), ", ".join(f"{name}={amount:g}" for name, amount in cluster.resources.items())
+    while not ray.wait([where], timeout=LOOK_S)[0]:
+        connection.send(_waiting(f"Waiting for a machine of the Ray cluster with {wanted} free"))
+    try:
+        machine, theirs = ray.get(where)
+    except RayError as error:
+        raise _NotPlaced(f"{NOT_THERE} Ray says: {_first_line(error)}") from None
+    if theirs != (ours := version("kvscope")):
+        raise _NotPlaced(f"{machine} has KVScope {theirs}, and this server is {ours}. {SAME_EVERYWHERE}")
+    connection.send(Placed(machine))
+    return actor
+
+
+def _knock(address: str) -> None:
+    """Raise OSError where nothing listens, which Ray says after more than half a minute."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK_S).close()
+
+
+def _pass_on(connection: Connection, actor: Any, spec: EngineSpec, told: SimpleQueue[Any]) -> None:
+    """What either side says to the other, until the engine ends or is lost."""
+    import ray
+    from ray.exceptions import RayError
+
+    def tell() -> None:
+        while True:
+            actor.tell.options(concurrency_group="told").remote(told.get())
+
+    Thread(target=tell, name="tell", daemon=True).start()
+    says = actor.messages.options(
+        concurrency_group="says", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
+    )
+    with suppress(RayError, ConnectionError):
+        for message in says.remote(spec):
+            connection.send(ray.get(message))
+
+
+def _options(resources: dict[str, float]) -> dict[str, Any]:
+    """Resources as Ray takes them: its own by name, those that the cluster defines together."""
+    own = {name: resources[name] for name in OWN_RESOURCES if name in resources}
+    defined = {name: amount for name, amount in resources.items() if name not in OWN_RESOURCES}
+    return {**own, "resources": defined, "max_restarts": 0}  # the supervisor starts it again, wherever there is room
+
+
+def _waiting(message: str) -> Loading:
+    return Loading(Progress("loading", 0, 0, message))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,66 @@
+"""Remembers which engine computed which runs, and so may still hold their blocks of the KV cache."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import takewhile
+from threading import Lock
+
+from kvscope.model.api import BeamRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest, WorkloadRequest
+
+MOST_REMEMBERED = 1000
+"""Runs; blocks of older ones have long been given to others."""
+SHARED_CHARS = 64
+"""Prompts that begin with as many equal characters may share a block of 16 tokens."""
+
+Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest | ReadmitRequest
+
+
+class Placement:
+    """The last runs, by engine."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._engines: OrderedDict[str, str] = OrderedDict()
+        self._prompts: OrderedDict[str, RunRequest] = OrderedDict()
+
+    def note(self, request: Request, engine: str) -> None:
+        """An engine has taken a run."""
+        with self._lock:
+            self._engines[request.run] = engine
+            if isinstance(request, RunRequest) and request.owner:
+                self._prompts[request.run] = request
+            if len(self._engines) > MOST_REMEMBERED:
+                run, _ = self._engines.popitem(last=False)
+                self._prompts.pop(run, None)
+
+    def near(self, request: Request) -> str | None:
+        """The engine that may hold blocks of the request: of the run it comes from, or of the prompt of the same owner
+        that has the longest beginning in common with it. None where no engine may.
+        """
+        with self._lock:
+            match request:
+                case ForkRequest():
+                    return self._engines.get(request.parent)
+                case TwinRequest() | BeamRequest():
+                    return self._engines.get(request.of)
+                case ReadmitRequest():
+                    return self._engines.get(request.run)
+                case RunRequest(reuse=True):
+                    run = self._longest_shared(request)
+                    return self._engines.get(run) if run else None
+                case _:
+                    return None
+
+    def _longest_shared(self, request: RunRequest) -> str | None:
+        shared = {
+            run: _shared_chars(earlier.prompt, request.prompt)
+            for run, earlier in self._prompts.items()
+            if earlier.owner == request.owner
+        }
+        best = max(shared, key=lambda run: shared[run], default=None)
+        return best if best is not None and shared[best] >= SHARED_CHARS else None
+
+
+def _shared_chars(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
