@@ -2,8 +2,9 @@
 
 import { addressOf } from "../shared/state/address.js";
 import { namesUnder } from "../shared/state/lit.js";
-import { createPicture, showLit } from "./picture.js";
+import { createPicture } from "./picture.js";
 import { commandOf } from "./protocol.js";
+import { createSight } from "./sight.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
 export function stageShows(state) {
@@ -33,6 +34,7 @@ const NOTHING_LOCKED = { query: null, key: null };
 /** @param {{window: Window, store: Object, controller: Object}} parts */
 export function joinLesson({ window, store, controller }) {
   document.documentElement.dataset.lesson = "true";
+  const sight = createSight(window);
   let wanted = null;
 
   /** Shows what the lesson asked for, once the log has that step. */
@@ -60,7 +62,7 @@ export function joinLesson({ window, store, controller }) {
         store.dispatch({ type: "lit", names });
         // The map has names too, but the view beside it is what a step talks about.
         const view = window.document.getElementById(VIEW_PANEL);
-        if (view) showLit(view, names);
+        if (view) sight.show(view, names);
       },
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
       theme: ({ theme }) => store.dispatch({ type: "theme", theme }),

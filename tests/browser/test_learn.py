@@ -163,6 +163,31 @@ def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., L
     lesson.expect_at(2)
 
 
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ("05-heads#6", "shards"),
+        ("06-mask-and-positions#1", "attn.weights"),
+        ("06-mask-and-positions#6", "what-if-position"),
+        ("08-choosing-the-next-token#7", "beams"),
+    ],
+)
+def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhere(
+    new_page: Callable[..., Page], server: Server, step: str, named: str
+) -> None:
+    lesson = Lesson(new_page(**PHONE), f"{server.url}learn/{step}")
+    part = lesson.picture.locator(f".view [data-names~='{named}']")
+    expect(part).to_be_in_viewport()
+    to_the_top = "part => part.ownerDocument.querySelectorAll('*').forEach((each) => each.scrollTo(0, 0))"
+    part.evaluate(to_the_top)  # as a page does whose parts above grow
+    expect(part).to_be_in_viewport()
+    lesson.picture.locator("body").dispatch_event("touchstart")
+    part.evaluate(
+        f"part => new Promise((drawn) => {{ ({to_the_top})(part); requestAnimationFrame(() => requestAnimationFrame(drawn)) }})"
+    )
+    expect(part).not_to_be_in_viewport(ratio=1)
+
+
 def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:
     file = tmp_path / "lesson.html"
     file.write_bytes(requests.get(f"{server.url}api/lessons/{LESSON}.html", timeout=60).content)
