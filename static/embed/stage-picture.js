@@ -8,9 +8,10 @@ import { createSight } from "./sight.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
 export function stageShows(state) {
-  const { run, step, selection, playing, whatIf, hover } = state;
+  const { run, step, selection, playing, whatIf, hover, ended } = state;
   if (!run?.open || !run.steps.length) return null;
   const { sampling, parent } = run.open;
+  const has = (wanted) => ended.some(({ run: of, experiment }) => of === run.id && experiment === wanted);
   const { layer, head, query, key, view } = selection;
   return {
     page: "stage",
@@ -21,6 +22,7 @@ export function stageShows(state) {
     branched_at: parent?.position ?? null,
     prompt: run.open.prompt,
     positions: run.positions,
+    ...{ without_cache: has("none"), cache_cleared: has("forgotten"), beam_search: has("beam") },
     lit: namesUnder(state),
     hover: hover && { layer: hover.layer, head: hover.head, query: hover.query, key: hover.key },
   };
