@@ -182,9 +182,8 @@ def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhe
     part.evaluate(to_the_top)  # as a page does whose parts above grow
     expect(part).to_be_in_viewport()
     lesson.picture.locator("body").dispatch_event("touchstart")
-    part.evaluate(
-        f"part => new Promise((drawn) => {{ ({to_the_top})(part); requestAnimationFrame(() => requestAnimationFrame(drawn)) }})"
-    )
+    part.evaluate(to_the_top)
+    part.evaluate("part => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     expect(part).not_to_be_in_viewport(ratio=1)
 
 
