@@ -142,6 +142,29 @@ def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Call
     expect(page.get_by_role("region", name="Prediction")).to_contain_text("animal")
 
 
+@pytest.mark.parametrize(
+    ("step", "tab", "view", "button"),
+    [
+        ("08-choosing-the-next-token#7", "Next token", "Why this token?", "Search"),
+        ("09-the-loop#6", "Cache", "Why a cache?", "Run it without a cache"),
+    ],
+)
+def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
+    new_page: Callable[..., Page], server: Server, step: str, tab: str, view: str, button: str
+) -> None:
+    lesson = Lesson(new_page(), f"{server.url}learn/{step}")
+    stage, task = lesson.picture, lesson.page.get_by_role("region", name="Task").get_by_role("status")
+    stage.get_by_role("button", name="Try your own").click()
+    stage.get_by_role("textbox", name="Prompt").fill("The dog likes")
+    stage.get_by_role("button", name="Run", exact=True).click()
+    expect(lesson.page.get_by_text("numbers are those of your own run")).to_be_visible()
+    stage.get_by_role("navigation", name="Panels").get_by_role("button", name=tab, exact=True).click()
+    stage.get_by_text(view).first.click()
+    expect(task).to_contain_text("notices")
+    stage.get_by_role("button", name=button, exact=True).click()
+    expect(task).to_contain_text("Done")
+
+
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
     lesson = learn(THREE)
     lesson.expect_shown(step=3)
