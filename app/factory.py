@@ -156,7 +156,7 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(engines.blueprint(engine, scheduler, settings.token is not None))
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
-    app.register_blueprint(index.blueprint(recorded, library.listed))
+    app.register_blueprint(index.blueprint(recorded, lambda: library.listed))
     app.register_blueprint(code.blueprint())
     app.register_blueprint(memory.blueprint(engine, limits, recorded))
     app.register_blueprint(lessons.blueprint(library, runs, sessions, reads, limits))

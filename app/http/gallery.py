@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint
+from flask import Blueprint, request
 
 from kvscope.app.http.access import SENDS, declare
 from kvscope.app.http.shell import renderer
@@ -13,6 +13,12 @@ def blueprint(gallery: Gallery) -> Blueprint:
     """The route, over these recordings."""
     routes = Blueprint("gallery", __name__)
     render = renderer("gallery", "gallery.html")
+
+    @routes.before_app_request
+    def wait_until_saved() -> None:
+        """A recording may be asked for while a first start still saves it: it would be unknown for good to its page."""
+        if not gallery.ids.isdisjoint((request.view_args or {}).values()):
+            gallery.cards()
 
     @routes.get("/gallery")
     @declare(SENDS)

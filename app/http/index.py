@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -26,16 +26,16 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 """The name of a recording in an address."""
 
 
-def blueprint(recorded: Sequence[Recording], lessons: Sequence[Listed]) -> Blueprint:
-    """The route, over the tables, these recordings and these lessons."""
+def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[Listed]]) -> Blueprint:
+    """The route, over the tables, these recordings and the lessons as they are at a request."""
     routes = Blueprint("index", __name__)
     cards = {each.path.stem: each.card for each in sorted(recorded, key=lambda each: each.order) if each.card}
-    entries = [*of_tables(cards), *of_lessons(lessons), *of_recordings(cards)]
+    tables, recordings = [*of_tables(cards)], [*of_recordings(cards)]
 
     @routes.get("/api/index")
     @describe(SENDS, "Everything that the search of the pages finds", {200: json_answer("all entries", Index)})
     def all_entries() -> Response:
-        response = jsonify(entries=entries)
+        response = jsonify(entries=[*tables, *of_lessons(lessons()), *recordings])
         response.headers["Cache-Control"] = "no-cache"
         return response
 

@@ -42,7 +42,9 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     """The routes, over the lessons of this library."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
-    listed = [asdict(each) for each in library.listed]
+
+    def listed() -> list[dict[str, Any]]:
+        return [asdict(each) for each in library.listed]
 
     def by_hand(example: str) -> dict[str, Any]:
         if example not in EXAMPLES:
@@ -85,15 +87,20 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             return Response(render_template("message.html", heading=heading, text=text, framed=framed), 404)
+        if lesson.unreadable:
+            heading = gettext("This lesson has a mistake in its file")
+            text = gettext("It is shown once it is corrected: reload the page then.")
+            lines = [str(fault) for fault in sorted(lesson.faults)]
+            return Response(render_template("message.html", heading=heading, text=text, lines=lines, framed=framed))
         shown = answer(lesson, later)
         return Response(
-            render({"lessons": listed, "lesson": shown, "framed": framed}, title=f"{shown['title']} · KVScope")
+            render({"lessons": listed(), "lesson": shown, "framed": framed}, title=f"{shown['title']} · KVScope")
         )
 
     @routes.get("/learn")
     @declare(SENDS)
     def contents() -> str:
-        return render({"lessons": listed, "lesson": None, "framed": False, **library.paths.as_json()})
+        return render({"lessons": listed(), "lesson": None, "framed": False, **library.paths.as_json()})
 
     @routes.get("/learn/<lesson>")
     @declare(SENDS)
@@ -108,7 +115,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     @routes.get("/api/lessons")
     @describe(READS, "List the lessons", {200: json_answer("all lessons, in their order", LessonList)})
     def lessons() -> Response:
-        addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed]
+        addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed()]
         return jsonify(lessons=addresses)
 
     @routes.get("/api/lessons/<lesson>.html")

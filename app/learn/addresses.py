@@ -31,9 +31,9 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
     ),
     "/serving": ("run", "experiment"),
     "/learn/reference": (),
-    "/learn/loop": (),
-    "/learn/state": (),
-    "/learn/words": (),
+    "/learn/loop": ("n", "k", "run"),
+    "/learn/state": ("n", "gbit", "run"),
+    "/learn/words": ("words",),
     "/gallery": (),
 }
 """Pages by path, with the parameters that they read; those with none named read others that only they can check."""

@@ -16,7 +16,7 @@ from kvscope.app.learn.library import PATHS, files_of
 from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, Step, read
 from kvscope.app.learn.paths import read_paths
-from kvscope.app.learn.render import rendered
+from kvscope.app.learn.render import FAULTY, rendered
 from kvscope.app.learn.schema import MOST_WORDS
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.frames import BadFrame
@@ -191,7 +191,9 @@ class _Checked:
 
     def _rendered(self, step: Step, made: Mapping[str, Any]) -> None:
         if "problem" in made and not step.faults:
-            self._say(step.line, made["problem"])
+            self._say(
+                step.line, made["problem"].removeprefix(FAULTY).removeprefix(f"{self._lesson.file}:{step.line}: ")
+            )
         for node in _nodes(made):
             self.claims += node["t"] == "value"
             if "problem" in node:

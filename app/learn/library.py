@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from kvscope.app.learn.parse import Lesson, read
-from kvscope.app.learn.paths import read_paths
+from kvscope.app.learn.paths import Paths, read_paths
 from kvscope.app.learn.schema import Front
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.reader import LogReader
 
 PATHS = "paths"
 """The folder beside that of the lessons, which has the reading paths."""
+Stamp = tuple[int, int]
+"""When a file was last written, in nanoseconds, and its size in bytes: another one is another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +34,48 @@ class Listed:
 
 
 class Library:
-    """The lessons of a folder, then those of `more`, read once. A file without readable front matter is left out of the
-    list.
+    """The lessons of a folder, then those of `more`. A file is read again once it has changed, so that its writer sees
+    the change at the next request. A file without readable front matter is left out of the list.
     """
 
     def __init__(self, folder: Path, recordings: Sequence[Recording], more: Path | None = None) -> None:
-        files = [*files_of(folder), *(files_of(more) if more else ())]
-        self._lessons = {path.stem: read(path) for path in files}
-        self.paths = read_paths(folder.parent / PATHS, {id: len(each.steps) for id, each in self._lessons.items()})
+        self._folders = [folder, *([more] if more else [])]
         self._recordings = {recording.path.stem: recording for recording in recordings}
-        self.listed = [
-            _listed(each, number, each.front) for number, each in enumerate(self._lessons.values(), 1) if each.front
-        ]
+        self._lock = Lock()
+        self._lessons: dict[Path, tuple[Stamp, Lesson]] = {}
+        self._paths: tuple[object, Paths] = (None, Paths())
+
+    def _current(self) -> dict[str, Lesson]:
+        """The lessons by id, as their files are now."""
+        with self._lock:
+            found = {}
+            for path in (path for folder in self._folders for path in files_of(folder)):
+                with suppress(OSError):  # removed since it was listed
+                    known, stamp = self._lessons.get(path), _stamp(path)
+                    found[path] = known if known and known[0] == stamp else (stamp, read(path))
+            self._lessons = found
+            return {path.stem: lesson for path, (_, lesson) in found.items()}
+
+    @property
+    def listed(self) -> list[Listed]:
+        """Those of the list, in their order."""
+        lessons = self._current().values()
+        return [_listed(each, number, each.front) for number, each in enumerate(lessons, 1) if each.front]
+
+    @property
+    def paths(self) -> Paths:
+        """The reading paths, over the lessons as they are now."""
+        folder = self._folders[0].parent / PATHS
+        steps = {id: len(each.steps) for id, each in self._current().items()}
+        with self._lock:
+            state = (steps, [(path, _stamp(path)) for path in sorted(folder.glob("*.toml"))])
+            if self._paths[0] != state:
+                self._paths = state, read_paths(folder, steps)
+            return self._paths[1]
 
     def lesson(self, id: str) -> Lesson:
         """Raises KeyError."""
-        return self._lessons[id]
+        return self._current()[id]
 
     def recording(self, lesson: Lesson) -> Recording | None:
         """The recording that it runs on; None for none, or one that this installation lacks."""
@@ -54,6 +84,12 @@ class Library:
     def log(self, recording: Recording) -> LogReader:
         """Raises codec.BadFrame, OSError."""
         return LogReader(recording.frames())
+
+
+def _stamp(path: Path) -> Stamp:
+    """Raises OSError."""
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _listed(lesson: Lesson, number: int, front: Front) -> Listed:

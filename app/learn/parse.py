@@ -44,6 +44,8 @@ class Lesson:
     steps: list[Step]
     faults: list[Fault]
     """Of the file as a whole and of all its steps."""
+    unreadable: bool = False
+    """Whether the file as a whole has faults."""
 
 
 def read(path: Path) -> Lesson:
@@ -66,6 +68,9 @@ def parse(text: str, id: str, file: str) -> Lesson:
         lesson.faults.append(
             Fault(file, _line(before[0]), "text before the first step: a step begins with ## and its title")
         )
+    if not parts:
+        lesson.faults.append(Fault(file, 1, "the file has no step: a step begins with ## and its title"))
+    lesson.unreadable = bool(lesson.faults)
     lesson.steps = [_step(heading, rest, file) for heading, rest in parts]
     lesson.faults += [fault for step in lesson.steps for fault in step.faults]
     return lesson

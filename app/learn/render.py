@@ -8,6 +8,7 @@ from typing import Any
 from kvscope.app.learn.addresses import BadAddress, address_of
 from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.facts import Facts
+from kvscope.app.learn.faults import Fault
 from kvscope.app.learn.nodes import Node, Unsupported, inline
 from kvscope.app.learn.parse import Lesson, Step
 from kvscope.app.learn.schema import Bounds, Conditions, Do, Predict
@@ -21,7 +22,7 @@ def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
     steps: list[dict[str, Any]] = []
     for step in lesson.steps:
         before = steps[-1]["at"] if steps else None
-        steps.append(_step(step, computer, before))
+        steps.append(_step(step, lesson.file, computer, before))
     return {
         "id": lesson.id,
         "title": front.title if front else lesson.id,
@@ -31,7 +32,7 @@ def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _step(step: Step, computer: Computer, before: str | None) -> dict[str, Any]:
+def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "title": computer.prose(step.title),
         "prose": computer.prose(step.prose),
@@ -41,7 +42,7 @@ def _step(step: Step, computer: Computer, before: str | None) -> dict[str, Any]:
         "predict": None,
         "do": None,
     }
-    problems, pending = [fault.message for fault in step.faults], False
+    problems, pending = [str(fault) for fault in step.faults], False
     try:
         shown["at"] = shown["at"] and _address(shown["at"], computer)
         shown["predict"] = step.predict and _predict(step.predict, computer)
@@ -49,7 +50,7 @@ def _step(step: Step, computer: Computer, before: str | None) -> dict[str, Any]:
     except (NotComputed, Unsupported, BadAddress) as error:
         pending = getattr(error, "pending", False)
         if not pending:
-            problems.append(str(error))
+            problems.append(str(Fault(file, step.line, str(error))))
     return shown | {"pending": pending} | ({"problem": FAULTY + "; ".join(problems)} if problems else {})
 
 

@@ -3,7 +3,8 @@
 import { rootOf } from "../shared/log/root.js";
 import { changed, storeOf } from "../shared/state/create-store.js";
 import { followLit } from "../shared/ui/lit.js";
-import { createPicture, showLit } from "./picture.js";
+import { createPicture } from "./picture.js";
+import { createSight } from "./sight.js";
 
 /** How often the address is looked at, in ms: browsers do not say when a page changes its own. */
 const LOOK_MS = 200;
@@ -28,6 +29,7 @@ const LIT = {
 /** @param {{window: Window, setTheme: (theme: string) => void}} parts @returns {() => void} ends it */
 export function joinLesson({ window, setTheme }) {
   document.documentElement.dataset.lesson = "true";
+  const sight = createSight(window);
   const store = storeOf({ lit: [], pointed: [] }, (state, action) => changed(LIT, state, action));
   followLit(document, store);
   const picture = createPicture({
@@ -37,7 +39,7 @@ export function joinLesson({ window, setTheme }) {
       theme: ({ theme }) => setTheme(theme),
       lit({ names }) {
         store.dispatch({ type: "lit", names });
-        showLit(document, names);
+        sight.show(document, names);
       },
     },
   });
@@ -46,5 +48,6 @@ export function joinLesson({ window, setTheme }) {
   return () => {
     window.clearInterval(timer);
     picture.dispose();
+    sight.end();
   };
 }

@@ -2,14 +2,16 @@
 
 import { addressOf } from "../shared/state/address.js";
 import { namesUnder } from "../shared/state/lit.js";
-import { createPicture, showLit } from "./picture.js";
+import { createPicture } from "./picture.js";
 import { commandOf } from "./protocol.js";
+import { createSight } from "./sight.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
 export function stageShows(state) {
-  const { run, step, selection, playing, whatIf, hover } = state;
+  const { run, step, selection, playing, whatIf, hover, ended } = state;
   if (!run?.open || !run.steps.length) return null;
   const { sampling, parent } = run.open;
+  const has = (wanted) => ended.some(({ run: of, experiment }) => of === run.id && experiment === wanted);
   const { layer, head, query, key, view } = selection;
   return {
     page: "stage",
@@ -20,6 +22,7 @@ export function stageShows(state) {
     branched_at: parent?.position ?? null,
     prompt: run.open.prompt,
     positions: run.positions,
+    ...{ without_cache: has("none"), cache_cleared: has("forgotten"), beam_search: has("beam") },
     lit: namesUnder(state),
     hover: hover && { layer: hover.layer, head: hover.head, query: hover.query, key: hover.key },
   };
@@ -33,6 +36,7 @@ const NOTHING_LOCKED = { query: null, key: null };
 /** @param {{window: Window, store: Object, controller: Object}} parts */
 export function joinLesson({ window, store, controller }) {
   document.documentElement.dataset.lesson = "true";
+  const sight = createSight(window);
   let wanted = null;
 
   /** Shows what the lesson asked for, once the log has that step. */
@@ -60,7 +64,7 @@ export function joinLesson({ window, store, controller }) {
         store.dispatch({ type: "lit", names });
         // The map has names too, but the view beside it is what a step talks about.
         const view = window.document.getElementById(VIEW_PANEL);
-        if (view) showLit(view, names);
+        if (view) sight.show(view, names);
       },
       hover: ({ place }) => store.dispatch({ type: "hover", hover: place && { ...store.state().selection, ...place } }),
       theme: ({ theme }) => store.dispatch({ type: "theme", theme }),

@@ -142,6 +142,29 @@ def test_a_lesson_is_computed_over_the_viewers_own_run_and_goes_back(learn: Call
     expect(page.get_by_role("region", name="Prediction")).to_contain_text("animal")
 
 
+@pytest.mark.parametrize(
+    ("step", "tab", "view", "button"),
+    [
+        ("08-choosing-the-next-token#7", "Next token", "Why this token?", "Search"),
+        ("09-the-loop#6", "Cache", "Why a cache?", "Run it without a cache"),
+    ],
+)
+def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
+    new_page: Callable[..., Page], server: Server, step: str, tab: str, view: str, button: str
+) -> None:
+    lesson = Lesson(new_page(), f"{server.url}learn/{step}")
+    stage, task = lesson.picture, lesson.page.get_by_role("region", name="Task").get_by_role("status")
+    stage.get_by_role("button", name="Try your own").click()
+    stage.get_by_role("textbox", name="Prompt").fill("The dog likes")
+    stage.get_by_role("button", name="Run", exact=True).click()
+    expect(lesson.page.get_by_text("numbers are those of your own run")).to_be_visible()
+    stage.get_by_role("navigation", name="Panels").get_by_role("button", name=tab, exact=True).click()
+    stage.get_by_text(view).first.click()
+    expect(task).to_contain_text("notices")
+    stage.get_by_role("button", name=button, exact=True).click()
+    expect(task).to_contain_text("Done")
+
+
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
     lesson = learn(THREE)
     lesson.expect_shown(step=3)
@@ -161,6 +184,30 @@ def test_on_a_phone_the_prose_is_a_sheet_over_the_picture(learn: Callable[..., L
     expect(prose).to_be_visible()
     lesson.next()
     lesson.expect_at(2)
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ("05-heads#6", "shards"),
+        ("06-mask-and-positions#1", "attn.weights"),
+        ("06-mask-and-positions#6", "what-if-position"),
+        ("08-choosing-the-next-token#7", "beams"),
+    ],
+)
+def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhere(
+    new_page: Callable[..., Page], server: Server, step: str, named: str
+) -> None:
+    lesson = Lesson(new_page(**PHONE), f"{server.url}learn/{step}")
+    part = lesson.picture.locator(f".view [data-names~='{named}']")
+    expect(part).to_be_in_viewport()
+    to_the_top = "part => part.ownerDocument.querySelectorAll('*').forEach((each) => each.scrollTo(0, 0))"
+    part.evaluate(to_the_top)  # as a page does whose parts above grow
+    expect(part).to_be_in_viewport()
+    lesson.picture.locator("body").dispatch_event("touchstart")
+    part.evaluate(to_the_top)
+    part.evaluate("part => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(part).not_to_be_in_viewport(ratio=1)
 
 
 def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:

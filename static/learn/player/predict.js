@@ -12,7 +12,11 @@ export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
   const over = Boolean(answer?.right || answer?.revealed);
   const give = (given) => {
     dispatch({ type: "answer", given });
-    if (!over && predict.shows) onShow(predict.shows, given);
+    if (!over && predict.shows) onShow(predict.shows);
+  };
+  const reveal = () => {
+    dispatch({ type: "reveal" });
+    if (predict.shows) onShow(predict.shows);
   };
   return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <h2>${msg`Predict, then look`}</h2>
@@ -25,7 +29,7 @@ export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
     ${
       !over &&
       (answer?.tries > 0 || hints >= predict.hints.length) &&
-      html`<button type="button" class="button small" onClick=${() => dispatch({ type: "reveal" })}>${msg`Show the answer`}</button>`
+      html`<button type="button" class="button small" onClick=${reveal}>${msg`Show the answer`}</button>`
     }
   </section>`;
 }

@@ -10,8 +10,10 @@ import { answeredIn, answersOf, readProgress, writeProgress } from "./progress.j
 import { requestJson } from "./request.js";
 import { initialState, reduce, stepOf } from "./state.js";
 
+/** The first model may still have to be downloaded: the page asks on, less and less often. */
 const RETRY_MS = 2000;
-const MOST_TRIES = 60;
+const LONGEST_MS = 15_000;
+const LONGER = 1.2;
 
 /** @returns {{state: Object, dispatch: Function, glossary: Object, go: (to: number) => void}} */
 export function useLesson({ given, settings, identity, framed, file }) {
@@ -66,9 +68,10 @@ function useFollowedRun(state, store, given, identity) {
   const { shown } = state;
   const run = shown?.page === "stage" && shown.run !== given.run && shown.ended ? shown.run : null;
   const pending = JSON.stringify(state.lesson.steps).includes('"pending":true');
-  const [tries, setTries] = useState(0);
+  const [tried, setTried] = useState({ run: null, count: 0 });
+  const tries = tried.run === run ? tried.count : 0;
   useEffect(() => {
-    if (!identity || (run === state.run && !(pending && tries < MOST_TRIES))) return undefined;
+    if (!identity || (run === state.run && !pending)) return undefined;
     const aborter = new AbortController();
     const load = async () => {
       try {
@@ -82,9 +85,9 @@ function useFollowedRun(state, store, given, identity) {
         if (name === "AbortError") return;
         store.dispatch({ type: "problem", problem: msg`The lesson could not be computed over this run: ${message}` });
       }
-      setTries((before) => before + 1);
+      setTried({ run, count: tries + 1 });
     };
-    const timer = setTimeout(load, tries === 0 || run !== state.run ? 0 : RETRY_MS);
+    const timer = setTimeout(load, tries === 0 ? 0 : Math.min(RETRY_MS * LONGER ** (tries - 1), LONGEST_MS));
     return () => {
       aborter.abort();
       clearTimeout(timer);

@@ -7,6 +7,8 @@
  * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
  * `file`: the page is a saved file with its run inside, without a server. `asking`: the prompt form is open. `intro`: the playhead of
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
+ * `ended`: what ran beside a run to its end and whose
+ * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
  * `code`: the panel with the code that ran is open.
  */
 
@@ -48,6 +50,7 @@ export const initialState = {
   code: false,
   lit: [],
   pointed: [],
+  ended: /** @type {{run: string, experiment: string}[]} */ ([]),
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
   whatIf: null,
   asking: false,
@@ -157,6 +160,7 @@ const REDUCERS = {
   enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
   hover: (_state, { hover }) => ({ hover }),
   code: (_state, { open }) => ({ code: open }),
+  ended: (state, { run, experiment }) => ({ ended: [...state.ended, { run, experiment }] }),
   lit: (_state, { names }) => ({ lit: names }),
   point: (_state, { names }) => ({ pointed: names }),
 };

@@ -123,6 +123,16 @@ def test_one_that_the_database_could_not_take_has_its_card_when_it_can(
     assert f'href="./s/{id}"' in app.test_client().get("/gallery").text
 
 
+def test_one_that_is_not_saved_yet_is_there_for_who_asks(
+    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = write(settings.recordings_dir)
+    monkeypatch.setattr(Gallery, "start", lambda gallery: None)
+    for path in (f"/s/{id}", f"/embed/{id}", f"/api/sessions/{id}", f"/api/sessions/{id}/frames?after=-1"):
+        settings = replace(settings, data_dir=settings.data_dir / "another")
+        assert make_app(settings, ready=False).test_client().get(path).status_code == 200, path
+
+
 def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Settings) -> None:
     write(settings.recordings_dir)
     page = make_app(settings, ready=False).test_client().get("/gallery")

@@ -7,6 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
+from tests.support.lessons import HEAD
 from tests.support.live_server import FAKE
 from tests.support.over_http import finished, started
 
@@ -14,7 +15,9 @@ from tests.support.over_http import finished, started
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Flask:
     """A server with the recordings that ship, and the fake model."""
-    app = started(Settings(tmp_path_factory.mktemp("lessons"), service=FAKE))
+    folder = tmp_path_factory.mktemp("own")
+    app = started(Settings(tmp_path_factory.mktemp("lessons"), service=FAKE, more_lessons_dir=folder))
+    app.config["own"] = folder
     yield app
     app.extensions["kvscope"].close()
 
@@ -52,6 +55,30 @@ def test_a_lesson_is_computed_over_another_run(client: FlaskClient) -> None:
     answer = client.get(f"/api/lessons/{lesson}?run={own}").json
     assert (answer["run"], answer["own"], answer["session"]) == (own, True, None)
     assert len(answer["steps"]) == len(client.get(f"/api/lessons/{lesson}").json["steps"])
+
+
+def test_a_lesson_that_is_written_anew_is_shown_with_its_mistakes_in_place_of_what_they_are_in(
+    recorded: Flask, client: FlaskClient
+) -> None:
+    file = recorded.config["own"] / "90-own.md"
+    assert client.get("/learn/90-own").status_code == 404
+    whole = HEAD + "## One\n\nWords.\n"
+    file.write_text(whole)
+    assert "Words." in client.get("/learn/90-own").text
+    assert client.get("/api/lessons").json["lessons"][-1]["id"] == "90-own"
+    assert "90-own" in [each["id"] for each in client.get("/api/index").json["entries"]]
+    file.write_text(whole + "\n```step\nat: /nowhere\n```\n")
+    assert "90-own.md:8: /nowhere is no page" in client.get("/learn/90-own").text
+    file.write_text(whole + "\n```step\nwhere: here\n```\n")
+    assert "90-own.md:13: where is unknown" in client.get("/learn/90-own").text
+    for text, says in (
+        (HEAD, "90-own.md:1: the file has no step"),
+        (whole[4:], "90-own.md:1: the file must begin with"),
+    ):
+        file.write_text(text)
+        page = client.get("/learn/90-own")
+        assert (page.status_code, says in page.text) == (200, True), page.text
+    file.unlink()
 
 
 def test_what_is_not_there_is_said(client: FlaskClient) -> None:

@@ -73,7 +73,7 @@ function outlined(geometry, place) {
   return boxOf(geometry, place) ?? null;
 }
 
-/** `data-lit`: for what brings it into sight (embed/picture.js). */
+/** `data-lit`: for what brings it into sight (embed/sight.js). */
 function Lit({ name, box }) {
   if (!box) return null;
   const size = 2 * LIT_GAP_PX;

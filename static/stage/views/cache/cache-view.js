@@ -6,6 +6,7 @@ import { integer, quoted } from "../../../shared/facts/format.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { useEnded } from "../use-ended.js";
 import { Forgotten } from "./forgotten.js";
 import { MemoryPart } from "./memory-part.js";
 import { StepAlgebra } from "./step-algebra.js";
@@ -32,6 +33,8 @@ function Sheet({ state, focus, dispatch, client, controller }) {
   const connected = useConnected(client, run);
   const none = useTwin({ client, run, connected, cache: "none" });
   const forgotten = useTwin({ client, run, connected, cache: "forgotten" });
+  useEnded(dispatch, { run: run.id, experiment: "none", log: none.log });
+  useEnded(dispatch, { run: run.id, experiment: "forgotten", log: forgotten.log });
   const sheet = useRef(null);
   const jump = (id) => sheet.current.querySelector(`#cache-${id}`).scrollIntoView({ block: "start" });
   const part = (id, content) => {

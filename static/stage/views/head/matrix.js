@@ -28,7 +28,7 @@ export function HeadMatrix({ run, focus, hover, close, dispatch }) {
   const [focused, setFocused] = useState(false);
   const parts = { run, focus, hover, close, dispatch };
   return html`<div
-    class="matrix" ref=${ref} role="application" tabindex="0" data-entry=""
+    class="matrix" data-names="attn.weights" ref=${ref} role="application" tabindex="0" data-entry=""
     aria-roledescription=${msg`attention matrix`} aria-label=${msg`Arrow keys choose query and key`}
     aria-describedby="matrix-cell"
     onFocus=${() => setFocused(true)}

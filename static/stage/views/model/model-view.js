@@ -24,8 +24,8 @@ const DIALOG = async () => (await import("../../vocabulary/embedding-dialog.js")
 
 /** From these widths on the parts are side by side: widths of the columns before the blocks, of a wire, and after the blocks. */
 const LAYOUTS = [
-  { from: 1000, name: "roomy", inputs: 196, wire: 80, outputs: 230 },
-  { from: 840, name: "snug", inputs: 172, wire: 74, outputs: 200 },
+  { from: 1100, name: "roomy", inputs: 196, wire: 80, outputs: 230 },
+  { from: 852, name: "snug", inputs: 184, wire: 74, outputs: 200 },
 ];
 const ONE_COLUMN = { name: "column", inputs: 0, wire: 0, outputs: 0 };
 

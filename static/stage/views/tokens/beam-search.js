@@ -12,12 +12,13 @@ import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { useEnded } from "../use-ended.js";
 import { BeamTree } from "./beam-tree.js";
 import { ownContinuation } from "./beams.js";
 
 const makeSearch = (id) => new Search(id);
 
-export function BeamSearch({ state, client }) {
+export function BeamSearch({ state, client, dispatch }) {
   const { run, step, limits } = state;
   const [settings, setSettings] = useState({ beams: 3, length: 8 });
   const [started, setStarted] = useState([]);
@@ -27,6 +28,7 @@ export function BeamSearch({ state, client }) {
   const id =
     started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
   const { log } = useLog(client, id, makeSearch);
+  useEnded(dispatch, { run: run.id, experiment: "beam", log });
 
   const section = useRef(null);
   const drawn = log?.depths.length > 0;

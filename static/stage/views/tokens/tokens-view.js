@@ -41,7 +41,7 @@ export function TokensView({ state, dispatch, controller, client }) {
       path=${path} run=${run} step=${step} text=${text} most=${mostOf(state.limits, "candidates", "text")} search=${search} lookup=${lookup} branching=${branching}
       onText=${onText} onLookUp=${onLookUp} onBranch=${controller.branch}
     />
-    <${BeamSearch} state=${state} client=${client} />
+    <${BeamSearch} state=${state} client=${client} dispatch=${dispatch} />
     <${Training} key=${run.id} state=${state} client=${client} />
   `;
 }

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { stageShows } from "../../../static/embed/stage-picture.js";
+import { initialState, reduce } from "../../../static/shared/state/store.js";
+
+const opened = (id) => ({
+  id,
+  open: { sampling: { strategy: "greedy" }, prompt: "Hi", parent: null },
+  close: { reason: "eos" },
+  steps: [{ data: { ms: { total: 1, layers: [] } } }],
+  positions: 3,
+});
+
+test("what ran beside the run to its end is told, and what ran beside another is not", () => {
+  const told = (state) => {
+    const { without_cache, cache_cleared, beam_search } = stageShows(state);
+    return { without_cache, cache_cleared, beam_search };
+  };
+  let state = { ...initialState, run: opened("a") };
+  assert.deepEqual(told(state), { without_cache: false, cache_cleared: false, beam_search: false });
+  for (const experiment of ["none", "beam"]) state = reduce(state, { type: "ended", run: "a", experiment });
+  state = reduce(state, { type: "ended", run: "b", experiment: "forgotten" });
+  assert.deepEqual(told(state), { without_cache: true, cache_cleared: false, beam_search: true });
+  assert.deepEqual(told({ ...state, run: opened("b") }), {
+    without_cache: false,
+    cache_cleared: true,
+    beam_search: false,
+  });
+});
