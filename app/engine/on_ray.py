@@ -93,14 +93,14 @@ def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
     Thread(target=_receive, args=(connection, told), name="receive", daemon=True).start()
     try:
         with _beating(connection):
-            actor = _placed(connection, cluster)
-    except _NotPlaced as why:
+            actor = placed(connection, cluster)
+    except NotPlaced as why:
         connection.send(LoadFailed(str(why)))
         return
     _pass_on(connection, actor, replace(spec, folder=None, processors=()), told)
 
 
-class _NotPlaced(Exception):
+class NotPlaced(Exception):
     """The cluster cannot run the engine; the message says why and what helps."""
 
 
@@ -132,21 +132,21 @@ def _beating(connection: Connection) -> Iterator[None]:
         thread.join()
 
 
-def _placed(connection: Connection, cluster: Cluster) -> Any:
-    """The actor, on a machine. Raises _NotPlaced."""
+def placed(connection: Connection, cluster: Cluster) -> Any:
+    """The actor, on a machine. Raises NotPlaced."""
     try:
         import ray
         from ray.exceptions import RayError
     except ImportError:
-        raise _NotPlaced(MISSING) from None
+        raise NotPlaced(MISSING) from None
     connection.send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
     try:
         _knock(cluster.address)
         ray.init(cluster.address, namespace="kvscope", logging_level=logging.ERROR, log_to_driver=False)
     except OSError:  # a ConnectionError of Ray's among them
-        raise _NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
+        raise NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
     except (RuntimeError, ValueError) as error:  # Ray's way to say that versions differ, or what an address is
-        raise _NotPlaced(f"The Ray cluster at {cluster.address} cannot be used: {_first_line(error)}") from None
+        raise NotPlaced(f"The Ray cluster at {cluster.address} cannot be used: {_first_line(error)}") from None
     groups = {"told": 1, "says": 1}  # a thread each; calls of one group keep their order
     made = ray.remote(concurrency_groups=groups)(EngineActor)  # type: ignore[call-overload]
     actor = made.options(**_options(cluster.resources)).remote()
@@ -156,9 +156,9 @@ def _placed(connection: Connection, cluster: Cluster) -> Any:
     try:
         machine, theirs = ray.get(where)
     except RayError as error:
-        raise _NotPlaced(f"{NOT_THERE} Ray says: {_first_line(error)}") from None
+        raise NotPlaced(f"{NOT_THERE} Ray says: {_first_line(error)}") from None
     if theirs != (ours := version("kvscope")):
-        raise _NotPlaced(f"{machine} has KVScope {theirs}, and this server is {ours}. {SAME_EVERYWHERE}")
+        raise NotPlaced(f"{machine} has KVScope {theirs}, and this server is {ours}. {SAME_EVERYWHERE}")
     connection.send(Placed(machine))
     return actor
 

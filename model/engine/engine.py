@@ -110,7 +110,7 @@ class Engine:
         elif reused is None:
             sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among)
         else:
-            sequence = self._held(ids[:reused])
+            sequence, _ = self._held(ids[:reused])
         run = Run(
             key,
             list(ids),
@@ -165,10 +165,17 @@ class Engine:
         generator = torch.Generator().manual_seed(sampling.seed)
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
         torch.rand(step, generator=generator, dtype=torch.float64)
-        sequence = self._held(ids[:-1])
+        started = time.perf_counter()
+        sequence, recomputed = self._held(ids[:-1])
         run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
+        run.recomputed_rows = recomputed
+        run.recomputed_ms = 1000 * (time.perf_counter() - started)
         self.scheduler.runs[key] = run
         return run
+
+    def holds(self, key: str) -> bool:
+        """Whether blocks of a run are in the cache: it goes on, or nobody has needed them since it ended."""
+        return key in self.scheduler.runs or key in self.scheduler.kept
 
     def search(self, key: str, ids: list[int], beams: int, length: int) -> BeamSearch:
         """A beam search for the `length` tokens that follow `ids`. It shares what some run holds of them.
@@ -236,10 +243,8 @@ class Engine:
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
-        sequence = self.scheduler.shared_prefix(ids, first_query)
+        sequence, _ = self._held(ids[:first_query])
         try:
-            for entry in self.scheduler.chunks_of(ids[:first_query], sequence):
-                self.runner.run([entry])
             if first_query < len(ids):
                 self.runner.run([self.scheduler.entry(sequence, ids[first_query:])], observers, alike=alike)
             yield sequence
@@ -249,10 +254,19 @@ class Engine:
         finally:
             self.cache.release(sequence)
 
-    def _held(self, ids: list[int]) -> Sequence:
-        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen. Raises CacheFull."""
-        with self.replay(ids, len(ids)) as sequence:
-            return self.cache.fork(sequence, sequence.length)
+    def _held(self, ids: list[int]) -> tuple[Sequence, int]:
+        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen; and how many rows those
+        are. Raises CacheFull.
+        """
+        sequence = self.scheduler.shared_prefix(ids, len(ids))
+        missing = len(ids) - sequence.length
+        try:
+            for entry in self.scheduler.chunks_of(ids, sequence):
+                self.runner.run([entry])
+        except BaseException:
+            self.cache.release(sequence)
+            raise
+        return sequence, missing
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
         started, watch = time.perf_counter(), Watch()

@@ -85,6 +85,10 @@ class Run:
     """Tokens of `ids` that were fed and have no row in `sequence` any more."""
     reused: int = 0
     """Rows of the prompt that were in the cache when the run began, and are none of its own."""
+    recomputed_rows: int = 0
+    """Of a fork: rows that no run held any more, which were computed again when it began."""
+    recomputed_ms: float = 0.0
+    """How long that took."""
     step: int = 0
     paused: bool = False
     single_steps: int = 0

@@ -14,18 +14,23 @@ LARGEST_OPENING = frames.MAX_FRAME_BYTES - 512
 """Most bytes of a run's `open` frame. A fork's or a study's is this one and more: a longer id, where it branched off,
 what it is about. With ids of 64 characters that is less than 300 bytes."""
 
+MOST_RECOMPUTED = {"rows": 65_536, "ms": 99_999_999.999, "held": False}
+"""As long in a frame as any."""
 
-def forked(request: ForkRequest, token: Mapping[str, Any]) -> list[Frame]:
+
+def forked(request: ForkRequest, token: Mapping[str, Any], recomputed: Mapping[str, Any]) -> list[Frame]:
     """The log that a fork begins with: its parent's frames under the new id, `token` forced in place of the last one.
+    Where that is the parent's own token, nothing is forced: the fork continues what its parent began.
 
-    Raises Refused when its `open` frame would be too large.
+    `recomputed`: as in its `open` frame. Raises Refused when its `open` frame would be too large.
     """
-    parent = {"run": request.parent, "position": request.position, "token": request.token}
+    parent = {"run": request.parent, "position": request.position, "token": request.token, "recomputed": recomputed}
     opening, *between, last = request.frames
+    continued = frames.header(last).data["token"]["id"] == request.token
     return [
         _opening(opening, request.run, {"parent": parent}),
         *(frames.relabel(payload, request.run, seq) for seq, payload in enumerate(between, 1)),
-        frames.relabel(last, request.run, len(between) + 1, {"token": _forced(last, token)}),
+        frames.relabel(last, request.run, len(between) + 1, {} if continued else {"token": _forced(last, token)}),
     ]
 
 

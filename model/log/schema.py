@@ -167,10 +167,22 @@ class Limits(Data):
     max_positions: Positive
 
 
+class Recomputed(Data):
+    """Rows that were not in the KV cache any more when a branch began, or not on its engine: `rows` were computed again
+    in `ms`. `held`: whether the engine still had blocks of the parent.
+    """
+
+    rows: Place
+    ms: Ms
+    held: bool
+
+
 class Parent(Data):
     run: Name
     position: Place
     token: TokenId | None
+    recomputed: Recomputed | None = None
+    """What the branch cost before its first step; older logs do not say."""
 
 
 class Twin(Data):

@@ -24,9 +24,9 @@ def load_service(
 ) -> ModelService:
     """Fetch if need be, load, and return a service. `model` None is the default model.
 
-    `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use native code on
-    a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence when the model
-    cannot be had.
+    `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use
+    native code on a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence
+    when the model cannot be had.
     """
     chosen, weights = pick_device(device), getattr(torch, dtype)
     native, line = _native(weights) if compiled and chosen == "cpu" else (None, "")
@@ -54,8 +54,8 @@ def _native(weights: torch.dtype) -> tuple[Native | None, str]:
 
 
 def pick_device(device: str) -> str:
-    """`auto` is the GPU where torch sees one, `auto:N` number N of them, counted round. Raises Refused for a device this
-    machine lacks.
+    """`auto` is the GPU where torch sees one, `auto:N` number N of them, counted round. Raises Refused for a device
+    that this machine lacks.
     """
     auto, _, number = device.partition(":")
     if auto == "auto" and (not number or number.isdecimal()):

@@ -32,7 +32,7 @@ from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenR
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
-from kvscope.model.log.derived import forked, study_opening, twin_study
+from kvscope.model.log.derived import MOST_RECOMPUTED, forked, study_opening, twin_study
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
@@ -175,10 +175,13 @@ class ModelService(Questions):
         new_tokens = opened["limits"]["max_new_tokens"]
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "No token can follow that token, so the branch would end at once.")
-        log = forked(request, self.tokenizer.token(request.token))
+        held, token = self.engine.holds(request.parent), self.tokenizer.token(request.token)
+        forked(request, token, MOST_RECOMPUTED)  # before anything is computed, whether it fits
         ids[-1] = request.token
         with refusing_when_full():
-            self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+            run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+        spent = {"rows": run.recomputed_rows, "ms": round(run.recomputed_ms, 3), "held": held}
+        log = forked(request, token, spent)
         self._recorders[request.run] = Recorder(request.run, self.info, self.tokenizer, sampling.temperature, len(log))
         return log
 

@@ -30,6 +30,19 @@ export function branchRefusal(run, step, token) {
   return null;
 }
 
+/** @returns {boolean} whether a run broke off with its engine, so that another engine can continue it from its log */
+export function canContinue(run) {
+  if (run.close?.reason !== "interrupted" || !run.steps.length) return false;
+  const last = run.steps.length - 1;
+  return branchRefusal(run, last, { id: -1 }) === null && !run.open.model.eos.includes(run.steps[last].data.token.id);
+}
+
+/** @returns {boolean} whether a branch continues its parent with the parent's own token */
+export function continues(run) {
+  const step = branchStep(run);
+  return step !== null && Boolean(run.open.parent.recomputed && run.steps[step]) && !run.steps[step].data.token.forced;
+}
+
 /** @returns {number|null} the step whose token was set by the branch instead of the model; null in a run that is not a branch */
 export function branchStep(run) {
   const parent = run.open?.parent;
@@ -51,11 +64,13 @@ export function sharedBlocks(run) {
   const before = run.steps[step].data.kv.block_table;
   const { block_table: table, refcounts } = run.steps[step + 1].data.kv;
   const held = table.map((_, i) => refcounts[i] > 1);
-  const { position } = run.open.parent;
+  const { position, recomputed } = run.open.parent;
+  // On another engine, a block may have the number of one of the parent's by chance.
+  const isParents = (i) => recomputed?.held !== false && table[i] === before[i];
   const blockSize = run.open.block_size;
   return {
-    shared: held.filter((is, i) => is && table[i] === before[i]).length,
-    elsewhere: held.filter((is, i) => is && table[i] !== before[i]).length,
+    shared: held.filter((is, i) => is && isParents(i)).length,
+    elsewhere: held.filter((is, i) => is && !isParents(i)).length,
     blocks: table.length,
     positions: position,
     whole: Math.floor(position / blockSize),

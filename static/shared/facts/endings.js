@@ -1,6 +1,7 @@
 /** Why a run ended. */
 
 import { form, msg, plural } from "../words/msg.js";
+import { canContinue } from "./branching.js";
 import { integer } from "./format.js";
 
 const ENDINGS = {
@@ -18,7 +19,7 @@ export function ending(close) {
 
 /**
  * @param {import("../log/run.js").Run} run that has closed
- * @returns {{title: string, detail: string}|null} the problem of a run that failed or was interrupted; null for others
+ * @returns {{title: string, detail: string, continues?: boolean}|null} the problem of a run that failed or was interrupted; null for others
  */
 export function reasonOfClose(run) {
   const { reason, error } = run.close;
@@ -27,6 +28,7 @@ export function reasonOfClose(run) {
     return {
       title: msg`The engine stopped at step ${step}`,
       detail: `${completed(step)} ${msg`Press Run to start again.`}`,
+      continues: canContinue(run),
     };
   }
   if (reason === "failed") {

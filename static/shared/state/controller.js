@@ -73,6 +73,20 @@ export function createController({ store, client, saved = null, storage, delay }
     readiness.poll();
   };
 
+  const startBranch = async (run, step, token) => {
+    dispatch({ type: "branching", token });
+    try {
+      const { id } = await client.fork(run.id, { position: chosenPosition(run, step), token: token.id });
+      if (disposed || state().run !== run) return;
+      engine.letGoOn();
+      engine.own(id);
+      open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+    } catch ({ detail, title, retryAfter }) {
+      if (state().run !== run) return;
+      dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
+    }
+  };
+
   const lookedAt = () => {
     const { layer, head, view } = state().selection;
     return { layer, head, view };
@@ -124,17 +138,14 @@ export function createController({ store, client, saved = null, storage, delay }
       if (branching) return;
       const refusal = branchRefusal(run, step, token);
       if (refusal) return dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: refusal } });
-      dispatch({ type: "branching", token });
-      try {
-        const { id } = await client.fork(run.id, { position: chosenPosition(run, step), token: token.id });
-        if (disposed || state().run !== run) return;
-        engine.letGoOn();
-        engine.own(id);
-        open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
-      } catch ({ detail, title, retryAfter }) {
-        if (state().run !== run) return;
-        dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
-      }
+      return startBranch(run, step, token);
+    },
+
+    /** Continues a run that broke off with its engine, in a new run that begins with its log. */
+    continueRun() {
+      const { run } = state();
+      const step = run.steps.length - 1;
+      return startBranch(run, step, run.steps[step].data.token);
     },
 
     /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */

@@ -5,7 +5,7 @@ import { ending } from "../../shared/facts/endings.js";
 import { integer } from "../../shared/facts/format.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
-export function Messages({ state, dispatch, client }) {
+export function Messages({ state, dispatch, client, controller }) {
   const { problem, held, waits, connected, readiness, run, embed } = state;
   // A page inside another one needs no model, and its reader cannot do anything about it.
   const failed = readiness.state === "failed" && !embed;
@@ -15,7 +15,7 @@ export function Messages({ state, dispatch, client }) {
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
       ${waits && html`<${Queued} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
-      ${problem && html`<${ProblemMessage} problem=${problem} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
+      ${problem && html`<${ProblemMessage} problem=${problem} onContinue=${problem.continues && controller.continueRun} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
     </div>
   `;
 }
@@ -67,7 +67,7 @@ function Lost() {
   `;
 }
 
-function ProblemMessage({ problem, onDismiss }) {
+function ProblemMessage({ problem, onContinue, onDismiss }) {
   const { title, detail, field, limit, retryAfter } = problem;
   const named = [field, limitInWords(limit)].filter(Boolean).join(", ");
   return html`
@@ -76,7 +76,8 @@ function ProblemMessage({ problem, onDismiss }) {
       <span>
         ${detail}${named && ` (${named})`}${retryAfter ? ` ${msg`Try again in ${retryAfter} s.`}` : ""}
       </span>
-      <button class="button push" type="button" onClick=${onDismiss}>${msg`Dismiss`}</button>
+      ${onContinue && html`<button class="button push" type="button" onClick=${onContinue}>${msg`Continue from its log`}</button>`}
+      <button class=${onContinue ? "button" : "button push"} type="button" onClick=${onDismiss}>${msg`Dismiss`}</button>
     </p>
   `;
 }

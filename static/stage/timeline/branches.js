@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { branchStep, sharedBlocks } from "../../shared/facts/branching.js";
+import { branchStep, continues, sharedBlocks } from "../../shared/facts/branching.js";
 import { ending } from "../../shared/facts/endings.js";
-import { integer, quoted } from "../../shared/facts/format.js";
+import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
 import { useFamily } from "../../shared/loading/use-family.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
@@ -43,8 +43,16 @@ function Explanation({ run, count }) {
   const shared = sharedBlocks(run);
   const name = quoted(token);
   const label = html`<b>${msg`Branch:`}</b>`;
+  if (continues(run)) return html`<${Continued} run=${run} />`;
   return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
     ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`}`;
+}
+
+/** What it cost to go on after the engine was lost. */
+function Continued({ run }) {
+  const { rows, ms } = run.open.parent.recomputed;
+  const label = html`<b>${msg`Continued:`}</b>`;
+  return html`${nodes`${label} the run before it was interrupted. Its tokens are in the log, its K and V are not. Before the next token, ${integer(rows)} rows were computed again in ${milliseconds(ms)}; with the cache it would have been none.`} <${Badge} origin="measured" />`;
 }
 
 /** @param {Object} shared from `sharedBlocks` */

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kvscope.model.api import ForkRequest, Frame, Refused
-from kvscope.model.log.derived import LARGEST_OPENING, forked, study_opening
+from kvscope.model.log.derived import LARGEST_OPENING, MOST_RECOMPUTED, forked, study_opening
 from kvscope.model.log.frames import MAX_FRAME_BYTES, encode, header
 
 LONGEST = "0123456789abcdef" * 4
@@ -32,15 +32,18 @@ def opening(size: int) -> bytes:
 def fork(payload: bytes) -> list[Frame]:
     data = {"step": 0, "log_z": 0.0, "token": {"id": 1}}
     step = encode("a", 1, "step", data, TOP).payload
-    return forked(ForkRequest(LONGEST, LONGEST, MOST, MOST, (payload, step)), {"id": MOST})
+    return forked(ForkRequest(LONGEST, LONGEST, MOST, MOST, (payload, step)), {"id": MOST}, MOST_RECOMPUTED)
 
 
 def test_a_fork_of_the_largest_run_fits() -> None:
     made, step = fork(opening(LARGEST_OPENING))
     assert LARGEST_OPENING < len(made.payload) <= MAX_FRAME_BYTES
-    assert header(made.payload).data["parent"] == {"run": LONGEST, "position": MOST, "token": MOST}
+    parent = {"run": LONGEST, "position": MOST, "token": MOST, "recomputed": MOST_RECOMPUTED}
+    assert header(made.payload).data["parent"] == parent
     assert header(step.payload).data["token"]["forced"]
-    again, _ = forked(ForkRequest(LONGEST, LONGEST, MOST, MOST, (made.payload, step.payload)), {"id": MOST})
+    again, _ = forked(
+        ForkRequest(LONGEST, LONGEST, MOST, MOST, (made.payload, step.payload)), {"id": MOST}, MOST_RECOMPUTED
+    )
     assert len(again.payload) == len(made.payload)
 
 

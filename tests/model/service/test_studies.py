@@ -57,7 +57,9 @@ class TestFork:
         assert chosen(log)[3:] == greedy(shared_model(), [*encoded(), *chosen(log)[:3]], 5)
 
         opened, was = datas(log, "open")[0], datas(parent, "open")[0]
-        assert opened["parent"] == {"run": "a", "position": len(encoded()) + 2, "token": token}
+        recomputed = {"rows": 0, "ms": opened["parent"]["recomputed"]["ms"], "held": True}
+        begins = {"run": "a", "position": len(encoded()) + 2, "token": token, "recomputed": recomputed}
+        assert opened["parent"] == begins
         assert datetime.fromisoformat(opened["created"]) >= datetime.fromisoformat(was["created"])
         assert {**opened, "parent": None, "created": ""} == {**was, "created": ""}
         for mine, theirs in zip(shared, parent, strict=False):
@@ -79,6 +81,19 @@ class TestFork:
         unlisted = next(token for token in range(259) if token not in stored["top_ids"])
         forced = datas(made.fork(fork_of(parent, 0, unlisted)), "step")[0]["token"]
         assert forced["raw_prob"] is None
+
+    def test_with_the_token_of_its_parent_it_continues_what_another_engine_began(self) -> None:
+        parent = run_to_end(service(), request(max_new_tokens=8))
+        made = service()
+        log = made.fork(fork_of(parent, 2, chosen(parent)[2]))
+        opened = datas(log, "open")[0]
+        recomputed = opened["parent"]["recomputed"]
+        assert (recomputed["rows"], recomputed["held"]) == (len(encoded()) + 2, False)
+        assert recomputed["ms"] > 0
+        assert not any(step["token"].get("forced") for step in datas(log, "step"))
+        log += finish(made)
+        assert chosen(log) == chosen(parent)
+        check_cache(made.engine)
 
     def test_a_running_and_a_paused_parent_can_be_forked_and_a_fork_too(self) -> None:
         made = service()

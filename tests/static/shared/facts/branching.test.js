@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { branchRefusal, branchStep, chosenPosition, sharedBlocks } from "../../../../static/shared/facts/branching.js";
+import {
+  branchRefusal,
+  branchStep,
+  canContinue,
+  chosenPosition,
+  continues,
+  sharedBlocks,
+} from "../../../../static/shared/facts/branching.js";
 
 const step = (id, table, refcounts) => ({ data: { token: { id }, kv: { block_table: table, refcounts } } });
 
@@ -45,4 +52,38 @@ test("a block is shared when it is the parent's and more than one sequence holds
 test("nothing is said of sharing before the branch has made a step of its own", () => {
   assert.equal(sharedBlocks(branch([step(7, [3], [1]), step(9, [3], [1])])), null);
   assert.equal(sharedBlocks(branch([step(7, [3], [1])], null)), null);
+});
+
+/** A run whose engine was lost after it had generated one token. */
+const broken = (changes = {}) => ({
+  close: { reason: "interrupted" },
+  steps: [{ data: { token: { id: 5 } } }],
+  promptLength: 3,
+  saved: null,
+  open: { model: { eos: [0] }, limits: { max_new_tokens: 4 }, study: null, parent: null },
+  ...changes,
+});
+
+test("a run that broke off with its engine can be continued where tokens are left to generate", () => {
+  assert.equal(canContinue(broken()), true);
+  assert.equal(canContinue(broken({ close: { reason: "stopped" } })), false);
+  assert.equal(canContinue(broken({ steps: [] })), false);
+  assert.equal(canContinue(broken({ steps: [{ data: { token: { id: 0 } } }] })), false);
+  assert.equal(canContinue(broken({ saved: {} })), false);
+  assert.equal(canContinue(broken({ open: { ...broken().open, limits: { max_new_tokens: 1 } } })), false);
+});
+
+test("a branch that forces no token continues its parent", () => {
+  const open = { ...broken().open, parent: { run: "a", position: 3, token: 5, recomputed: { rows: 3, ms: 1, held: false } } };
+  assert.equal(continues(broken({ open })), true);
+  assert.equal(continues(broken({ open, steps: [{ data: { token: { id: 5, forced: true } } }] })), false);
+  assert.equal(continues(broken()), false);
+});
+
+test("blocks of another engine that have the numbers of the parent's are not the parent's", () => {
+  const steps = [step(1, [3], [2]), step(9, [3, 4], [2, 1]), step(4, [3, 5], [2, 1])];
+  const there = branch(steps, { run: "p", position: 6, token: 9, recomputed: { rows: 6, ms: 1, held: false } });
+  assert.equal(sharedBlocks(branch(steps)).shared, 1);
+  assert.equal(sharedBlocks(there).shared, 0);
+  assert.equal(sharedBlocks(there).elsewhere, 1);
 });
