@@ -11,6 +11,7 @@ paged KV cache.
 Shapes are written in letters:
     T  rows of the ragged batch (new tokens of all sequences)   D  width of the residual stream     F  width of the MLP
     H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
+    N  rows whose logits are wanted
     B  sequences in one attention group    Q  new rows of each of them    K  keys of the longest of them
 """
 
@@ -224,7 +225,7 @@ class Transformer(nn.Module):
         if config.tied:
             self.lm_head.weight = self.embed.weight
         self.embedded = HookPoint("T D")
-        self.final = HookPoint("T D")
+        self.final = HookPoint("N D")
         self.register_buffer("inv_freq", None, persistent=False)
 
     @classmethod

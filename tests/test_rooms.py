@@ -84,7 +84,7 @@ ROOMS = {
         *("static/shared/words/messages.js", "static/shared/words/msg.js"),
         *(
             f"static/shared/{room}"
-            for room in ("draw", "log", "painting", "facts", "state", "loading", "find", "words", "ui")
+            for room in ("draw", "log", "painting", "facts", "state", "loading", "find", "words", "ui", "code")
         ),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),

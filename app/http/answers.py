@@ -173,12 +173,29 @@ class SourceFunction(TypedDict):
     last: Positive
 
 
+class SourceTensor(TypedDict):
+    """A shape in letters: docs/frames.md, On demand."""
+
+    of: str
+    hook: bool
+    axes: list[str]
+
+
+class SourceShapes(TypedDict):
+    """Of a statement: its first line, the properties of a model with which it runs, its tensors."""
+
+    line: Positive
+    when: dict[str, bool]
+    tensors: list[SourceTensor]
+
+
 class SourceFile(TypedDict):
     """`lines`: each a list of parts: its text, its kind, the tensors it stands for."""
 
     path: str
     lines: list[list[list[Any]]]
     functions: list[SourceFunction]
+    shapes: list[SourceShapes]
 
 
 class Source(TypedDict):

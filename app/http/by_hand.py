@@ -1,4 +1,4 @@
-"""`/by-hand/<example>`, `/embed/by-hand/<example>` and `/api/by-hand/<example>`: the worked examples.
+"""`/by-hand/<example>`, `/embed/by-hand/<example>`, `/api/by-hand/<example>` and `…/code`: the worked examples.
 
 Whatever was changed of an example is in the address: the page's, and that of the one request that works it out. Nothing
 is stored, and it takes no run's place.
@@ -14,21 +14,24 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, url_f
 from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.http.access import COMPUTES, SENDS, declare
-from kvscope.app.http.answers import Worked
+from kvscope.app.http.answers import Code, Worked
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.requests import ByHandQuery, query
+from kvscope.app.http.requests import ByHandCodeQuery, ByHandQuery, query
 from kvscope.app.http.shell import renderer
 from kvscope.app.store.gallery import Recording
 from kvscope.model.api import Refused
 from kvscope.model.by_hand.examples import EXAMPLES, MOST, Example, Matrix
+from kvscope.model.source.listing import version
 
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
 ID = re.compile(r"[0-9]{1,3}", re.ASCII)
 NAMES = ("prompt", "given", "temperature")
 """Parameters that are no matrix."""
+ABOUT_THE_ANSWER = {"step", "source"}
+"""Parameters that change nothing of an example."""
 
 
 def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
@@ -83,12 +86,29 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
         response.headers["Cache-Control"] = "no-cache"
         return response
 
+    @routes.get("/api/by-hand/<example>/code")
+    @describe(
+        COMPUTES,
+        "What the lines of the model's source computed in a step of a worked example",
+        {200: json_answer("the shapes, by file and line (`/api/code`)", Code)},
+        *(404, 422, 503),
+        query=ByHandCodeQuery,
+    )
+    def code(example: str) -> Response:
+        if example not in EXAMPLES:
+            raise unknown("example", example)
+        asked = query(ByHandCodeQuery)
+        found = reads.ask("by_hand_code", changed(EXAMPLES[example], asked), asked.step, version())
+        response = jsonify(found)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
     return routes
 
 
 def changed(example: Example, asked: ByHandQuery) -> Example:
     """The example with what the address has in place of it. Raises Refused for what is no number, or not part of it."""
-    texts = {name: text for name, text in asked.model_dump().items() if text}
+    texts = {name: text for name, text in asked.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
     for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
         if name != "given" or example.given is None:
             raise Refused(

@@ -19,6 +19,7 @@ from kvscope.app.bodies import Body, Bounds, Index, PositiveIndex
 from kvscope.app.http.problems import Problem
 from kvscope.app.store.value_parts import Level
 from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused, RunRequest
+from kvscope.model.by_hand.examples import Phase
 from kvscope.model.settings import MAX_NEW_TOKENS, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
@@ -167,6 +168,11 @@ class ByHandQuery(Query):
     w_v2: str = Field("", max_length=4096)
     w_o: str = Field("", max_length=4096)
     lm_head: str = Field("", max_length=4096)
+
+
+class ByHandCodeQuery(ByHandQuery):
+    step: Phase = "decode"
+    source: str = Field("", max_length=64, description="`version` of `/api/code`, for caches: lines of others differ")
 
 
 class OEmbedQuery(Query):

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from kvscope.model.activations.observe import observe
 from kvscope.model.api import Refused
-from kvscope.model.by_hand.examples import MOST, MOST_TOKENS, MOST_WIDTH, Example, Head, Matrix
+from kvscope.model.by_hand.examples import MOST, MOST_TOKENS, MOST_WIDTH, Example, Head, Matrix, Phase
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.source.step import StepLines, pass_lines
 from kvscope.model.transformer import Transformer
 
 _ATTENTION = ("q", "k", "v", "scores", "weights", "mixed", "change")
@@ -90,6 +91,15 @@ def derive(example: Example) -> Derivation:
     decode = _step(engine, example, [*prompt, token], len(prompt))
     again = _step(Engine(engine.transformer, capacity=4 * BLOCK_SIZE), example, [*prompt, token], 0)
     return Derivation(prefill, token, decode, again)
+
+
+def example_lines(example: Example, phase: Phase) -> StepLines:
+    """What each line of the model's source computed in a step of the example. Raises Refused."""
+    made = derive(example)
+    engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
+    if phase == "prefill":
+        return pass_lines(engine, prompt, 0, 0)
+    return pass_lines(engine, [*prompt, made.token], len(prompt), 0)
 
 
 def _check(example: Example) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 MOST = 1_000.0
 """Of any number of an example."""
 MOST_TOKENS, MOST_WIDTH = 15, 8
 Matrix = tuple[tuple[float, ...], ...]
+Phase = Literal["prefill", "decode"]
 
 
 @dataclass(frozen=True, slots=True)

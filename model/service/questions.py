@@ -19,8 +19,8 @@ from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
 from kvscope.model.api import CacheDtype, Frame, Refused, ValuesRequest
-from kvscope.model.by_hand.derivation import derive
-from kvscope.model.by_hand.examples import Example
+from kvscope.model.by_hand.derivation import derive, example_lines
+from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
@@ -313,6 +313,14 @@ class Questions:
     def by_hand(self, example: Example) -> dict[str, Any]:
         """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
         return derive(example).as_json()
+
+    def by_hand_code(self, example: Example, phase: Phase, version: str) -> dict[str, Any]:
+        """What each line of the model's source computed in a step of a worked example. `version` as of `code`.
+
+        Raises Refused.
+        """
+        assert version == source_version()
+        return example_lines(example, phase).as_json()
 
     def _lens(self, rows: list[LensRow], token: int) -> dict[str, Any]:
         layers = [

@@ -9,6 +9,7 @@ import io
 import keyword
 import tokenize
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -40,7 +41,8 @@ def listing() -> dict[str, Any]:
     """JSON-able: the files, each {path, lines, functions}, and their version.
 
     A line is a list of parts: [text], [text, kind] or [text, kind, names]. `functions`: {name, first, last}, with the
-    numbers of their lines, from 1.
+    numbers of their lines, from 1. `shapes`: {line, when, tensors}, of statements whose shapes the source says in
+    letters; each tensor is {of, hook, axes}, and `when` the properties of a model with which the statement runs.
     """
     return {"version": version(), "files": [_file(path) for path in FILES]}
 
@@ -53,7 +55,14 @@ def version() -> str:
 
 def _file(path: str) -> dict[str, Any]:
     functions = [{"name": each.name, "first": each.first, "last": each.last} for each in named_of(path).functions]
-    return {"path": f"model/{path}", "lines": _lines(text_of(path), named_of(path)), "functions": functions}
+    shapes = [
+        {"line": each.first, "when": dict(each.when), "tensors": [asdict(tensor) for tensor in each.shaped]}
+        for function in named_of(path).functions
+        for each in function.statements
+        if each.shaped
+    ]
+    lines = _lines(text_of(path), named_of(path))
+    return {"path": f"model/{path}", "lines": lines, "functions": functions, "shapes": shapes}
 
 
 def _lines(text: str, names: Named) -> list[list[Part]]:

@@ -3,11 +3,15 @@
 A tensor has the name of the hook point that it passes, relative to its block (`attn.q_rot`, `mlp.hidden`, `resid_in`;
 `embedded` and `final` outside), or `cache.k`, `cache.v`, `tokens`, `logits`, `choice`. Only assignments, calls and
 annotations are read; nothing is imported.
+
+The source says shapes too: a hook point by its axes, `HookPoint("T D")`, and a statement by a comment at its end,
+`# T D -> T (H+2Hkv)*Dh`, for what it assigns.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import NoneType
@@ -21,7 +25,12 @@ IN_WORDS = {"logits": ("logits",), "choice": ("choice",), "Choice": ("choice",),
 SAME_VALUES = frozenset(("view", "reshape", "permute", "transpose", "flatten"))
 """Methods whose result is the same tensor in another shape."""
 
+AXES = frozenset(("T", "N", "D", "F", "H", "Hkv", "G", "Dh", "V", "B", "Q", "K"))
+"""The letters of shapes (transformer.py)."""
+
 Names = tuple[str, ...]
+Axes = tuple[str, ...]
+"""A shape in letters: "T", "H*Dh", "(H+2Hkv)*Dh"."""
 
 
 @dataclass(slots=True)
@@ -34,6 +43,15 @@ class Mark:
     names: Names
     hook: bool = False
     """It is the call of a hook point, or of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A tensor of a statement whose shape the source says: a variable, or what passes a hook point."""
+
+    of: str
+    hook: bool
+    axes: Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +68,10 @@ class Statement:
     """Variables it hands on, where nothing is assigned."""
     returns: bool
     """It returns a value that no variable has."""
+    shaped: tuple[Shaped, ...]
+    """Of `hooks`, `targets` and `arguments`, those whose shape the source says."""
+    when: tuple[tuple[str, bool], ...]
+    """Properties of a model and the value that each must have for the statement to run: ("gated", True)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
     `self.q = HookPoint(…)` inside the class that another one keeps as `self.attn` is `attn.q`; what a list keeps (the
     blocks) adds nothing.
     """
-    points = {each.name: set(_points(each)) for each in tree.body if isinstance(each, ast.ClassDef)}
+    points = {each.name: {point for point, _ in _points(each)} for each in tree.body if isinstance(each, ast.ClassDef)}
     points = {name: found for name, found in points.items() if found}
     prefix = dict.fromkeys(points, "")
     for kept, attribute, listed in _parts(tree, points.keys()):
@@ -82,10 +104,21 @@ def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
     return {name: {point: prefix[name] + point for point in found} for name, found in points.items()}
 
 
+def axes_of(tree: ast.Module) -> dict[str, Axes]:
+    """By tensor that passes a hook point, its shape."""
+    hooks = hooks_of(tree)
+    return {
+        hooks[owner.name][point]: axes
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef)
+        for point, axes in _points(owner)
+    }
+
+
 def named(text: str) -> Named:
     """The names of a file of the model's source. Raises SyntaxError."""
     tree = ast.parse(text)
-    hooks = hooks_of(tree)
+    hooks, axes = hooks_of(tree), axes_of(tree)
     parts = {attribute: kept for kept, attribute, _ in _parts(tree, hooks.keys())}
     lines = [line.encode() for line in text.split("\n")]
     given: dict[str, list[Names]] = {}
@@ -98,7 +131,7 @@ def named(text: str) -> Named:
             values = {name: walks[each].returned for name, each in calls.items() if each in walks}
             name = f"{owner}.{definition.name}" if owner else definition.name
             walk = walks[name] = _Walk(
-                hooks.get(owner, {}), values, _given(owner, definition, given.get(name, [])), lines
+                hooks.get(owner, {}), axes, values, _given(owner, definition, given.get(name, [])), lines
             )
             walk.body(definition.body)
             given |= {calls[called]: names for called, names in walk.gives.items() if called in calls}
@@ -122,10 +155,12 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
             yield from ((each.name, inner) for inner in each.body if isinstance(inner, ast.FunctionDef))
 
 
-def _points(owner: ast.ClassDef) -> Iterator[str]:
+def _points(owner: ast.ClassDef) -> Iterator[tuple[str, Axes]]:
     for node in ast.walk(owner):
-        if isinstance(node, ast.Assign) and _called(node.value) == HOOK:
-            yield from (target.attr for target in node.targets if isinstance(target, ast.Attribute))
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) == HOOK:
+            axes = [each.value for each in node.value.args if isinstance(each, ast.Constant)]
+            found = tuple(str(axes[0]).split()) if axes else ()
+            yield from ((target.attr, found) for target in node.targets if isinstance(target, ast.Attribute))
 
 
 def _parts(tree: ast.Module, classes: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
@@ -163,6 +198,7 @@ class _Walk:
     """Goes through a function's statements in order, knowing what its variables are."""
 
     hooks: dict[str, str]
+    axes: dict[str, Axes]
     calls: dict[str, Names]
     """Parts of the class, and what calling one gives."""
     known: dict[str, Names]
@@ -174,20 +210,28 @@ class _Walk:
     """By method or part of the class, what it is called with."""
     _open: dict[str, list[Mark]] = field(default_factory=dict)
     """Marks of variables that have no name yet: the next hook point they pass gives it."""
+    _passed: dict[str, Axes] = field(default_factory=dict)
+    """Variables that are the value of a hook point, with its shape."""
 
-    def body(self, statements: list[ast.stmt]) -> None:
+    def body(self, statements: list[ast.stmt], when: tuple[tuple[str, bool], ...] = ()) -> None:
         for each in statements:
             if isinstance(each, ast.If | ast.For | ast.While | ast.With | ast.Try):
                 self._expression(getattr(each, "test", None) or getattr(each, "iter", None))
                 if isinstance(each, ast.For | ast.While):  # a variable that it assigns is another one each time
                     for target in [inner for part in ast.walk(each) for inner in _targets(part)]:
                         self.known.pop(target.id, None)
+                asked = _property(each.test) if isinstance(each, ast.If) else None
                 for inner in ("body", "orelse", "finalbody"):
-                    self.body(getattr(each, inner, []))
+                    more = ((asked, inner == "body"),) if asked else ()
+                    self.body(getattr(each, inner, []), when + more)
             elif isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
-                self._statement(each)
+                self._statement(each, when)
 
-    def _statement(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return) -> None:
+    def _statement(
+        self,
+        node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return,
+        when: tuple[tuple[str, bool], ...],
+    ) -> None:
         hooks = self._expression(node.value)
         targets = _targets(node)
         bound = self._bound(targets, node.value)
@@ -199,21 +243,32 @@ class _Walk:
             else:
                 self.known.pop(target.id, None)
                 self._open.setdefault(target.id, []).append(mark)
-            if value is not None and self._hook(value):
+            self._passed.pop(target.id, None)
+            if value is not None and (hook := self._hook(value)):
                 bound = [each for each in bound if each[0] is not target]
+                self._passed[target.id] = self.axes[hook]
         if isinstance(node, ast.Return) and node.value is not None:
             self.returned = self._names(node.value)
         arguments = [] if targets or not isinstance(node, ast.Expr) else _names_in(node.value)
+        assigned = [target.id for target, _ in bound]
         self.statements.append(
             Statement(
                 node.lineno,
                 node.end_lineno or node.lineno,
-                tuple(target.id for target, _ in bound),
+                tuple(assigned),
                 tuple(hooks),
                 tuple(arguments),
                 isinstance(node, ast.Return) and not isinstance(node.value, ast.Name | ast.Constant | NoneType),
+                tuple(self._shaped(node, hooks, assigned, arguments)),
+                when,
             )
         )
+
+    def _shaped(self, node: ast.stmt, hooks: list[str], assigned: list[str], arguments: list[str]) -> Iterator[Shaped]:
+        yield from (Shaped(name, True, self.axes[name]) for name in hooks if self.axes[name])
+        said = _comment(self.lines[(node.end_lineno or node.lineno) - 1].decode(), len(assigned))
+        yield from (Shaped(name, False, axes) for name, axes in zip(assigned, said, strict=False))
+        yield from (Shaped(name, False, self._passed[name]) for name in arguments if name in self._passed)
 
     def _bound(self, targets: list[ast.Name], value: ast.expr | None) -> list[tuple[ast.Name, Names]]:
         if value is None:
@@ -297,6 +352,21 @@ class _Walk:
         line, end = node.end_lineno or node.lineno, node.end_col_offset or 0
         end = len(self.lines[line - 1][:end].decode())
         return line, end - len(node.attr if isinstance(node, ast.Attribute) else node.id), end
+
+
+def _property(test: ast.expr) -> str | None:
+    """The property of a model that `if config.x` or `if self.x` asks for."""
+    return test.attr if isinstance(test, ast.Attribute) else None
+
+
+def _comment(line: str, count: int) -> list[Axes]:
+    """The shapes of `count` variables in the comment at the end of a line, such as `T D -> T F, T F`; else none."""
+    _, _, comment = line.partition("  # ")
+    said = comment.rpartition("->")[2].strip()
+    each = said.removeprefix("each ")
+    found = [tuple(shape.split()) for shape in each.split(",")] * (count if each != said else 1)
+    words = {word for axes in found for axis in axes for word in re.split(r"[*+()]+\d*|^\d+", axis) if word}
+    return found if len(found) == count and words and words <= AXES else []
 
 
 def _of_self(node: ast.Attribute) -> bool:

@@ -49,6 +49,25 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
     chunk = engine.scheduler.prefill_chunk
     passes = -(-(len(ids) - first) // chunk)
     first += (passes - 1) * chunk
+    recorded = Lines(layer)
+    seen, last = _pass(engine, ids, first, recorded)
+    with torch.inference_mode():
+        logits = engine.transformer.lm_head(last)[0]
+    with recorded.recording():
+        choose(logits, sampling, torch.Generator().manual_seed(sampling.seed))
+    return _step_lines(recorded, seen, len(ids) - first, passes)
+
+
+def pass_lines(engine: Engine, ids: list[int], first: int, layer: int) -> StepLines:
+    """Of one pass over rows `first`… of `ids`, at one layer, without a choice. Raises CacheFull."""
+    recorded = Lines(layer)
+    seen, _ = _pass(engine, ids, first, recorded)
+    return _step_lines(recorded, seen, len(ids) - first, 1)
+
+
+def _pass(engine: Engine, ids: list[int], first: int, recorded: Lines) -> tuple[dict[str, Facts], Tensor]:
+    """What passes the hook points, by name relative to the layer, and the last row after the final norm, [1, D]."""
+    layer = recorded.layer
     seen: dict[str, Facts] = {}
     last: list[Tensor] = []
 
@@ -62,16 +81,15 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
         return note
 
     names = [name for name in engine.runner.points if name in AROUND or name.startswith(f"blocks.{layer}.")]
-    recorded = Lines(layer)
     with recorded.recording(), engine.replay(ids, first, {name: observer(name) for name in names}, alike=True):
         pass
-    with torch.inference_mode():
-        logits = engine.transformer.lm_head(last[0])[0]
-    with recorded.recording():
-        choose(logits, sampling, torch.Generator().manual_seed(sampling.seed))
+    return seen, last[0]
+
+
+def _step_lines(recorded: Lines, seen: dict[str, Facts], rows: int, passes: int) -> StepLines:
     lines = {path: _merged(path, recorded, seen) for path in FILES}
     ran = {path: sorted(recorded.ran[path]) for path in FILES}
-    return StepLines(lines, ran, len(ids) - first, passes)
+    return StepLines(lines, ran, rows, passes)
 
 
 def _merged(path: str, recorded: Lines, seen: dict[str, Facts]) -> dict[int, tuple[Facts, ...]]:

@@ -1,4 +1,4 @@
-/** The address of the page: the changed inputs, the selected cell, the phase, the round of hidden numbers. Pure. */
+/** The address of the page: the changed inputs, the selected cell, the phase, the round of hidden numbers, whether the code is open. Pure. */
 
 /** The parameters that the page passes to the server: the inputs of an example. */
 const INPUTS = [
@@ -11,7 +11,7 @@ const CELL = /^[a-z_]+[12]?:\d{1,2}:\d{1,2}$/;
 
 /**
  * @param {string} search with or without its `?`
- * @returns {{inputs: Object<string, string>, cell: string|null, phase: "prefill"|"decode"|null, predict: number|null}}
+ * @returns {{inputs: Object<string, string>, cell: string|null, phase: "prefill"|"decode"|null, predict: number|null, code: boolean}}
  *   missing or invalid parameters are null
  */
 export function readSearch(search) {
@@ -23,12 +23,13 @@ export function readSearch(search) {
     cell: CELL.test(cell ?? "") ? cell : null,
     phase: PHASES.find((each) => each === phase) ?? null,
     predict: /^\d{1,3}$/.test(predict ?? "") ? Number(predict) : null,
+    code: given.get("code") === "1",
   };
 }
 
 /** @returns {string} "" or with its `?`; commas, semicolons and colons stay readable */
-export function searchOf({ inputs, cell = null, phase = null, predict = null }) {
-  const values = { ...inputs, cell, step: phase, predict };
+export function searchOf({ inputs, cell = null, phase = null, predict = null, code = false }) {
+  const values = { ...inputs, cell, step: phase, predict, code: code ? 1 : null };
   const parts = Object.entries(values)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%(2C|3B|3A)/g, decodeURIComponent)}`);

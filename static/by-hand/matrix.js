@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { msg } from "../shared/words/msg.js";
+import { namesOf } from "./names.js";
 import { cellText } from "./numbers.js";
 import { cellName, kindOf } from "./table.js";
 
@@ -28,7 +29,7 @@ export function Matrix({ block, first, shown, actions }) {
     next?.focus();
     if (next) actions.select(next.dataset.cell);
   };
-  return html`<figure class="matrix is-${block.tone}">
+  return html`<figure class="matrix is-${block.tone}" data-names=${namesOf(block.name).join(" ") || null}>
     <figcaption><${Title} text=${block.title} /></figcaption>
     <table onKeyDown=${onKeyDown} ref=${body}>
       <thead class=${block.columns ? "" : "visually-hidden"}>

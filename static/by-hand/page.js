@@ -1,8 +1,12 @@
 /** The worked examples: every number opens its calculation, and every input can be changed. */
 
 import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
 import { ShareAddress } from "../embed/share-address.js";
+import { CodeButton, CodeDock } from "../shared/code/code-dock.js";
 import { under } from "../shared/log/root.js";
+import { listenToKeys } from "../shared/state/listen-to-keys.js";
+import { Fetched } from "../shared/ui/fetched.js";
 import { OwnHeader } from "../shared/ui/own-header.js";
 import { form, msg, nodes, plural } from "../shared/words/msg.js";
 import { Calculation } from "./calculation.js";
@@ -15,10 +19,20 @@ import { RealHead } from "./real-head.js";
 import { calculationOf, cellLabel, operandsOf } from "./table.js";
 import { useExample } from "./use-example.js";
 
-/** Of a matrix (matrix.js), for the help. */
+const CODE_KEY = {
+  ...{ keys: ["c"], label: "c", text: msg`Open or close the code that ran` },
+  run: ({ toggleCode }) => toggleCode(),
+};
+/** For the help: those of a matrix (matrix.js) too. */
 const KEYS = [
   { label: "← → ↑ ↓", text: msg`Move between the computed numbers of a matrix; in an input, ↑ and ↓ change it` },
+  CODE_KEY,
 ];
+const PANEL = async () => {
+  const { CodePanel, readSource } = await import("./code-panel.js");
+  readSource().catch(() => {}); // the panel says so
+  return CodePanel;
+};
 const PRINTS = [
   { name: msg`Print worksheet`, sheet: "blank" },
   { name: msg`Print with answers`, sheet: "answers" },
@@ -37,23 +51,24 @@ const HEADINGS = {
   },
 };
 
-/** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function}} props */
-export function Page({ example, framed, real, theme, setTheme }) {
-  const { shown, open, waiting, predict, search, actions } = useExample({
+/** @param {{example: "a"|"b", framed: boolean, real: Object|null, theme: string, setTheme: Function, lights: Object}} props */
+export function Page({ example, framed, real, theme, setTheme, lights }) {
+  const { shown, open, waiting, predict, code, search, actions } = useExample({
     example,
     window,
     keepAddress: framed,
   });
+  useEffect(() => listenToKeys(window, actions, [CODE_KEY]), []);
   return html`
     ${!framed && html`<${OwnHeader} here="by-hand" theme=${theme} setTheme=${setTheme} keys=${KEYS} />`}
     <main class="own-page stack wide by-hand">
-      <${Heading} ...${{ example, framed, shown, predict, search, actions }} />
-      ${shown ? html`<${Example} ...${{ shown, open, predict, real, theme, framed, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}
+      <${Heading} ...${{ example, framed, shown, predict, code, search, actions }} />
+      ${shown ? html`<${Example} ...${{ shown, open, predict, code, real, theme, framed, lights, actions }} />` : html`<p class="by-hand-waiting muted centred" role="status">${waiting || msg`The engine is computing…`}</p>`}
     </main>
   `;
 }
 
-function Heading({ example, framed, shown, predict, search, actions }) {
+function Heading({ example, framed, shown, predict, code, search, actions }) {
   const { title, simplified } = HEADINGS[example];
   const base = framed ? "/embed/by-hand/" : "/by-hand/";
   return html`<div class="own-heading row between">
@@ -74,6 +89,7 @@ function Heading({ example, framed, shown, predict, search, actions }) {
         <button type="button" aria-pressed=${predict === null} onClick=${() => actions.predict(false)}>${msg`All numbers`}</button>
         <button type="button" aria-pressed=${predict !== null} onClick=${() => actions.predict(true)}>${msg`Predict it`}</button>
       </div>
+      <${CodeButton} class="button" open=${code} onToggle=${actions.toggleCode} />
       <button type="button" class="button" disabled=${!shown?.canUndo} onClick=${actions.undo}>${msg`Undo`}</button>
       <button type="button" class="button" disabled=${!shown || shown.plain} onClick=${actions.reset}>${msg`Reset`}</button>
       ${
@@ -88,7 +104,7 @@ function Heading({ example, framed, shown, predict, search, actions }) {
   </div>`;
 }
 
-function Example({ shown: bare, open, predict, real, theme, framed, actions }) {
+function Example({ shown: bare, open, predict, code, real, theme, framed, lights, actions }) {
   const { table, phase, cell, answer } = bare;
   const solid = new Set(operandsOf(calculationOf(table, cell)));
   const dashed = new Set([...solid].flatMap((each) => operandsOf(calculationOf(table, each))));
@@ -124,7 +140,10 @@ function Example({ shown: bare, open, predict, real, theme, framed, actions }) {
         </section>`,
       )}
     </div>
-    <${Calculation} open=${open} shown=${shown} actions=${actions} />
+    <div class="by-hand-foot" data-code=${code}>
+      <${Calculation} open=${open} shown=${shown} actions=${actions} />
+      <${CodeDock} open=${code} load=${PANEL}><${Fetched} of=${PANEL} shown=${shown} lights=${lights} onClose=${actions.toggleCode} /><//>
+    </div>
     <div class="grid">
       ${predict !== null && html`<${Predict} names=${shown.names} shown=${shown} actions=${actions} />`}
       <${Projections} answer=${answer} table=${table} phase=${phase} />

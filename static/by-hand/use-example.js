@@ -11,18 +11,20 @@ import { cellsOf, kindOf, numberIn, placeOf, tableOf } from "./table.js";
 /** On these screens, the panel of a cell would cover the cell. */
 const SMALL = "(max-width: 1099px), (max-height: 699px)";
 const RETRY_MS = 1_000;
+/** Between a matrix and what is below it. */
+const GAP_PX = 12;
 /** The selected cell at the start: a weight in a row with several. */
 const FIRST_CELL = { a: "weights1:2:1", b: "weights1:1:0" };
 
 /**
  * @param {{example: "a"|"b", window: Window, keepAddress: boolean}} options `keepAddress`: the address belongs to another page
- * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, search: string, actions: Object}}
+ * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, code: boolean, search: string, actions: Object}}
  *   `shown` is null until the first answer of the engine
  */
 export function useExample({ example, window, keepAddress }) {
   const [state, setState] = useState(() => {
-    const { inputs, cell, phase, predict } = readSearch(window.location.search);
-    const view = { cell: cell ?? FIRST_CELL[example], phase: phase ?? "decode", predict };
+    const { inputs, cell, phase, predict, code } = readSearch(window.location.search);
+    const view = { cell: cell ?? FIRST_CELL[example], phase: phase ?? "decode", predict, code };
     return {
       ...view,
       inputs,
@@ -90,15 +92,15 @@ export function useExample({ example, window, keepAddress }) {
   useEffect(() => {
     load(state.inputs);
   }, []);
-  const { inputs, cell, phase, predict, table, answer } = state;
-  // Before the page writes its own address.
-  const [linked] = useState(() => readSearch(window.location.search).cell !== null);
+  const { inputs, cell, phase, predict, code, table, answer } = state;
+  // Before the page writes its own address. Without a cell in it, the page begins at the top.
+  const shows = useRef(readSearch(window.location.search).cell !== null || code);
   useEffect(() => {
-    // A link to a cell opens its panel, which would cover a cell at the lower edge.
-    if (table && linked)
-      window.document.querySelector(".is-selected")?.scrollIntoView({ block: "center", inline: "nearest" });
-  }, [Boolean(table)]);
-  const search = searchOf({ inputs, cell, phase, predict });
+    if (!table) return;
+    if (shows.current) showSelected(window);
+    shows.current = true;
+  }, [Boolean(table), cell, state.open, code]);
+  const search = searchOf({ inputs, cell, phase, predict, code });
   useEffect(() => {
     if (!keepAddress) window.history.replaceState(null, "", `${window.location.pathname}${search}`);
   }, [keepAddress, search, window]);
@@ -123,6 +125,7 @@ export function useExample({ example, window, keepAddress }) {
       if (typedNumber(text) === null) load(wantedWith(name, text), { cell: name });
     },
     put: (name, text) => load({ ...live.current.inputs, [name]: text }, { cell: name }),
+    toggleCode: () => set({ code: !live.current.code }),
     forget: () => set({ wrong: null }),
     undo: () => load(live.current.history.at(-1), { undone: live.current.history.slice(0, -1) }),
     reset: () => load({}),
@@ -139,7 +142,16 @@ export function useExample({ example, window, keepAddress }) {
     hidden: new Set(names.filter((name) => !state.solved.includes(name))),
     changed: changedBetween(state.before, table),
   };
-  return { shown, open: state.open, wrong: state.wrong, waiting: state.waiting, predict, search, actions };
+  return { shown, open: state.open, wrong: state.wrong, waiting: state.waiting, predict, code, search, actions };
+}
+
+/** Scrolls the selected cell's matrix above the panels at the lower edge, which would cover it. */
+function showSelected({ document, scrollBy, innerHeight }) {
+  const matrix = document.querySelector(".cell.is-selected")?.closest("table");
+  if (!matrix) return;
+  const { top, bottom } = matrix.getBoundingClientRect();
+  const edge = Math.min(document.querySelector(".by-hand-foot").getBoundingClientRect().top, innerHeight) - GAP_PX;
+  if (top < 0 || bottom > edge) scrollBy({ top: Math.min(top - GAP_PX, bottom - edge) });
 }
 
 /** @returns {Set<string>} the cells whose numbers differ; none without an earlier table */

@@ -4,13 +4,13 @@ import { html } from "htm/preact";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { useOwnTheme } from "../shared/ui/own-theme.js";
-import { joinLesson } from "./page-picture.js";
+import { joinLesson, litStore } from "./page-picture.js";
 import { isPicture } from "./picture.js";
 import { embedOfSearch } from "./protocol.js";
 import { tellHeight } from "./tell-height.js";
 
 /**
- * @param {Function} Page gets `props`, `framed`, `theme` and `setTheme`
+ * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: which of its parts are lit, and which the pointer is at
  * @param {{framed: boolean, settings: Object, props: Object}} options `framed`: inside another page; `settings`: of `storageOr`
  */
 export function mountOwnPage(Page, { framed, settings, props }) {
@@ -18,13 +18,15 @@ export function mountOwnPage(Page, { framed, settings, props }) {
   const picture = isPicture(window);
   const asked = framed ? embedOfSearch(window.location.search).theme : null;
 
+  const lights = litStore();
+
   function Whole() {
     const [theme, setTheme] = useOwnTheme(settings, asked);
     useEffect(() => {
-      if (picture) return joinLesson({ window, setTheme });
+      if (picture) return joinLesson({ window, setTheme, lights });
       return framed ? tellHeight() : undefined;
     }, []);
-    return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${setTheme} />`;
+    return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${setTheme} lights=${lights} />`;
   }
 
   render(html`<${Whole} />`, document.getElementById("page"));

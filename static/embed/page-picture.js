@@ -26,12 +26,20 @@ const LIT = {
   point: (_state, { names }) => ({ pointed: names }),
 };
 
-/** @param {{window: Window, setTheme: (theme: string) => void}} parts @returns {() => void} ends it */
-export function joinLesson({ window, setTheme }) {
-  document.documentElement.dataset.lesson = "true";
-  const sight = createSight(window);
+/** @returns {{state: () => {lit: string[], pointed: string[]}, dispatch: Function, subscribe: Function}} followed by the page */
+export function litStore() {
   const store = storeOf({ lit: [], pointed: [] }, (state, action) => changed(LIT, state, action));
   followLit(document, store);
+  return store;
+}
+
+/**
+ * @param {{window: Window, setTheme: (theme: string) => void, lights: {state: Function, dispatch: Function}}} parts
+ * @returns {() => void} ends it
+ */
+export function joinLesson({ window, setTheme, lights: store }) {
+  document.documentElement.dataset.lesson = "true";
+  const sight = createSight(window);
   const picture = createPicture({
     window,
     read: () => ({ ...pageShows(window.location, rootOf(document)), lit: store.state().pointed }),

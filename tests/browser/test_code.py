@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
+import requests
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.screens import PHONE, SCHEMES, flaws
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 BLOCK = {"step": 3, "layer": 13, "head": 8, "view": "block"}
 
@@ -46,9 +51,121 @@ def test_a_line_lights_its_tensor_and_closing_changes_the_address(stage: Stage, 
 
 @pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
 def test_no_rule_of_accessibility_is_broken(
-    new_page, server: Server, short_run: str, screen: dict[str, object]
+    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, object]
 ) -> None:
     page = new_page(**screen)
     code = open_panel(page, server, short_run)
     expect(code).to_contain_text("[1, 576]")
     assert flaws(page, SCHEMES if not screen else SCHEMES[:1]) == []
+
+
+def test_without_the_model_the_shapes_are_those_of_the_log(
+    new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
+) -> None:
+    """A server with another model shows a saved session of this one."""
+    session = requests.post(f"{server.url}api/runs/{short_run}/share", json={}, timeout=60).json()["id"]
+    file = requests.get(f"{server.url}api/sessions/{session}.safetensors", timeout=60).content
+    headers = {"Content-Type": "application/octet-stream"}
+    stored = requests.post(f"{tiny.url}api/sessions", data=file, headers=headers, timeout=60).json()["id"]
+    page = new_page()
+    place = "&".join(f"{name}={value}" for name, value in BLOCK.items())
+    page.goto(f"{tiny.url}s/{stored}#{place}&code=1")
+    code = panel(page)
+    expect(code).to_contain_text("computed from the sizes in the log")
+    expect(code).to_contain_text("k [1, 3, 64] v [1, 3, 64] float32 768 + 768 B")
+    code.get_by_role("button", name="Compare with prefill").click()
+    expect(code).to_contain_text("[11, 3, 64]")
+
+
+def in_sight(place: Locator, above: Locator) -> bool:
+    """Whether all of a place is in the window and not covered by what begins below it."""
+    box, edge = place.bounding_box(), above.bounding_box()
+    assert box is not None
+    assert edge is not None
+    return box["y"] >= 0 and box["y"] + box["height"] <= edge["y"]
+
+
+@pytest.fixture
+def by_hand(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+    """Opens an example with the code at a cell."""
+
+    def open_it(example: str, cell: str, **options: object) -> Page:
+        page = new_page(**options)
+        page.goto(f"{server.url}by-hand/{example}?cell={cell}&code=1")
+        expect(panel(page)).to_contain_text("ran again for the shapes")
+        return page
+
+    return open_it
+
+
+def test_by_hand_the_code_opens_at_the_operation_of_the_cell_with_the_sizes_of_the_example(
+    by_hand: Callable[..., Page],
+) -> None:
+    page = by_hand("b", "weights2:2:0")
+    lines = panel(page).locator(".is-made")
+    expect(lines).to_contain_text("self.weights(scores.softmax(dim=-1))")
+    expect(lines).to_contain_text("[1, 2, 1, 1, 3]")
+    panel(page).get_by_role("button", name="Compare with prefill").click()
+    expect(lines).to_contain_text("[1, 2, 1, 2, 2]")
+    page.locator('[data-cell="output:2:0"]').click()
+    page.mouse.move(5, 5)
+    expect(lines).to_contain_text("self.change(")
+    expect(lines).to_contain_text("[1, 4]")
+
+
+def test_by_hand_a_name_in_the_code_finds_its_matrix_and_a_matrix_its_line(by_hand: Callable[..., Page]) -> None:
+    page = by_hand("a", "q1:3:0")
+    matrix = page.locator("figure.matrix[data-names~='attn.scores']").first
+    assert matrix.evaluate("each => getComputedStyle(each).outlineStyle") == "none"
+    panel(page).get_by_role("button", name="find attn.scores").first.click()
+    expect(matrix).to_have_css("outline-style", "solid")
+    page.locator('[data-cell="v1:3:0"]').click()
+    expect(panel(page).locator(".is-made").first).to_contain_text("self.v(")
+    expect(matrix).not_to_have_css("outline-style", "solid")
+
+
+def test_by_hand_a_key_and_the_address_open_and_close_the_code(by_hand: Callable[..., Page]) -> None:
+    page = by_hand("a", "q1:3:0")
+    page.locator('[data-cell="q1:3:0"]').press("c")
+    expect(panel(page)).not_to_be_visible()
+    expect(page).to_have_url(re.compile("step=decode$"))
+    page.get_by_role("button", name="Code", exact=True).click()
+    expect(panel(page)).to_be_visible()
+    expect(page).to_have_url(re.compile("&code=1$"))
+    field = page.locator('input[data-cell="w_q1:0:0"]')
+    field.press("c")
+    expect(panel(page)).to_be_visible()
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
+def test_by_hand_the_panels_do_not_cover_the_matrix_of_the_cell(
+    by_hand: Callable[..., Page], screen: dict[str, object]
+) -> None:
+    page = by_hand("b", "scaled2:1:0", **screen)
+    foot = page.locator(".by-hand-foot")
+    for cell in ("scaled2:1:0", "logits:2:0"):
+        page.locator(f'[data-cell="{cell}"]').evaluate("each => each.click()")
+        matrix = page.locator("table", has=page.locator(f'[data-cell="{cell}"]'))
+        expect(matrix.locator(".is-selected")).to_be_visible()
+        eventually(lambda matrix=matrix: in_sight(matrix, foot), 10)
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
+def test_by_hand_no_rule_of_accessibility_is_broken(by_hand: Callable[..., Page], screen: dict[str, object]) -> None:
+    page = by_hand("b", "weights2:2:0", **screen)
+    assert flaws(page, SCHEMES if not screen else SCHEMES[:1]) == []
+
+
+def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(
+    new_page: Callable[..., Page], server: Server
+) -> None:
+    page = new_page(viewport={"width": 900, "height": 800})
+    page.goto(f"{server.url}learn/test-one#2")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Code", exact=True).click()
+    expect(frame.get_by_role("region", name="The code that just ran")).to_be_visible()
+    picture, code = frame.locator(".view").bounding_box(), frame.locator(".code-dock").bounding_box()
+    assert picture is not None
+    assert code is not None
+    assert code["y"] - picture["y"] > 200
+    assert code["height"] > 200

@@ -29,7 +29,7 @@ from kvscope.model.api import (
     WeightDtype,
     WorkloadRequest,
 )
-from kvscope.model.by_hand.examples import Example
+from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.log.derived import twin_study
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 from tests.support.described import described
@@ -346,6 +346,11 @@ class FakeService:
         from kvscope.model.by_hand.derivation import derive
 
         return derive(example).as_json()
+
+    def by_hand_code(self, example: Example, phase: Phase, version: str) -> dict[str, Any]:
+        from kvscope.model.by_hand.derivation import example_lines
+
+        return example_lines(example, phase).as_json()
 
     def measure(self) -> dict[str, Any]:
         if self.busy:

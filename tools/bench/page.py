@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import shutil
 import statistics
 import tempfile
@@ -32,6 +33,7 @@ NEW_TOKENS = 48
 LIVE_TOKENS = 96
 SHORT_TOKENS = 12
 OPENINGS = 5
+CODE_OPENINGS = 10
 OPENING_MS = 6000
 WINDOW: ViewportSize = {"width": 1440, "height": 900}
 WORDS = 270
@@ -114,6 +116,22 @@ SLIDE = """(times) => new Promise((done) => {
 })"""
 
 
+CODE = """() => new Promise((done) => {
+  const button = document.querySelector('.opens-code');
+  button.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}));
+  setTimeout(() => {
+    const began = performance.now();
+    button.click();
+    const look = () => requestAnimationFrame(() => {
+      if (!document.querySelector('.code-line')) return look();
+      requestAnimationFrame(() => done(performance.now() - began));
+    });
+    look();
+  }, 150);
+})"""
+"""The pointer reaches the button 150 ms before the click. The next frame begins once the lines are painted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Of milliseconds."""
@@ -141,6 +159,7 @@ def main() -> None:
         with closing(chromium):
             with serving(Path(folder) / "installed", code=wheel) as server:
                 report_javascript("as it is installed", chromium, server)
+                code_panels(server, chromium)
             with serving(Path(folder) / "checkout") as server:
                 report_javascript("of a checkout", chromium, server)
                 measure(server, chromium, options.positions)
@@ -183,6 +202,29 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
         chromium,
         lambda: f"{server.url}?run={server.start_run(prompt, max_new_tokens=SHORT_TOKENS)}",
     )
+
+
+def code_panels(server: Server, chromium: Browser) -> None:
+    """From the click to the painted lines, each time in a page that has not opened the code before."""
+    server.wait_until_ready()
+    run = server.finished_run(prompt_of(server, SHORT_TOKENS), max_new_tokens=SHORT_TOKENS)
+    addresses = {
+        "view block": f"?run={run}#step=3&layer=13&head=8&view=block",
+        "view head": f"?run={run}#step=3&layer=13&head=8&view=head",
+        "by hand": "by-hand/a",
+    }
+    for what, address in addresses.items():
+        took = []
+        for _ in range(CODE_OPENINGS):
+            context = chromium.new_context(viewport=WINDOW)
+            page = context.new_page()
+            page.goto(server.url + address)
+            page.locator(".opens-code:enabled").wait_for()
+            page.wait_for_timeout(2500)
+            took.append(page.evaluate(CODE))
+            context.close()
+        load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+        print(f"{f'opening the code, {what}, ms (load {load})':60}{Spread(took)}")
 
 
 def openings(what: str, chromium: Browser, begun: Callable[[], str]) -> None:

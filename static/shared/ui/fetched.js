@@ -1,13 +1,14 @@
 /** A part of the page whose code is loaded when it is first shown. */
 
 import { html } from "htm/preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { msg } from "../words/msg.js";
 
 /** @param {{of: () => Promise<Function>}} props `of` loads the component, which gets all other props */
 export function Fetched({ of, ...props }) {
   const [Shown, setShown] = useState(null);
-  useEffect(() => {
+  // Not an effect: code that is there already is shown in the same frame.
+  useLayoutEffect(() => {
     of().then(
       (component) => setShown(() => component),
       () => setShown(() => NotFetched),

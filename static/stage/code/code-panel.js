@@ -1,43 +1,33 @@
-/**
- * The code that just ran: the installed source of the layers, the cache and the choice, with the shapes of this step beside its lines.
- * A name in the code lights its tensor in the picture, and what the pointer is at in the picture lights its lines.
- */
+/** The code that just ran, on the Stage: of the selected step and layer. */
 
 import { html } from "htm/preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import { CallTree } from "../../shared/code/call-tree.js";
+import { CodePanel as Panel } from "../../shared/code/code-panel.js";
+import { passOf, shapesOf } from "../../shared/code/shapes.js";
+import { readSource } from "../../shared/code/source.js";
+import { useSource } from "../../shared/code/use-source.js";
 import { integer } from "../../shared/facts/format.js";
 import { modelFor } from "../../shared/facts/saved-session.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
-import { namesIn, namesUnder } from "../../shared/state/lit.js";
+import { namesUnder } from "../../shared/state/lit.js";
 import { whenReached } from "../../shared/state/settled.js";
-import { ZOOMS } from "../../shared/state/views.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { CallTree } from "./call-tree.js";
-import { CodeText } from "./code-text.js";
-import { functionAt, linesOf, OF_VIEW, placeOf } from "./places.js";
-import { readSource } from "./source.js";
+import { OF_VIEW, viewWith } from "./views.js";
 
 export { readSource };
 
 /** Time in which a view is loaded and rendered, in ms. */
 const LIT_MS = 350;
-/** Names that the model view shows; those of a block are in the block view. */
-const IN_MODEL = ["tokens", "embedded", "final", "logits", "choice"];
 
 export function CodePanel({ state: now, dispatch, client }) {
   const { source, failed } = useSource();
-  const files = source?.files ?? null;
   const state = whenReached(now);
   const { run, step } = state;
   const [comparing, setComparing] = useState(false);
   const [calling, setCalling] = useState(false);
   const other = otherStep(run, step);
   const steps = useSteps(state, client, { source, other: comparing ? other : null });
-  const ran = steps[0].values?.ran ?? null;
-  const [place, setPlace] = usePlace(files, now, ran);
-  const paths = useMemo(() => (files ?? []).map(({ path }) => path), [files]);
-  const file = files?.find(({ path }) => path === place?.path);
-  const names = shownNames(now);
   const find = (found) => {
     dispatch({ type: "lit", names: found });
     const view = viewWith(found, now.selection.view);
@@ -45,51 +35,27 @@ export function CodePanel({ state: now, dispatch, client }) {
     // The picture outlines them when it is rendered.
     setTimeout(() => bringLitIntoSight(found), LIT_MS);
   };
-  return html`<section class="code stack tight" aria-label=${msg`The code that just ran`} data-points>
-    <header class="row between">
-      <h2 class="still">${msg`The code that just ran`}</h2>
-      <${Files} files=${files ?? []} shown=${place?.path} onOpen=${(path) => setPlace({ path, line: 1 })} />
-      <p class="code-what muted small"><${What} run=${run} step=${step} layer=${state.selection.layer} answer=${steps[0]} /></p>
-      <span class="line push">
-        ${
-          other !== null &&
-          html`<button type="button" class="button small" aria-pressed=${comparing} onClick=${() => setComparing(!comparing)}>
-            ${other === 0 ? msg`Compare with prefill` : msg`Compare with decode`}
-          </button>`
-        }
-        ${
-          modelFor(run, state.readiness) === "ready" &&
-          html`<button type="button" class="button small" aria-pressed=${calling} onClick=${() => setCalling(!calling)}>${msg`Calls`}</button>`
-        }
-        <button type="button" class="button small" onClick=${() => dispatch({ type: "code", open: false })}>${msg`Close`}</button>
-      </span>
-    </header>
-    ${failed && html`<p role="alert">${msg`The code could not be loaded: the server does not respond.`}</p>`}
-    ${
-      file &&
-      html`<div class="code-body" data-calls=${calling}>
-        ${calling && html`<${CallTree} run=${run} paths=${paths} client=${client} onOpen=${(to) => setPlace({ ...to, top: true })} />`}
-        <${CodeText} file=${file} place=${place} steps=${steps} lines=${linesOf(file, names)} names=${names} onFind=${find} />
-      </div>`
-    }
-  </section>`;
+  const tools = html`${
+    other !== null &&
+    html`<button type="button" class="button small" aria-pressed=${comparing} onClick=${() => setComparing(!comparing)}>
+      ${other === 0 ? msg`Compare with prefill` : msg`Compare with decode`}
+    </button>`
+  }${
+    modelFor(run, state.readiness) === "ready" &&
+    html`<button type="button" class="button small" aria-pressed=${calling} onClick=${() => setCalling(!calling)}>${msg`Calls`}</button>`
+  }`;
+  return html`<${Panel}
+    source=${source} failed=${failed} steps=${steps} names=${shownNames(now)} home=${OF_VIEW[now.selection.view] ?? OF_VIEW.model}
+    what=${html`<${What} run=${run} step=${step} layer=${state.selection.layer} answer=${steps[0]} />`} tools=${tools}
+    beside=${calling ? (to) => html`<${CallTree} run=${run} client=${client} ...${to} />` : null}
+    onFind=${find} onClose=${() => dispatch({ type: "code", open: false })}
+  />`;
 }
 
 /** Scrolls the picture until the first of the lit tensors is in sight. */
 function bringLitIntoSight(names) {
   const named = names.map((name) => `.view [data-names~="${name}"]`);
   document.querySelector([".block-outline.is-lit", ...named].join())?.scrollIntoView({ block: "nearest" });
-}
-
-function useSource() {
-  const [read, setRead] = useState({ source: null, failed: false });
-  useEffect(() => {
-    readSource().then(
-      (source) => setRead({ source, failed: false }),
-      () => setRead({ source: null, failed: true }),
-    );
-  }, []);
-  return read;
 }
 
 /** @returns {number|null} a step of the other phase: prefill, or the first decode step */
@@ -107,7 +73,26 @@ function useSteps(state, client, { source, other }) {
       : { run: run.id, step: at, layer: selection.layer, source: source.version };
   const shown = useModelValues(state, client.ask("code"), wanted(Math.max(0, step)), "code");
   const beside = useModelValues(state, client.ask("code"), wanted(other), "code");
-  return [{ step, ...shown }, ...(other === null ? [] : [{ step: other, ...beside }])];
+  const logged = useLogged(run, Math.max(0, step), source);
+  const loggedBeside = useLogged(run, other, source);
+  return [
+    { step, ...withLogged(shown, logged) },
+    ...(other === null ? [] : [{ step: other, ...withLogged(beside, loggedBeside) }]),
+  ];
+}
+
+/** What the log alone says of a step’s shapes; null where it does not. */
+function useLogged(run, step, source) {
+  const data = run.steps[step]?.data;
+  return useMemo(() => {
+    const pass = source && data ? passOf(run, step) : null;
+    return pass && shapesOf(source, run.open.model, pass);
+  }, [run.open, data, source]);
+}
+
+/** Without the model, the shapes that the log has. */
+function withLogged(answer, logged) {
+  return answer.values || ["idle", "loading"].includes(answer.status) ? answer : { ...answer, values: logged };
 }
 
 /** The names whose lines are marked: those at the pointer, else those that are lit. */
@@ -116,41 +101,16 @@ function shownNames(state) {
   return under.length ? under : state.lit;
 }
 
-/** The shown file, and the line in sight: of the view, then of whatever is pointed at or lit. */
-function usePlace(files, state, ran) {
-  const { view } = state.selection;
-  const [place, setPlace] = useState(null);
-  useEffect(() => {
-    const found = files && functionAt(files, OF_VIEW[view] ?? OF_VIEW.model);
-    if (found) setPlace({ path: found.path, line: found.first, top: true });
-  }, [files, view]);
-  const names = shownNames(state).join(" ");
-  useEffect(() => {
-    const found = files && names && placeOf(files, namesIn(names), { shown: place?.path, ran });
-    if (found) setPlace(found);
-  }, [files, names]);
-  return [place, setPlace];
-}
-
-/** The view that shows these tensors; the open one if it may. */
-function viewWith(names, view) {
-  if (names.some((name) => IN_MODEL.includes(name))) return "model";
-  return view === "model" || !ZOOMS.includes(view) || names.length ? "block" : view;
-}
-
-function Files({ files, shown, onOpen }) {
-  return html`<span class="choice" role="group" aria-label=${msg`Files`}>
-    ${files.map(({ path }) => html`<button type="button" class="mono small" aria-pressed=${path === shown} title=${path} onClick=${() => onOpen(path)}>${path.split("/").at(-1)}</button>`)}
-  </span>`;
-}
-
 function What({ run, step, layer, answer }) {
   if (!run.steps.length) return msg`Shapes appear with the first step.`;
   const place = msg`layer ${layer}, step ${step}`;
   if (answer.status === "loading") return html`${place} · …`;
-  if (!answer.values) return html`${place} · ${msg`shapes need the model, which is not loaded`}`;
-  const { rows, passes } = answer.values;
+  if (answer.status === "idle") return html`${place} · ${msg`shapes appear when the page no longer follows the run`}`;
+  if (!answer.values)
+    return html`${place} · ${answer.problem?.message ?? msg`shapes need the model, which is not loaded`}`;
+  const { rows, passes, ran } = answer.values;
   const count = plural(rows, form`${integer(rows)} row`, form`${integer(rows)} rows`);
+  if (!ran) return html`${place} · ${count} · ${msg`The shapes are computed from the sizes in the log.`}`;
   const pass = passes > 1 ? ` · ${msg`the last of ${passes} passes`}` : "";
   return html`${place} · ${count}${pass} · ${ranBy(run.steps[step].data.computed_by)}`;
 }

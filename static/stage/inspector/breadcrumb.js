@@ -1,6 +1,7 @@
 /** The inspector's navigation: the four zooms as a path, and the panels that can be opened large. */
 
 import { html } from "htm/preact";
+import { CodeButton } from "../../shared/code/code-dock.js";
 import { PANEL_NAMES } from "../../shared/state/views.js";
 import { untilPointerMoves } from "../../shared/ui/resting-pointer.js";
 import { msg } from "../../shared/words/msg.js";
@@ -20,9 +21,9 @@ export function Breadcrumb({ focus, view, code, dispatch }) {
     <span class="crumbs nowrap">
       ${part("model", msg`Model`)}<i> ▸ </i>${part("block", msg`Layer ${layer}`)}<i> ▸ </i>${part("head", msg`Head ${head}`)}<i> ▸ </i>${part("pair", msg`Query·key`)}
     </span>
-    <span class="crumb-panels nowrap">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}${
-      code !== null &&
-      html`<button type="button" class="crumb-code" aria-pressed=${code} title=${msg`The code that ran in this step (c)`} onClick=${() => dispatch({ type: "code", open: !code })}>${msg`Code`}</button>`
-    }</span>
+    <span class="crumb-ends nowrap">
+      <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
+      ${code !== null && html`<${CodeButton} open=${code} onToggle=${() => dispatch({ type: "code", open: !code })} />`}
+    </span>
   </nav>`;
 }

@@ -1,7 +1,7 @@
-/** The place of the panel with the code that ran, below the stage. Its code is loaded when it is first opened. */
+/** The panel with the code that ran, below the stage. */
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
+import { CodeDock as Dock } from "../../shared/code/code-dock.js";
 import { Part, useChoice } from "../../shared/painting/part.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 
@@ -11,20 +11,10 @@ const PANEL = async () => {
   return CodePanel;
 };
 
-/** Who is at its button is about to open it. */
-const WAYS = ["pointerover", "focusin"];
-
 /** @param {Object} parts as of every part */
 export function CodeDock(parts) {
   const open = useChoice(openOf);
-  useEffect(() => {
-    const load = ({ target }) => target.closest(".crumb-code") && PANEL();
-    for (const way of WAYS) document.addEventListener(way, load);
-    return () => {
-      for (const way of WAYS) document.removeEventListener(way, load);
-    };
-  }, []);
-  return open && html`<div class="code-dock" id="code-dock"><${Part} of=${Panel} ...${parts} /></div>`;
+  return html`<${Dock} open=${open} load=${PANEL}><${Part} of=${Panel} ...${parts} /><//>`;
 }
 
 function Panel(props) {

@@ -63,6 +63,18 @@ def test_what_cannot_be_taken_is_named(client: FlaskClient, address: str, field:
     assert said in refused.json["detail"]
 
 
+def test_the_lines_of_an_example_have_the_sizes_that_the_address_gives_it(client: FlaskClient) -> None:
+    def k_of(address: str) -> list[int]:
+        lines = client.get(f"/api/by-hand/{address}").json["lines"]["model/transformer.py"]
+        return next(each["shape"] for line in lines.values() for each in line if each["of"] == "attn.k")
+
+    assert k_of("a/code?step=prefill") == [3, 1, 2]
+    assert k_of("a/code?prompt=0,1&step=prefill") == [2, 1, 2]
+    assert k_of("b/code") == [1, 2, 2]
+    assert client.get("/api/by-hand/a/code?prompt=0,9").status_code == 422
+    assert client.get("/api/by-hand/c/code").status_code == 404
+
+
 def test_another_example_is_not_found(client: FlaskClient) -> None:
     assert client.get("/api/by-hand/c").status_code == 404
     page = client.get("/by-hand/c")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from kvscope.model.by_hand.derivation import Derivation, Step, derive
+from kvscope.model.by_hand.derivation import Derivation, Step, derive, example_lines
 from kvscope.model.by_hand.examples import A, B, Example, Head
 
 PRINTED = 0.0005
@@ -112,3 +112,18 @@ def test_any_numbers_give_what_float64_gives(data: st.DataObject) -> None:
 def test_huge_and_tiny_numbers_leave_the_shares_finite(value: float) -> None:
     made = derive(replace(A, embeddings=((value, value), *A.embeddings[1:])))
     assert_allclose(made.decode.weights.sum(-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("example", [A, B])
+def test_the_lines_have_the_shapes_of_the_arrays(example: Example) -> None:
+    made = derive(example)
+    for phase, step in (("prefill", made.prefill), ("decode", made.decode)):
+        lines = example_lines(example, phase)
+        hooks = {fact.of: fact.shape for facts in lines.lines["transformer.py"].values() for fact in facts if fact.hook}
+        heads, rows, width = step.q.shape
+        assert lines.rows == rows
+        assert hooks["embedded"] == step.x.shape
+        assert hooks["attn.q"] == hooks["attn.mixed"] == (rows, heads, width)
+        assert hooks["attn.weights"] == (1, heads, 1, rows, step.k.shape[1])
+        assert not lines.ran["engine/sampling.py"]  # no line chose the token
+        assert not any(name.startswith("mlp.") for name in hooks)

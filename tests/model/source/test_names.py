@@ -39,6 +39,21 @@ class Other(nn.Module):
         self.seen = HookPoint("T")
 '''
 
+SHAPES = """class Layer(nn.Module):
+    def __init__(self):
+        self.out = HookPoint("T D")
+
+
+    def forward(self, x, cache):
+        k, v = cache.read(x)  # each T Hkv Dh
+        if self.gated: q = self.product(x)  # T D -> T (H+2Hkv)*Dh
+        else:
+            x = self.out(x)
+        cache.write(x)
+        y = self.product(x)  # only the last row
+        z = self.product(x)  # T D, T D
+"""
+
 
 def marks() -> dict[tuple[int, str], set[str]]:
     """By line and word."""
@@ -75,6 +90,32 @@ def test_a_variable_that_a_loop_assigns_has_no_name_inside() -> None:
 def test_the_cache_is_both_of_its_tensors() -> None:
     found = marks()
     assert found[11, "cache"] == found[11, "write"] == {"cache.k", "cache.v"}
+
+
+def shaped() -> dict[int, set[tuple[str, bool, str]]]:
+    """By line, its tensors whose shape the source says."""
+    functions = named(SHAPES).functions
+    return {
+        each.first: {(tensor.of, tensor.hook, " ".join(tensor.axes)) for tensor in each.shaped}
+        for function in functions
+        for each in function.statements
+    }
+
+
+def test_shapes_are_those_of_hook_points_and_of_comments_about_what_is_assigned() -> None:
+    found = shaped()
+    assert found[7] == {("k", False, "T Hkv Dh"), ("v", False, "T Hkv Dh")}
+    assert found[8] == {("q", False, "T (H+2Hkv)*Dh")}
+    assert found[10] == {("out", True, "T D")}
+    assert found[11] == {("x", False, "T D")}  # handed on as it passed the hook point
+    assert found[12] == found[13] == set()  # the comments say no shape
+
+
+def test_a_statement_says_with_which_models_it_runs() -> None:
+    when = {each.first: each.when for function in named(SHAPES).functions for each in function.statements}
+    assert when[8] == (("gated", True),)
+    assert when[10] == (("gated", False),)
+    assert when[11] == ()
 
 
 def test_columns_count_characters_not_bytes() -> None:

@@ -1,15 +1,4 @@
-/** Places in the source: of the open view, and of tensors by their names. Pure. */
-
-/** What of the source computes what a view shows. */
-export const OF_VIEW = {
-  model: { path: "model/transformer.py", name: "Transformer.forward" },
-  block: { path: "model/transformer.py", name: "Attention.forward" },
-  head: { path: "model/transformer.py", name: "Attention._mix" },
-  pair: { path: "model/transformer.py", name: "Attention._mix" },
-  tokens: { path: "model/engine/sampling.py", name: "choose" },
-  cache: { path: "model/kv_cache.py", name: "KVCache.write" },
-  time: { path: "model/transformer.py", name: "Transformer.forward" },
-};
+/** Places in the source: of functions, and of tensors by their names. Pure. */
 
 /** @returns {{path: string, first: number, last: number}|null} where a function is */
 export function functionAt(files, { path, name }) {

@@ -1,7 +1,7 @@
 /** One line of the source: its number, its text with the names of tensors, and what it computed. */
 
 import { html } from "htm/preact";
-import { msg } from "../../shared/words/msg.js";
+import { msg } from "../words/msg.js";
 import { namesOn } from "./places.js";
 import { nameOf, shapeOf, sizesOf } from "./tensors.js";
 

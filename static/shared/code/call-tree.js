@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { integer } from "../../shared/facts/format.js";
-import { Badge } from "../../shared/ui/badge.js";
-import { walkButtons } from "../../shared/ui/walk-buttons.js";
-import { msg } from "../../shared/words/msg.js";
+import { integer } from "../facts/format.js";
+import { Badge } from "../ui/badge.js";
+import { walkButtons } from "../ui/walk-buttons.js";
+import { msg } from "../words/msg.js";
 import { rowsOf } from "./calls.js";
 
 /** @param {{run: Object, paths: string[], client: Object, onOpen: (place: {path: string, line: number}) => void}} props `paths`: of the shown files */

@@ -1,9 +1,10 @@
 /** The source of the model as it is installed on the server, requested once. */
 
-import { fetchUnder } from "../../shared/log/root.js";
+import { fetchUnder } from "../log/root.js";
 
 /** @typedef {[string, string?, string[]?]} Part text, kind ("" for plain), names of the tensors it stands for (lit.js) */
-/** @typedef {{path: string, lines: Part[][], functions: {name: string, first: number, last: number}[]}} SourceFile */
+/** @typedef {{line: number, when: Object<string, boolean>, tensors: {of: string, hook: boolean, axes: string[]}[]}} Shaped as the server gives it */
+/** @typedef {{path: string, lines: Part[][], functions: {name: string, first: number, last: number}[], shapes: Shaped[]}} SourceFile */
 /** @typedef {{version: string, files: SourceFile[]}} Source */
 
 /** @type {Promise<Source>|null} */

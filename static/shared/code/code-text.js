@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { useGradually } from "../../shared/painting/later.js";
-import { namesIn } from "../../shared/state/lit.js";
-import { Memo } from "../../shared/ui/memo.js";
-import { walkButtons } from "../../shared/ui/walk-buttons.js";
-import { msg } from "../../shared/words/msg.js";
+import { useGradually } from "../painting/later.js";
+import { namesIn } from "../state/lit.js";
+import { Memo } from "../ui/memo.js";
+import { walkButtons } from "../ui/walk-buttons.js";
+import { msg } from "../words/msg.js";
 import { CodeLine } from "./code-line.js";
 import { namesOn } from "./places.js";
 
@@ -15,6 +15,8 @@ const ABOVE = 2;
 /** Lines from the one in sight that are complete at once; the others follow, so many in each job. */
 const AT_ONCE = 24;
 const IN_A_JOB = 50;
+/** Frames until the lines in sight have their own height: the others have an estimate. */
+const SETTLING = 3;
 
 /**
  * @param {Object} props
@@ -28,10 +30,18 @@ const IN_A_JOB = 50;
 export function CodeText({ file, place, steps, lines, names, onFind }) {
   const list = useRef(null);
   const ran = useMemo(
-    () => steps.map(({ values }) => values && new Set(values.ran[file.path])),
+    () => steps.map(({ values }) => values?.ran && new Set(values.ran[file.path])),
     [file, ...steps.map(({ values }) => values)],
   );
-  useLayoutEffect(() => bringLine(list.current, place), [file, place]);
+  useLayoutEffect(() => {
+    let frame = 0;
+    const bring = (again) => {
+      bringLine(list.current, place);
+      if (again > 0) frame = requestAnimationFrame(() => bring(again - 1));
+    };
+    bring(SETTLING);
+    return () => cancelAnimationFrame(frame);
+  }, [file, place]);
   const onClick = ({ target }) => {
     const found = target.closest("[data-names-of]");
     if (found) onFind(namesIn(found.dataset.namesOf));

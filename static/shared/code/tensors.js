@@ -1,6 +1,6 @@
 /** The tensors of a line in words: name, shape, dtype and bytes. Pure. */
 
-import { bytes, integer } from "../../shared/facts/format.js";
+import { bytes, integer } from "../facts/format.js";
 
 /** @typedef {{of: string, hook: boolean, shape: number[], dtype: string, bytes: number}} Tensor of a line, as the server gives it */
 

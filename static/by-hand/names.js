@@ -1,0 +1,31 @@
+/** The tensors that the numbers of an example are, by their names in the code (shared/state/lit.js). Pure. */
+
+/**
+ * Of a block, without the number of its head; the first is what computes it. Without norms and a residual stream, several tensors are
+ * the same numbers.
+ */
+const NAMES = {
+  ...{ embedding: ["embedded"], position: ["embedded"], x: ["embedded", "resid_in", "attn.normed"] },
+  ...{ q: ["attn.q", "attn.q_rot"], k: ["attn.k", "attn.k_rot", "cache.k"], v: ["attn.v", "cache.v"] },
+  ...{ kt: ["cache.k"], again: ["cache.v"] },
+  ...{ scores: ["attn.scores"], scaled: ["attn.scores"], masked: ["attn.scores"], weights: ["attn.weights"] },
+  ...{ mixed: ["attn.mixed"], joined: ["attn.mixed"], output: ["attn.change", "resid_mid", "resid_out", "final"] },
+  logits: ["logits"],
+};
+/** What the others are for: the product with a matrix, what follows from the logits. */
+const FOR = {
+  ...{ w_q: "attn.q", w_k: "attn.k", w_v: "attn.v", w_o: "attn.change", lm_head: "logits" },
+  ...{ cooled: "logits", chances: "logits" },
+};
+
+const withoutHead = (block) => block.replace(/\d$/, "");
+
+/** @returns {string[]} the tensors that a block shows; none of a weight matrix */
+export function namesOf(block) {
+  return NAMES[withoutHead(block)] ?? [];
+}
+
+/** @returns {string} the tensor whose line computes a block, or uses it */
+export function operationOf(block) {
+  return namesOf(block)[0] ?? FOR[withoutHead(block)];
+}
