@@ -430,16 +430,26 @@ def lessons() -> None:
 
 @lessons.command("check")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--print", "print_them", is_flag=True, help="Print each step with its numbers, and every answer.")
 @click.pass_obj
-def check_lessons(settings: Settings, /, folder: Path) -> None:
-    """Compute every claim of the lessons in DIR, open every state, count words, and find terms used too early."""
+def check_lessons(settings: Settings, /, folder: Path, print_them: bool) -> None:
+    """Compute every claim of the lessons in DIR, check every address, name and task, and count words.
+
+    Lessons of your own come after those that ship: they may use their terms and need them.
+    """
     from kvscope.app.learn.report import lines, report_of
+    from kvscope.app.learn.written_out import lines_of
 
     report = report_of(folder, settings.recordings_dir)
+    for lesson in report.shown if print_them else ():
+        for line in lines_of(lesson):
+            click.echo(line)
+        click.echo()
     for line in lines(report):
         click.echo(line)
     if report.faults:
-        raise WrongUse(f"{len(report.faults)} mistakes")
+        count = len(report.faults)
+        raise WrongUse(f"{count} mistake{'' if count == 1 else 's'}")
 
 
 main.add_command(engines)

@@ -596,7 +596,9 @@ class Readiness(TypedDict):
 
 
 class ListedLesson(TypedDict):
-    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it."""
+    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it; `own`: it
+    does not ship, but is of the folder that `--lessons` names.
+    """
 
     id: str
     number: Positive
@@ -605,6 +607,7 @@ class ListedLesson(TypedDict):
     steps: Count
     ideas: list[str]
     needs: list[str]
+    own: bool
     url: str
 
 

@@ -1,42 +1,19 @@
-"""Addresses that a step may show: one table of the pages that have a picture, and the fields of the Stage's hash."""
+"""Addresses that a step may show. Which pages, fields and values there are, the table of app.learn.picture says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from kvscope.app.travel.words import View
+from kvscope.app.learn.picture import STAGE, Field, Picture, pictures, unknown
 from kvscope.model.log.reader import LogReader
 
-VIEWS = (*get_args(View), "intro")
-STAGE_FIELDS = ("step", "layer", "head", "query", "key", "view", "code")
-PARAMETERS: Mapping[str, tuple[str, ...]] = {
-    "/": (),
-    "/by-hand/a": (),
-    "/by-hand/b": (),
-    "/memory": (
-        "model",
-        "config",
-        "requests",
-        "context",
-        "prefix",
-        "cache",
-        "weights",
-        "gpu",
-        "gpus",
-        "run",
-        "session",
-    ),
-    "/serving": ("run", "experiment"),
-    "/learn/reference": (),
-    "/learn/loop": ("n", "k", "run"),
-    "/learn/state": ("n", "gbit", "run"),
-    "/learn/words": ("words",),
-    "/gallery": (),
-}
-"""Pages by path, with the parameters that they read; those with none named read others that only they can check."""
+Place = Literal["search", "hash"]
+SIGNS: Mapping[Place, str] = {"search": "?", "hash": "#"}
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class BadAddress(ValueError):
@@ -45,54 +22,82 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`page`: "stage", or the first part of the path; `place`: of the Stage, what the hash says."""
+    """`path`: of the page; `state`: the fields that the address sets, numbers as numbers."""
 
-    page: str
     path: str
-    search: str
-    fragment: str
-    place: Mapping[str, Any]
+    state: Mapping[str, Any]
+
+    @property
+    def is_stage(self) -> bool:
+        return self.path == STAGE
+
+    @property
+    def page(self) -> Picture:
+        return pictures()[self.path]
 
 
 def address_of(text: str) -> Address:
     """Reads an address. Raises BadAddress."""
     parts = urlsplit(text)
-    if parts.path not in PARAMETERS:
-        raise BadAddress(f"{parts.path or text} is no page; pages are {', '.join(PARAMETERS)}")
-    page = parts.path.split("/")[1] or "stage"
-    allowed = PARAMETERS[parts.path]
-    for name, _ in parse_qsl(parts.query):
-        if allowed and name not in allowed:
-            raise BadAddress(f"{parts.path} has no parameter {name}; it has {', '.join(allowed)}")
-    place = dict(_field(name, value) for name, value in parse_qsl(parts.fragment)) if page == "stage" else {}
-    return Address(page, parts.path, parts.query, parts.fragment, place)
+    page = pictures().get(parts.path)
+    if page is None:
+        raise BadAddress(f"{parts.path or text} is no page; {unknown(parts.path, pictures())}")
+    state = _set(parts.path, page, "search", parts.query)
+    # A fragment without values is a place on a page, such as a heading.
+    if parts.path == STAGE or "=" in parts.fragment:
+        state |= _set(parts.path, page, "hash", parts.fragment)
+    return Address(parts.path, state)
 
 
-def _field(name: str, text: str) -> tuple[str, Any]:
-    if name not in STAGE_FIELDS:
-        raise BadAddress(f"the Stage has no {name}; it has {', '.join(STAGE_FIELDS)}")
-    if name == "view":
-        if text not in VIEWS:
-            raise BadAddress(f"view is {text}; it must be one of {', '.join(VIEWS)}")
-        return name, text
-    if not text.isdecimal():
-        raise BadAddress(f"{name} is {text}; it must be a whole number from 0")
-    return name, int(text)
-
-
-def outside(place: Mapping[str, Any], run: LogReader) -> str | None:
-    """What a place of the Stage names that the run does not have, in a sentence; None where it has all of it."""
-    model = run.open["model"]
-    step = place.get("step", 0)
-    positions = run.prompt_length + min(step, max(len(run.steps) - 1, 0))
-    most: Mapping[str, Callable[[], int]] = {
-        "step": lambda: len(run.steps) - 1,
-        "layer": lambda: model["layers"] - 1,
-        "head": lambda: model["heads"] - 1,
-        "query": lambda: positions - 1,
-        "key": lambda: place.get("query", positions - 1),
+def _set(path: str, page: Picture, place: Place, text: str) -> dict[str, Any]:
+    return {
+        name: _value(name, value, _field(path, page, place, name))
+        for name, value in parse_qsl(text, keep_blank_values=True)
     }
-    for name, last in most.items():
-        if name in place and place[name] > last():
-            return f"{name} is {place[name]}; on this run it is at most {last()}"
+
+
+def _field(path: str, page: Picture, place: Place, name: str) -> Field:
+    sign, names = SIGNS[place], page.set_by(place)
+    if name in names:
+        return page.state[name]
+    for other, its_sign in SIGNS.items():
+        if name in page.set_by(other):
+            raise BadAddress(f"{path} reads {name} after {its_sign}, not after {sign}")
+    if name in page.reported:
+        raise BadAddress(f"an address of {path} cannot set {name}; {unknown(name, names)}")
+    raise BadAddress(f"{path} has no {name} after {sign}; {unknown(name, names)}")
+
+
+def _value(name: str, text: str, field: Field) -> Any:
+    if field.kind == "choice" and text not in field.of:
+        raise BadAddress(f"{name} is {text}; {unknown(text, field.of)}")
+    if field.kind == "flag" and text not in ("0", "1"):
+        raise BadAddress(f"{name} is {text}; it must be 0 or 1")
+    least = int(field.from_ or 0)
+    if field.kind == "whole" and not (text.isdecimal() and int(text) >= least):
+        raise BadAddress(f"{name} is {text or 'empty'}; it must be a whole number from {least}")
+    return (float(text) if "." in text else int(text)) if NUMBER.fullmatch(text) else text
+
+
+def counts_of(run: LogReader) -> Mapping[str, int]:
+    """How many a run has of what an address and a task number: `Field.below`; and `prompt`, tokens of the prompt."""
+    model = run.open["model"]
+    sizes = {name: int(model[name]) for name in ("layers", "heads", "vocab")}
+    return {**sizes, "steps": len(run.steps), "positions": len(run.tokens), "prompt": run.prompt_length}
+
+
+def outside(state: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
+    """What an address of the Stage names that a run does not have, in a sentence; None where it has all of it.
+
+    `counts`: of the run (`counts_of`).
+    """
+    step = min(state.get("step", 0), counts["steps"] - 1)
+    positions = counts["prompt"] + max(step, 0)
+    below = {**counts, "positions": positions}
+    for name, field in pictures()[STAGE].state.items():
+        last = below[field.below] - 1 if field.below else None
+        if name == "key":
+            last = min(state.get("query", positions - 1), positions - 1)
+        if last is not None and name in state and state[name] > last:
+            return f"{name} is {state[name]}; on this run it is at most {last}"
     return None

@@ -94,10 +94,29 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         weights = {key: weight(layer, head, query, key) for key in range(query + 1) if key not in without}
         return max(weights, key=lambda key: weights[key])
 
+    def logit(step: int, rank: int) -> float:
+        logits = run.top_logits(_at(step, run.steps, "step"))
+        return float(logits[_at(rank, logits, "rank")])
+
     def chance(step: int, rank: int) -> float:
-        at = _at(step, run.steps, "step")
-        logits = run.top_logits(at)
-        return math.exp(float(logits[_at(rank, logits, "rank")]) - run.steps[at]["log_z"])
+        return math.exp(logit(step, rank) - run.steps[step]["log_z"])
+
+    def sampled_chance(step: int, rank: int) -> float:
+        """Its probability in the distribution that the run chose from. Greedy chooses rank 0 always."""
+        wanted, settings, at = (
+            logit(step, rank),
+            run.open.get("sampling") or {},
+            run.steps[_at(step, run.steps, "step")],
+        )
+        if settings.get("strategy") != "sample":
+            return float(rank == 0)
+        token = at["token"]
+        if token.get("forced") or token["prob"] is None:
+            raise LookupError(f"the token of step {step} was set, not chosen, so nothing is known of its filters")
+        # The chosen token has the same temperature, the same sum and the same filters.
+        chosen = math.log(token["raw_prob"]) + at["log_z"]
+        kept = rank < at["filters"]["kept_top_p"]
+        return token["prob"] * math.exp((wanted - chosen) / settings["temperature"]) if kept else 0.0
 
     def candidate(step: int, rank: int) -> str:
         tokens = run.steps[_at(step, run.steps, "step")]["top_tokens"]
@@ -119,7 +138,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         "weight": weight,
         "strongest": strongest,
         "chance": chance,
-        "logit": lambda step, rank: float(run.top_logits(_at(step, run.steps, "step"))[rank]),
+        "sampled_chance": sampled_chance,
+        "logit": logit,
         "candidate": candidate,
         "prob": lambda step: run.steps[_at(step, run.steps, "step")]["token"]["prob"],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,9 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A lesson as lists have it. `number`: from 1; `steps`: how many it has."""
+    """A lesson as lists have it. `number`: from 1; `steps`: how many it has; `own`: it does not ship,
+    but is of the folder that `--lessons` names.
+    """
 
     id: str
     number: int
@@ -31,6 +33,7 @@ class Listed:
     steps: int
     ideas: tuple[str, ...]
     needs: tuple[str, ...]
+    own: bool
 
 
 class Library:
@@ -59,8 +62,9 @@ class Library:
     @property
     def listed(self) -> list[Listed]:
         """Those of the list, in their order."""
+        own = {path.stem for folder in self._folders[1:] for path in files_of(folder)}
         lessons = self._current().values()
-        return [_listed(each, number, each.front) for number, each in enumerate(lessons, 1) if each.front]
+        return [_listed(each, number, each.front, own) for number, each in enumerate(lessons, 1) if each.front]
 
     @property
     def paths(self) -> Paths:
@@ -92,9 +96,9 @@ def _stamp(path: Path) -> Stamp:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _listed(lesson: Lesson, number: int, front: Front) -> Listed:
+def _listed(lesson: Lesson, number: int, front: Front, own: Container[str]) -> Listed:
     lists = tuple(front.ideas), tuple(front.needs)
-    return Listed(lesson.id, number, front.title, front.minutes, len(lesson.steps), *lists)
+    return Listed(lesson.id, number, front.title, front.minutes, len(lesson.steps), *lists, lesson.id in own)
 
 
 def files_of(folder: Path) -> list[Path]:

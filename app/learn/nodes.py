@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
@@ -27,6 +27,8 @@ BLOCKS = {
 SPANS = {"strong_open": "strong", "em_open": "em"}
 ALLOWED = "headings of level 2, paragraphs, lists, **strong**, *emphasis*, `code`, links and {expressions}"
 PLACE = re.compile(r"[a-z_]+=")
+NEXT_PLACE = re.compile(r"[,&](?=[a-z_]+=(?!=))")
+"""Between two fields of a place, not between the arguments of a function."""
 
 
 class Unsupported(ValueError):
@@ -116,13 +118,19 @@ def _link(href: str, line: int) -> Node:
         return {"t": "lesson", "id": rest}
     if kind == "show":
         if PLACE.match(rest):
-            return {"t": "show", "names": [], "place": dict(parse_qsl(rest))}
+            return {"t": "show", "names": [], "place": _place(rest)}
         return {"t": "show", "names": rest.split(","), "place": {}}
     if href.startswith("/"):
         return {"t": "page", "address": href}
     if kind == "https":
         return {"t": "link", "href": href}
     raise Unsupported(f"the link {href!r} is none of term:ID, show:NAME, show:key=4, lesson:ID, /address, https:", line)
+
+
+def _place(text: str) -> dict[str, str]:
+    """The fields of query=8,key=1, as text."""
+    fields = (part.partition("=") for part in NEXT_PLACE.split(text))
+    return {name: unquote(value) for name, _, value in fields}
 
 
 def _refusal(token: Token) -> str:

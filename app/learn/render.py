@@ -81,7 +81,7 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
         "within": block.within,
         "choices": choices_of(block, computer),
         "answer": None if block.answer is None else str(computer.filled(block.answer)),
-        "cell": block.cell and _conditions(block.cell, computer),
+        "cell": block.cell and conditions_of(block.cell, computer),
         "shows": block.shows and _address(block.shows, computer),
         "because": _line(block.because, computer),
         "hints": [_line(hint, computer) for hint in block.hints],
@@ -97,13 +97,13 @@ def choices_of(block: Predict, computer: Computer) -> list[str]:
 def _do(block: Do, computer: Computer) -> dict[str, Any]:
     return {
         "task": _line(block.task, computer),
-        "check": _conditions(block.check, computer),
+        "check": conditions_of(block.check, computer),
         "done": _line(block.done, computer),
         "hints": [_line(hint, computer) for hint in block.hints],
     }
 
 
-def _conditions(given: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
+def conditions_of(given: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
     """By field, a bound and its value each: {"step": {"equals": 3}}."""
     return {
         name: {

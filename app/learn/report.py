@@ -9,16 +9,22 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kvscope.app.learn.check import IDEAS, Report, check
-from kvscope.app.paths import static_dir
+from kvscope.app.learn.check import Report, check
+from kvscope.app.learn.ideas import ideas
+from kvscope.app.paths import lessons_dir, static_dir
 from kvscope.app.store.gallery import found
 from kvscope.model.by_hand.examples import EXAMPLES
 
 
 def report_of(folder: Path, recordings: Path) -> Report:
-    """Checks the lessons of a folder against the recordings of another. Raises OSError."""
+    """Checks the lessons of a folder against the recordings of another. Lessons of one's own come after those that
+    ship. Raises OSError.
+    """
     glossary = json.loads((static_dir() / "shared" / "words" / "glossary.json").read_text("utf-8"))
-    return check(folder, found(recordings), glossary, worked_out)
+    shipped = lessons_dir() / "en"
+    return check(
+        folder, found(recordings), glossary, worked_out, None if folder.resolve() == shipped.resolve() else shipped
+    )
 
 
 @cache
@@ -33,12 +39,15 @@ def worked_out(example: str) -> dict[str, Any]:
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Mistakes first, then the figures, then which lessons show each idea."""
+    """Mistakes first, then the figures; of the lessons that ship, also which show each idea."""
     yield from map(str, report.faults)
-    yield f"{report.lessons} lessons, {report.steps} steps, {report.checks} predictions and tasks"
+    lessons = "1 lesson" if report.lessons == 1 else f"{report.lessons} lessons"
+    yield f"{lessons}, {report.steps} steps, {report.checks} predictions and tasks"
     yield f"{report.claims} claims computed, {report.states} states opened"
     yield f"longest step: {report.longest} words; reading level: school year {report.reading:.1f}"
+    if report.own:
+        return
     yield f"reading paths: {report.sections} sections, {report.placed} with a place here"
-    for idea in IDEAS:
+    for idea in [name for group in ideas().values() for name in group]:
         yield f"{idea:>4}  {', '.join(report.ideas.get(idea, ['no lesson']))}"
-    yield f"ideas without a lesson: {len(report.without_lesson)}"
+    yield f"ideas of the course without a lesson: {len(report.without_lesson)}"

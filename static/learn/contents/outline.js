@@ -14,13 +14,17 @@ const PARTS = [
   { from: "18", name: msg`Serving`, about: msg`Many people, one model` },
 ];
 
-/** @param {{id: string}[]} lessons in their order @returns parts that have lessons, each with its `lessons` */
+/** Lessons that do not ship (`--lessons`). */
+const ADDED = { from: "", name: msg`Added lessons`, about: msg`Written for this server` };
+
+/** @param {{id: string, own: boolean}[]} lessons in their order @returns parts that have lessons, each with its `lessons` */
 export function inParts(lessons) {
   const parts = PARTS.map((part) => ({ ...part, lessons: [] }));
-  for (const lesson of lessons) {
+  const added = { ...ADDED, lessons: lessons.filter(({ own }) => own) };
+  for (const lesson of lessons.filter(({ own }) => !own)) {
     (parts.findLast(({ from }) => from <= lesson.id) ?? parts[0]).lessons.push(lesson);
   }
-  return parts.filter((part) => part.lessons.length > 0);
+  return [...parts, added].filter((part) => part.lessons.length > 0);
 }
 
 /** @returns {number} the step that was reached, from 1; 0 for a lesson that was not begun */

@@ -2,9 +2,9 @@
 
 const BOUNDS = {
   equals: (value, wanted) => value === wanted || String(value) === String(wanted),
-  above: (value, wanted) => value > wanted,
+  above: (value, wanted) => value !== null && value > wanted,
   below: (value, wanted) => value !== null && value < wanted,
-  at_least: (value, wanted) => value >= wanted,
+  at_least: (value, wanted) => value !== null && value >= wanted,
   at_most: (value, wanted) => value !== null && value <= wanted,
   one_of: (value, wanted) => wanted.some((each) => BOUNDS.equals(value, each)),
   differs_from: (value, wanted) => value !== undefined && value !== null && !BOUNDS.equals(value, wanted),

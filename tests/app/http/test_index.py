@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from kvscope.app import create_app
-from kvscope.app.learn.addresses import address_of, outside
+from kvscope.app.learn.addresses import address_of, counts_of, outside
 from kvscope.app.page_table import pages
 from kvscope.app.paths import static_dir
 from kvscope.app.settings import Settings
@@ -62,8 +62,8 @@ def test_every_address_leads_to_a_place_that_is_there(client: FlaskClient, entri
                 named = int(parse_qs(parts.fragment)["pass"][0]) if parts.fragment else 0
                 problem = None if named < passes else f"{named} of {passes} passes"
             else:
-                place = address_of(f"/#{parts.fragment}").place
-                problem = outside(place, LogReader(recording.frames()))
+                place = address_of(f"/#{parts.fragment}").state
+                problem = outside(place, counts_of(LogReader(recording.frames())))
             if problem:
                 wrong[address] = problem
     assert wrong == {}

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from kvscope.app.learn.library import Library
+from kvscope.app.paths import lessons_dir
 from tests.support.lessons import HEAD
 
 STEP = "## One\n\nWords.\n"
@@ -37,3 +38,10 @@ def test_a_file_that_is_written_again_added_or_removed_is_so_in_the_list_and_the
     assert "02-own.md:1: the file must begin with ---" in str(library.lesson("02-own").faults[0])
     file.unlink()
     assert [each.id for each in library.listed] == ["01-first"]
+
+
+def test_own_lessons_come_last_and_are_marked(tmp_path: Path) -> None:
+    (tmp_path / "00-mine.md").write_text(HEAD + STEP)
+    library = Library(lessons_dir() / "en", [], tmp_path)
+    assert [each.id for each in library.listed if each.own] == [library.listed[-1].id] == ["00-mine"]
+    assert not any(each.own for each in Library(lessons_dir() / "en", []).listed)

@@ -50,11 +50,11 @@ function Head({ path, settings, dispatch }) {
   return html`<thead>
     <tr>
       <td class="path-token"></td>
-      <th scope="col"><b>${msg`Logits`}</b> <span>${msg`one for each of the model’s ${integer(path.vocab)} tokens`}</span></th>
+      <th scope="col" data-names="logits"><b>${msg`Logits`}</b> <span>${msg`one for each of the model’s ${integer(path.vocab)} tokens`}</span></th>
       <th scope="col"><i>→</i> <b>${msg`Temperature`}</b> <span>${msg`divide the logits; softmax then gives probabilities`}</span>${slider("temperature")}</th>
       <th scope="col"><i>→</i> <b>${msg`Top-k`}</b> <span>${msg`keep only the k largest`}</span>${slider("top_k")}</th>
       <th scope="col"><i>→</i> <b>${msg`Top-p`}</b> <span>${msg`keep the likeliest until their sum reaches p`}</span>${slider("top_p")}</th>
-      <th scope="col">
+      <th scope="col" data-names="choice">
         <i>→</i> <b>${msg`Choice`}</b>
         <span>${path.greedy ? msg`greedy: always the largest` : msg`a random number from 0 to 1 selects one of these ranges`}</span>
       </th>

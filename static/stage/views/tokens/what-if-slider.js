@@ -5,11 +5,12 @@ import { useMemo } from "preact/hooks";
 import { integer } from "../../../shared/facts/format.js";
 import { msg } from "../../../shared/words/msg.js";
 import { indexOfK, kAt, kStops } from "./k-scale.js";
+import { RANGES } from "./what-if-ranges.js";
 
 const UNUSED = msg`not used by greedy`;
 const SETTINGS = {
-  temperature: { label: msg`temperature`, field: "temperature", least: 0.1, most: 2, step: 0.05 },
-  top_p: { label: msg`top-p`, field: "top_p", least: 0.05, most: 1, step: 0.01 },
+  temperature: { label: msg`temperature`, field: "temperature", ...RANGES.temperature },
+  top_p: { label: msg`top-p`, field: "top_p", ...RANGES.top_p },
 };
 
 /**

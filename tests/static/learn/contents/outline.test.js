@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { howFar, inParts, stepOf } from "../../../../static/learn/contents/outline.js";
 
-const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes });
+const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes, own: false });
 
 test("each lesson stands under the last part that begins before it, once and in order", () => {
   const ids = ["00-early", "01-a", "03-b", "07-c", "09-d", "13-e", "17-f", "21-g", "30-new"];
@@ -19,6 +19,24 @@ test("each lesson stands under the last part that begins before it, once and in 
       ["18", "21-g", "30-new"],
     ],
   );
+});
+
+test("lessons that do not ship stand under a heading of their own, whatever their names", () => {
+  const parts = inParts([
+    lesson("01-a"),
+    lesson("18-b"),
+    { ...lesson("00-mine"), own: true },
+    { ...lesson("mine"), own: true },
+  ]);
+  assert.deepEqual(
+    parts.map(({ name, lessons }) => [name, ...lessons.map(({ id }) => id)]),
+    [
+      ["The model", "01-a"],
+      ["Serving", "18-b"],
+      ["Added lessons", "00-mine", "mine"],
+    ],
+  );
+  assert.equal(inParts([lesson("01-a")]).length, 1, "no heading without any");
 });
 
 test("a lesson is read at its last step, and its minutes are no longer ahead", () => {

@@ -1,0 +1,114 @@
+"""docs/lessons.md says what is so: its tables are those of the recordings and the pages, its example is right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kvscope.app.learn.facts import Facts
+from kvscope.app.learn.picture import Field, Picture, pictures
+from kvscope.app.learn.report import report_of
+from kvscope.app.learn.wording import percent
+from kvscope.app.paths import static_dir
+from kvscope.app.store.gallery import found
+from kvscope.model.log.reader import LogReader
+from tests.support.lessons import RECORDINGS
+
+DOCS = Path(__file__).parents[3] / "docs"
+GUIDE = (DOCS / "lessons.md").read_text("utf-8")
+
+
+def recordings() -> Iterator[str]:
+    for recording in found(RECORDINGS):
+        run = LogReader(recording.frames())
+        if run.passes:
+            length, how = f"{len(run.passes)} passes", "greedy"
+        else:
+            sampling = run.open["sampling"]
+            greedy = sampling["strategy"] == "greedy"
+            how = "greedy" if greedy else f"temperature {sampling['temperature']}, seed {sampling['seed']}"
+            length = f"{len(run.steps)} steps"
+        prompt = run.prompt.replace("\n", "⏎")
+        yield f"| `{recording.path.stem}` | {prompt} | {length} | {how} | {recording.card.sentence} |"
+
+
+def views() -> Iterator[str]:
+    for name, view in pictures()["/"].views.items():
+        yield f"| `{name}` | {view.name} | {' '.join(f'`{part}`' for part in view.parts) or 'none of its own'} |"
+
+
+def state(page: Picture) -> Iterator[str]:
+    for name, field in page.reported.items():
+        yield f"| `{name}` | {values(name, field)} | {'yes' if field.place else 'no'} |"
+
+
+def values(name: str, field: Field) -> str:
+    if name == "view":
+        return "a view of the table above"
+    said = {"flag": "true, false", "text": "text", "choice": " ".join(f"`{each}`" for each in field.of)}.get(field.kind)
+    if said is None and field.to is not None:
+        said = f"{field.from_} to {field.to} in steps of {field.by}"
+    elif said is None:
+        below = {"": "", "vocab": ", below the size of the vocabulary"}.get(
+            field.below, f", below the run's {field.below}"
+        )
+        said = f"whole number{below}"
+    return said + (", or none" if field.none else "")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(list(rows), id=name)
+        for name, rows in (("recordings", recordings()), ("views", views()), ("state", state(pictures()["/"])))
+    ],
+)
+def test_a_table_of_the_guide_is_that_of_the_files(rows: list[str]) -> None:
+    table = "\n".join(rows)
+    assert f"|\n{table}\n\n" in GUIDE, f"docs/lessons.md needs this table:\n{table}"
+
+
+NAMED = re.compile(r"`([^`\s(]+)[^`\n]*`")
+
+
+@pytest.mark.parametrize("path", [path for path in pictures() if path != "/"])
+def test_the_guide_names_what_each_other_page_has(path: str) -> None:
+    [row] = [line for line in GUIDE.splitlines() if line.startswith("| `/") and f"`{path}`" in line.split(" | ")[0]]
+    page = pictures()[path]
+    paths, (state, parts) = page.paths, (set(NAMED.findall(cell)) for cell in row.split(" | ")[1:])
+    values = {value for field in page.state.values() for value in field.of}
+    # An experiment has a part and a value of the same id.
+    assert parts - {"experiment-"} == {part for part in page.parts if not part.startswith("experiment-")}
+    assert {*page.state, *values} <= state
+    assert state - {*page.state, *values, "weights1:2:2", "#"} == set()
+    assert all(f"`{each}`" in row for each in paths)
+
+
+def test_the_guide_names_every_term_part_and_function(facts: Facts) -> None:
+    named = set(NAMED.findall(GUIDE))
+    glossary = json.loads((static_dir() / "shared" / "words" / "glossary.json").read_text("utf-8"))
+    assert {*facts.functions, *facts.names, *glossary, *pictures()["/"].lights(None)} - named == set()
+
+
+def test_the_example_has_no_mistakes(tmp_path: Path) -> None:
+    example = GUIDE.split("````markdown\n")[1].split("````")[0]
+    step = "## Another\n\nWords.\n\n"
+    (tmp_path / "a.md").write_text(example + f"\n{step}" * 4)
+    assert list(map(str, report_of(tmp_path, RECORDINGS).faults)) == []
+
+
+def test_the_digits_of_a_percentage_are_as_the_guide_says() -> None:
+    [row] = [line for line in GUIDE.splitlines() if line.startswith("| `percent(x)`")]
+    for share, text in re.findall(r"([\d.]+) → (\S+ ?\S* ?\S* ?\S*%)", row):
+        assert percent(float(share)).replace("\u202f", " ") == text, share
+    assert row.count("→") == 6
+
+
+def test_the_files_that_the_guide_links_to_exist() -> None:
+    linked = re.findall(r"\]\(((?:\.\./)?[\w/.-]+\.(?:md|json|toml))(?:#[a-z-]+)?\)", GUIDE)
+    assert {"frames.md", "../lessons/ideas.toml"} <= set(linked)
+    assert [target for target in linked if not (DOCS / target).exists()] == []
