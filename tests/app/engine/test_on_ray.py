@@ -76,7 +76,7 @@ def test_an_engine_on_a_lost_node_is_placed_on_another(cluster: Any, engine_side
             cluster.remove_node(node, allow_graceful=False)
             break
     assert closed(side.log, "a") == "interrupted"
-    eventually(lambda: side.supervisor.readiness.state == "ready", 60)
+    eventually(lambda: side.supervisor.readiness.state == "ready", 150)
     side.start("b", max_new_tokens=2)
     assert closed(side.log, "b") == "length"
 
