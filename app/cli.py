@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import click
 
@@ -14,6 +13,7 @@ from kvscope.app.manage_engines import engines
 from kvscope.app.options import (
     TOKEN,
     Size,
+    WrongUse,
     check_frame_ancestors,
     check_networks,
     check_resources,
@@ -21,6 +21,7 @@ from kvscope.app.options import (
     limit_options,
     size_of,
 )
+from kvscope.app.plan.command import plan
 from kvscope.app.settings import (
     DATABASE_URL_FORM,
     DEFAULT_ENGINE_CPUS,
@@ -35,10 +36,8 @@ from kvscope.app.settings import (
     Settings,
     default_data_dir,
 )
+from kvscope.app.stored_commands import runs, sessions, stats
 from kvscope.model.api import WeightDtype
-
-if TYPE_CHECKING:
-    from kvscope.app.store.inventory import Inventory
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: downloaded once; later starts need no network
@@ -49,12 +48,6 @@ org/name                the same, from the Hugging Face hub
 Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
 
 DTYPES = click.Choice(get_args(WeightDtype))
-
-
-class WrongUse(click.ClickException):
-    """Something the user can put right: one line, exit code 2."""
-
-    exit_code = 2
 
 
 @click.group(
@@ -347,80 +340,8 @@ def restore(settings: Settings, /, file: Path) -> None:
     click.echo(f"Restored {content}.")
 
 
-@contextmanager
-def _inventory(settings: Settings) -> Iterator[Inventory]:
-    from kvscope.app.store.errors import StoreError
-    from kvscope.app.store.inventory import opened
-
-    try:
-        with opened(settings.data_dir, settings.database_url) as found:
-            yield found
-    except StoreError as error:
-        raise WrongUse(str(error)) from None
-
-
-def _line(words: str, most: int = 60) -> str:
-    """Text of a stranger's on one line of a terminal, without what could steer it."""
-    shown = "".join(character if character.isprintable() else " " for character in words)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-@main.group()
-def runs() -> None:
-    """List or delete runs, also while a server is at work."""
-
-
-@runs.command("list")
-@click.pass_obj
-def list_runs(settings: Settings, /) -> None:
-    """List all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
-    with _inventory(settings) as found:
-        for run in found.runs():
-            state = f"{run['status']:11} {run['steps']:5,} steps {size_of(run['bytes']):>7}"
-            click.echo(f"{run['id']}  {run['created'][:19]}  {state}  {_line(run['prompt'])}")
-
-
-@runs.command("delete")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
-@click.pass_obj
-def delete_runs(settings: Settings, /, names: tuple[str, ...]) -> None:
-    """Delete ended runs, each with its twins and beam searches. What was shared of them stays."""
-    with _inventory(settings) as found:
-        found.delete_runs(names)
-
-
-@main.group()
-def sessions() -> None:
-    """List or delete saved sessions, also while a server is at work."""
-
-
-@sessions.command("list")
-@click.pass_obj
-def list_sessions(settings: Settings, /) -> None:
-    """List all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
-    with _inventory(settings) as found:
-        for session in found.sessions():
-            state = f"{session['steps']:5,} steps {size_of(session['bytes']):>7}"
-            words = _line(session["title"] or session["prompt"])
-            click.echo(f"{session['id']:14}  {session['created'][:19]:19}  {state}  {words}")
-
-
-@sessions.command("delete")
-@click.argument("names", metavar="ID...", nargs=-1, required=True)
-@click.pass_obj
-def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
-    """Delete saved sessions, whoever has shared them: their links answer 410 from then on."""
-    with _inventory(settings) as found:
-        found.delete_sessions(names)
-
-
-@main.command()
-@click.pass_obj
-def stats(settings: Settings, /) -> None:
-    """Say how much is stored."""
-    with _inventory(settings) as found:
-        for name, value in found.stats().items():
-            click.echo(f"{name:18} {value:>18,}")
+for command in (runs, sessions, stats, plan):
+    main.add_command(command)
 
 
 @main.group()

@@ -15,6 +15,12 @@ TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 """What an address can have after its #."""
 
 
+class WrongUse(click.ClickException):
+    """Something the user can put right: one line, exit code 2."""
+
+    exit_code = 2
+
+
 class Size(click.ParamType[int]):
     """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
 

@@ -58,6 +58,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/architecture.md",
         "docs/measurements.md",
         "docs/operating.md",
+        "docs/capacity.md",
     ],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:

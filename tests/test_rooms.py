@@ -59,6 +59,9 @@ ROOMS = {
             "app/bodies.py",
             "app/travel",
             "app/learn",
+            "app/options.py",
+            "app/plan",
+            "app/stored_commands.py",
         ),
         *(
             "app/http",
@@ -70,7 +73,6 @@ ROOMS = {
             "app/worker.py",
             "app/worker_log.py",
             "app/server.py",
-            "app/options.py",
             "app/manage_engines.py",
             "app/cli.py",
             "app/__main__.py",

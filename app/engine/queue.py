@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import ceil
@@ -116,22 +116,24 @@ class Queue:
 
     def order(self, holding: Iterable[Requester]) -> list[str]:
         """Everything that waits, next first. `holding`: who holds each place."""
+        return list(self._in_order(holding))
+
+    def _in_order(self, holding: Iterable[Requester]) -> Iterator[str]:
         requesters = Counter(holding)
         addresses = Counter[str]()
         for requester, places in requesters.items():
             addresses[requester.address] += places
-        left, order = list(self._waiting.values()), list[str]()
+        left = list(self._waiting.values())
         while left:
             chosen = min(left, key=lambda one: (addresses[one.requester.address], requesters[one.requester]))
             left.remove(chosen)
             requesters[chosen.requester] += 1
             addresses[chosen.requester.address] += 1
-            order.append(chosen.run)
-        return order
+            yield chosen.run
 
     def next(self, holding: Collection[Requester], places: int) -> str | None:
         """The first run in the order whose requester may hold one more of `places`; None where none may."""
-        order = self.order(holding)
+        order = self._in_order(holding)  # no further than to the first that may: hundreds can be queued
         return next((run for run in order if may_hold_more(self._waiting[run].requester, holding, places)), None)
 
     def place(self, run: str, holding: Iterable[Requester], free_in_s: Iterable[float | None]) -> Place:
