@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from typing import Any
 
 from kvscope.app import rate_limited_log
 from kvscope.app.engine.messages import Beat, LoadFailed, Loading, Placed
-from kvscope.app.engine.process import EngineSpec, serve
+from kvscope.app.engine.process import EngineSpec, Sender, serve
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Progress
 
@@ -34,6 +34,8 @@ OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
 KNOCK_S, LOOK_S = 5.0, 2.0
 MOST_WAITING = 64
 """Messages that wait for the web process; the engine waits with them, as at a full pipe."""
+
+Send = Callable[[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class EngineActor:
         self._from_engine.put(message)
 
     def recv(self) -> Any:
-        """Of `Channel`: what the engine is told."""
+        """Of `Channel`: a message to the engine."""
         return self._to_engine.get()
 
 
@@ -89,39 +91,39 @@ def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
     rate_limited_log.install()
     with suppress(PermissionError):
         os.setsid()
-    told: SimpleQueue[Any] = SimpleQueue()
-    Thread(target=_receive, args=(connection, told), name="receive", daemon=True).start()
+    to_engine: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_receive, args=(connection, to_engine), name="receive", daemon=True).start()
+    send = Sender(connection)
     try:
-        with _beating(connection):
-            actor = placed(connection, cluster)
+        with _beating(send):
+            actor = placed(send, cluster)
     except NotPlaced as why:
-        connection.send(LoadFailed(str(why)))
+        send(LoadFailed(str(why)))
         return
-    _pass_on(connection, actor, replace(spec, folder=None, processors=()), told)
+    _pass_on(send, actor, replace(spec, folder=None, processors=()), to_engine)
 
 
 class NotPlaced(Exception):
     """The cluster cannot run the engine; the message says why and what helps."""
 
 
-def _receive(connection: Connection, told: SimpleQueue[Any]) -> None:
+def _receive(connection: Connection, to_engine: SimpleQueue[Any]) -> None:
     """As in an engine process: the web process's end ends this one at once, and Ray ends the actor."""
     try:
         while True:
-            told.put(connection.recv())
+            to_engine.put(connection.recv())
     except (EOFError, OSError):
         os._exit(0)
 
 
 @contextmanager
-def _beating(connection: Connection) -> Iterator[None]:
+def _beating(send: Send) -> Iterator[None]:
     """Beats while the cluster is waited for; later the engine says that it lives."""
     over = Event()
 
     def beat() -> None:
         while not over.wait(BEAT_S):
-            with suppress(ConnectionError):
-                connection.send(Beat())
+            send(Beat())
 
     thread = Thread(target=beat, name="beat", daemon=True)
     thread.start()
@@ -132,14 +134,14 @@ def _beating(connection: Connection) -> Iterator[None]:
         thread.join()
 
 
-def placed(connection: Connection, cluster: Cluster) -> Any:
+def placed(send: Send, cluster: Cluster) -> Any:
     """The actor, on a machine. Raises NotPlaced."""
     try:
         import ray
         from ray.exceptions import RayError
     except ImportError:
         raise NotPlaced(MISSING) from None
-    connection.send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
+    send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
     try:
         _knock(cluster.address)
         ray.init(cluster.address, namespace="kvscope", logging_level=logging.ERROR, log_to_driver=False)
@@ -147,19 +149,19 @@ def placed(connection: Connection, cluster: Cluster) -> Any:
         raise NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
     except (RuntimeError, ValueError) as error:  # Ray's way to say that versions differ, or what an address is
         raise NotPlaced(f"The Ray cluster at {cluster.address} cannot be used: {_first_line(error)}") from None
-    groups = {"told": 1, "says": 1}  # a thread each; calls of one group keep their order
+    groups = {"to_engine": 1, "from_engine": 1}  # a thread each; calls of one group keep their order
     made = ray.remote(concurrency_groups=groups)(EngineActor)  # type: ignore[call-overload]
     actor = made.options(**_options(cluster.resources)).remote()
     where, wanted = actor.where.remote(), ", ".join(f"{name}={amount:g}" for name, amount in cluster.resources.items())
     while not ray.wait([where], timeout=LOOK_S)[0]:
-        connection.send(_waiting(f"Waiting for a machine of the Ray cluster with {wanted} free"))
+        send(_waiting(f"Waiting for a machine of the Ray cluster with {wanted} free"))
     try:
         machine, theirs = ray.get(where)
     except RayError as error:
         raise NotPlaced(f"{NOT_THERE} Ray says: {_first_line(error)}") from None
     if theirs != (ours := version("kvscope")):
         raise NotPlaced(f"{machine} has KVScope {theirs}, and this server is {ours}. {SAME_EVERYWHERE}")
-    connection.send(Placed(machine))
+    send(Placed(machine))
     return actor
 
 
@@ -170,22 +172,22 @@ def _knock(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), KNOCK_S).close()
 
 
-def _pass_on(connection: Connection, actor: Any, spec: EngineSpec, told: SimpleQueue[Any]) -> None:
+def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[Any]) -> None:
     """What either side says to the other, until the engine ends or is lost."""
     import ray
     from ray.exceptions import RayError
 
     def tell() -> None:
         while True:
-            actor.tell.options(concurrency_group="told").remote(told.get())
+            actor.tell.options(concurrency_group="to_engine").remote(to_engine.get())
 
     Thread(target=tell, name="tell", daemon=True).start()
     says = actor.messages.options(
-        concurrency_group="says", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
+        concurrency_group="from_engine", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
     )
-    with suppress(RayError, ConnectionError):
+    with suppress(RayError):
         for message in says.remote(spec):
-            connection.send(ray.get(message))
+            send(ray.get(message))
 
 
 def _options(resources: dict[str, float]) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class RunScheduler:
         return "paused" if self.is_paused(run) else "running"
 
     def drain(self, name: str) -> Engine:
-        """Give an engine no further runs, and end it with its last one. Its paused runs give way at once; when they
+        """Give an engine no further runs, and end it with its last one. Its paused runs are evicted at once; when they
         resume, another engine computes them again. Raises NoSuchEngine, LastEngine.
         """
         engine = self._pool.drain(name)

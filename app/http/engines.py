@@ -48,7 +48,7 @@ class ManagedEngines(TypedDict):
     engines: list[ManagedEngine]
 
 
-def told_of(engine: Engine) -> EngineProcess:
+def summary_of(engine: Engine) -> EngineProcess:
     """What the state page says of an engine."""
     supervisor = engine.supervisor
     readiness, pid = supervisor.readiness, supervisor.pid
@@ -68,7 +68,7 @@ def told_of(engine: Engine) -> EngineProcess:
 def _managed(engine: Engine) -> ManagedEngine:
     supervisor = engine.supervisor
     more: Any = {"machine": supervisor.machine, "draining": engine.draining, "free_blocks": supervisor.room}
-    return {**told_of(engine), **more}  # type: ignore[typeddict-item]  # mypy does not look into `more`
+    return {**summary_of(engine), **more}  # type: ignore[typeddict-item]  # mypy does not look into `more`
 
 
 def blueprint(pool: Pool, scheduler: RunScheduler, has_token: bool) -> Blueprint:

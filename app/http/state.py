@@ -19,7 +19,7 @@ from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
-from kvscope.app.http.engines import EngineProcess, Seconds, told_of
+from kvscope.app.http.engines import EngineProcess, Seconds, summary_of
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
@@ -130,7 +130,7 @@ def blueprint(
     def state() -> Response:
         pid = os.getpid()
         web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
-        engines = [told_of(each) for each in engine.engines]
+        engines = [summary_of(each) for each in engine.engines]
         response = jsonify(
             web={**web, "viewers": live.viewers},
             engine=engines[0],

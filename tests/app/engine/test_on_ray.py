@@ -91,23 +91,13 @@ def test_a_cluster_without_room_is_waited_for(cluster: Any, settings: Settings) 
     log.close()
 
 
-class Heard:
-    """The web process's end of a pipe that only listens."""
-
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
-
-    def send(self, message: Any) -> None:
-        self.messages.append(message)
-
-
 @pytest.mark.parametrize(
     ("address", "says"),
     [("127.0.0.1:1", "No Ray cluster answers at 127.0.0.1:1."), ("nowhere.invalid:6379", "No Ray cluster answers at")],
 )
 def test_a_cluster_that_does_not_answer_is_named_with_the_remedy(address: str, says: str) -> None:
     with pytest.raises(on_ray.NotPlaced) as caught:
-        on_ray.placed(Heard(), Cluster(address))
+        on_ray.placed(lambda _message: None, Cluster(address))
     assert says in str(caught.value)
     assert "ray start --head" in str(caught.value)
 
@@ -115,7 +105,7 @@ def test_a_cluster_that_does_not_answer_is_named_with_the_remedy(address: str, s
 def test_without_ray_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(on_ray.NotPlaced, match=r"kvscope\[cluster\]"):
-        on_ray.placed(Heard(), Cluster("127.0.0.1:1"))
+        on_ray.placed(lambda _message: None, Cluster("127.0.0.1:1"))
 
 
 def test_an_actor_serves_over_its_queues_and_ends_when_the_model_cannot_be_had() -> None:
