@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from threading import Lock
@@ -45,13 +46,13 @@ class LastEngine(Exception):
 class Engine:
     """One engine: its process, the calls to it and the runs that it has."""
 
-    def __init__(self, name: str, log: RunLog, settings: Settings, report: Callable[[str], None], order: int) -> None:
-        self.name, self.draining = name, False
+    def __init__(self, name: str, log: RunLog, settings: Settings, report: Callable[[str], None], slot: int) -> None:
+        self.name, self.slot, self.draining = name, slot, False
         self.calls = Calls(settings.call_timeout_s)
         self.storing = Storing(log, self.calls, report)
         folder = settings.data_dir / ENGINES_FOLDER / name
         said = report if settings.engines == 1 else lambda line: report(f"Engine {name}: {line}")
-        self.supervisor = Supervisor(self.calls, self.storing, settings, said, _work(settings, order, folder), folder)
+        self.supervisor = Supervisor(self.calls, self.storing, settings, said, _work(settings, slot, folder), folder)
         self.starting = 0
         """Calls on their way that give it a run."""
 
@@ -232,28 +233,30 @@ class Pool:
     def _make(self) -> Engine:
         with self._lock:
             self._made += 1
-            engine = Engine(f"engine-{self._made}", self._log, self._settings, self._report, self._made - 1)
+            taken = {engine.slot for engine in self._engines}
+            slot = next(number for number in count() if number not in taken)
+            engine = Engine(f"engine-{self._made}", self._log, self._settings, self._report, slot)
             self._engines.append(engine)
         return engine
 
 
-def _work(settings: Settings, order: int, folder: Path) -> Callable[[Any], None]:
-    """What the process of engine number `order` does."""
+def _work(settings: Settings, slot: int, folder: Path) -> Callable[[Any], None]:
+    """What the process of an engine does that has this slot among those of the machine."""
     spec = EngineSpec(
         settings.service, settings.model, settings.device, settings.dtype, settings.compile == "auto", folder=folder
     )
     if settings.ray:
         return partial(relay, spec=spec, cluster=Cluster(settings.ray, dict(settings.engine_resources)))
     if settings.device == "auto" and settings.engines > 1:
-        spec = replace(spec, device=f"auto:{order}")
-    return partial(serve, spec=replace(spec, processors=share_of(order, settings.engines)))
+        spec = replace(spec, device=f"auto:{slot}")
+    return partial(serve, spec=replace(spec, processors=share_of(slot, settings.engines)))
 
 
-def share_of(order: int, engines: int) -> tuple[int, ...]:
-    """The processors of engine number `order` of so many on one machine: an equal part; none of its own where it is
-    the only one, or where there are more engines than processors.
+def share_of(slot: int, engines: int) -> tuple[int, ...]:
+    """The processors of the engine in `slot` of so many on one machine: an equal part; none of its own where it is the
+    only one, or where there are more engines than processors. Slots beyond them share with the first.
     """
     if engines == 1 or not hasattr(os, "sched_getaffinity"):
         return ()
     processors = sorted(os.sched_getaffinity(0))
-    return tuple(processors[order % engines :: engines]) if engines <= len(processors) else ()
+    return tuple(processors[slot % engines :: engines]) if engines <= len(processors) else ()
