@@ -11,7 +11,7 @@ from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
+from kvscope.app.http.access import DELETES, READS_STATE, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import LogRoutes
@@ -64,7 +64,7 @@ class RunRoutes:
         )
 
     @describe(
-        READS,
+        READS_STATE,
         "Settings and state of a run",
         {200: json_answer("its settings and its state", RunStatus), 202: json_answer("the run is queued", Waits)},
         *(404, 409, 413, 422, 429, 507),

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.http.access import READS, STARTS, count
+from kvscope.app.http.access import READS_STATE, STARTS, count
 from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
 from kvscope.app.http.limits import Limits
@@ -105,7 +105,7 @@ class StudyRoutes:
         )
 
     @describe(
-        READS,
+        READS_STATE,
         "All runs connected with this run: branches, repeated runs and beam searches",
         {200: json_answer("the runs", Family)},
         *(404, 422),

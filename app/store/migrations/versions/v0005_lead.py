@@ -1,0 +1,28 @@
+"""Several web processes on one database: which of them leads, and what those that follow say of their viewers."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Two tables, empty; only servers that share a database use them."""
+    op.create_table(
+        "lead",
+        sa.Column("only", sa.Integer, primary_key=True),
+        sa.Column("epoch", sa.Integer, unique=True, nullable=False),
+        *(sa.Column(name, sa.String, nullable=False) for name in ("process", "address", "secret")),
+        sa.Column("beat", sa.Integer, nullable=False),
+        sa.Column("since", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False),
+    )
+    op.create_table(
+        "followers",
+        sa.Column("process", sa.String, primary_key=True),
+        sa.Column("viewers", sa.Integer, nullable=False),
+        sa.Column("watched", sa.Text, nullable=False),
+        sa.Column("seen", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False),
+    )
