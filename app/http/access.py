@@ -69,8 +69,8 @@ SHARES = Access("token", "stores, and computes exact values on request", "shares
 IMPORTS = Access("token", "stores", "imports")
 MANAGES = Access("token", "starts or ends an engine", bound="without a token, the server's own machine")
 DELETES = Access("secret", "deletes")
-CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`")
-FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection")
+CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`", everywhere=True)
+FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection", everywhere=True)
 
 
 def declare(access: Access) -> Callable[[View], View]:

@@ -8,7 +8,6 @@ the frames can still be replaced.
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -31,8 +30,6 @@ AGAIN_S = 0.5
 RUNS_AT_ONCE = 64
 """In one notification, which has at most 8,000 bytes."""
 
-log = logging.getLogger(__name__)
-
 
 class Teller:
     """Tells what the leader of an epoch has stored. `everything`: where the logs of all open runs end."""
@@ -49,7 +46,7 @@ class Teller:
         self._thread.start()
 
     def close(self) -> None:
-        """End, once what is pending was told."""
+        """End, once what is pending was sent."""
         with self._changed:
             self._over = True
             self._changed.notify()
@@ -88,6 +85,7 @@ class Listener:
 
     def __init__(self, engine: sa.Engine, hear: Callable[[News], None], deaf: Callable[[], None]) -> None:
         self._engine, self._hear, self._deaf = engine, hear, deaf
+        self._driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._epoch = 0
         self._over = Event()
         self._thread = Thread(target=self._serve, name="hold-listener", daemon=True)
@@ -108,10 +106,8 @@ class Listener:
 
     def _serve(self) -> None:
         while not self._over.is_set():
-            try:
+            with suppress(SQLAlchemyError, self._driver_error):  # the driver's own where it waits for news
                 self._listen()
-            except Exception as error:  # SQLAlchemy's while it connects, psycopg's own while it waits
-                log.debug("listening ended: %s", error)
             if not self._over.is_set():
                 self._deaf()
                 self._over.wait(AGAIN_S)
@@ -119,8 +115,8 @@ class Listener:
     def _listen(self) -> None:
         with self._engine.connect() as pooled:
             pooled.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(f"LISTEN {CHANNEL}")
-            pooled.detach()  # or the pool would give the next one a connection that listens
             connection: Any = pooled.connection.driver_connection
+            pooled.detach()  # or the pool would give the next one a connection that listens
             heard = time.monotonic()
             while not self._over.is_set() and time.monotonic() < heard + SILENCE_S:
                 for notification in connection.notifies(timeout=AGAIN_S, stop_after=1):
