@@ -49,6 +49,7 @@ from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
+from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import lessons_dir, static_dir, templates_dir
 from kvscope.app.settings import Settings
@@ -58,6 +59,7 @@ from kvscope.app.store.clock import Clock
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
 from kvscope.app.store.member import Member, new_name
+from kvscope.app.store.queued import QueuedRuns
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -87,6 +89,7 @@ class Parts:
     presence: Rounds
     """Says so when the database's file is lost, though nobody asks for it."""
     hold: Hold | None
+    limits: Limits
     member: Member | None
     """Where several web processes share the database."""
 
@@ -104,6 +107,7 @@ class Parts:
     def _take_over(self) -> None:
         """Begin to lead in place of another process. Raises database.StoreError."""
         recordings.load(self.recorded, self.runs)
+        self.scheduler.restore(lambda requester: partial(self.limits.charge, Visitor(*requester)))
         self._lead()
 
     def _lead(self) -> None:
@@ -151,7 +155,7 @@ def build(settings: Settings) -> Flask:
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, watched, settings.max_disk_bytes, report)
-    scheduler = RunScheduler(runs, engine, budget, settings)
+    scheduler = RunScheduler(runs, engine, budget, settings, None if member is None else QueuedRuns(runs))
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     reads = Reads(Questions(engine, lambda: engine.info, settings.data_dir / "answers"), limits)
@@ -160,6 +164,7 @@ def build(settings: Settings) -> Flask:
     app.extensions["kvscope"] = Parts(
         *(runs, sessions, engine, scheduler, live, gallery, recorded, expiry, budget, presence),
         None if settings.cluster else _hold(runs),
+        limits,
         member,
     )
     problems.init_app(app)

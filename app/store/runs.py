@@ -418,10 +418,10 @@ class RunLog:
             yield from ((row.run, row.bytes) for row in rows)
             after = (rows[-1].created, rows[-1].run)
 
-    def own(self, run: str, token: str) -> None:
-        """Let this token delete the run, which is stored."""
+    def own(self, run: str, token_sha256: str) -> None:
+        """Let the token with this hash delete the run, which is stored."""
         with self._lock, self.changing("The run cannot be stored") as connection:
-            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=hash_of(token))
+            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=token_sha256)
             connection.execute(changed)
 
     def is_token(self, run: str, token: str) -> bool:

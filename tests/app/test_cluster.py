@@ -262,3 +262,36 @@ def test_a_server_without_the_flag_does_not_share_its_database(cluster: str, tmp
             assert "The database is in use by another KVScope." in alone.errors
         finally:
             alone.close()
+
+
+def test_queued_runs_keep_their_places_when_the_leader_is_killed(cluster: str, tmp_path: Path) -> None:
+    """Also a branch, which is queued without the frames of the run that it branches from."""
+    with (
+        made_database(cluster) as url,
+        web_processes(tmp_path, url, "--max-open-runs", "1", model=SLOW) as processes,
+    ):
+        leader, follower = processes.start_two()
+        ended = leader.start_run(max_new_tokens=3)
+        leader.finished(ended)
+        first = follower.start_run(max_new_tokens=250)
+        asked = [follower.post("api/runs", {"prompt": name, "max_new_tokens": 3}) for name in ("abc", "bcd")]
+        asked.append(follower.post(f"api/runs/{ended}/fork", {"position": 4, "token": 7}))
+        assert [answer.status_code for answer in asked] == [202] * 3
+        queued = [answer.json() for answer in asked]
+        left = queued[1]
+        assert requests.delete(
+            f"{follower.url}api/runs/{left['id']}", headers=bearer(left["delete_token"]), timeout=30
+        ).ok
+        kill(leader)
+        eventually(lambda: is_ready(follower), 60)
+        for answer in (queued[0], queued[2]):
+            frames = follower.finished(answer["id"])
+            assert header(frames[-1]).data["reason"] in ("length", "eos")
+        created = [follower.get(f"api/runs/{answer['id']}").json()["created"] for answer in (queued[0], queued[2])]
+        assert created == sorted(created)
+        assert follower.get(f"api/runs/{left['id']}").status_code == 404
+        assert follower.get(f"api/runs/{first}").json()["reason"] == "interrupted"
+        deleted = requests.delete(
+            f"{follower.url}api/runs/{queued[0]['id']}", headers=bearer(queued[0]["delete_token"]), timeout=30
+        )
+        assert deleted.status_code == 204

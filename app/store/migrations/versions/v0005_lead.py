@@ -1,4 +1,6 @@
-"""Several web processes on one database: which of them leads, and what those that follow say of their viewers."""
+"""Several web processes on one database: which of them leads, what those that follow say of their viewers, and
+what is queued.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Two tables, empty; only servers that share a database use them."""
+    """Three tables, empty; only servers that share a database use them."""
+    op.create_table(
+        "queued",
+        sa.Column("number", sa.Integer, primary_key=True),
+        sa.Column("run", sa.String, unique=True, nullable=False),
+        sa.Column("kind", sa.String, nullable=False),
+        sa.Column("request", sa.Text, nullable=False),
+        *(sa.Column(name, sa.String, nullable=False) for name in ("client", "address", "token_sha256")),
+        sa.Column("study", sa.Boolean, nullable=False),
+    )
     op.create_table(
         "lead",
         sa.Column("only", sa.Integer, primary_key=True),
