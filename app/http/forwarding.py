@@ -7,6 +7,7 @@ host, protocol and path since it comes with the secret that only these processes
 
 from __future__ import annotations
 
+import errno
 import hmac
 import re
 from collections.abc import Iterable, Iterator
@@ -119,7 +120,10 @@ class _Body:
         self._answer = answer
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._answer.stream(CHUNK_BYTES, decode_content=False)
+        try:
+            yield from self._answer.stream(CHUNK_BYTES, decode_content=False)
+        except HTTPError as error:  # the visitor's connection ends, too, so that nobody takes it for the whole answer
+            raise ConnectionResetError(errno.ECONNRESET, "the leader ended in the middle of its answer") from error
 
     def close(self) -> None:
         """Without the rest of it, if there is any."""

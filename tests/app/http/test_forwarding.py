@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -123,3 +124,19 @@ def test_what_was_forwarded_once_is_not_forwarded_again() -> None:
     with leader() as (address, asked):
         problem(follower(address).get("/elsewhere", headers={"X-KVScope-Peer": "a secret"}), 503)
     assert asked == []
+
+
+def test_an_answer_that_breaks_off_does_not_end_as_if_it_were_whole() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it")
+            connection.close()
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(ConnectionResetError):
+            _ = follower(f"http://127.0.0.1:{listener.getsockname()[1]}").get("/elsewhere").data
+        thread.join()
