@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from kvscope.app.http.hosts import PEER
 from kvscope.app.store.run_tables import runs_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.live_server import ROOT, LiveServer, check_interrupted
+from tests.support.nginx import AT_THE_ROOT, NAME, nginx_before
 from tests.support.over_http import bearer
 from tests.support.postgres import cluster, made_database, started_cluster
 from tests.support.viewer import Viewer
@@ -27,6 +29,7 @@ __all__ = ["cluster"]
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 PROXIED = ["--proxy", "127.0.0.1", "--runs-per-minute", "3", "--clients-per-address", "1"]
+UPSTREAM = re.findall(r"```nginx\n(.*?)```", (ROOT / "docs" / "cluster.md").read_text("utf-8"), re.DOTALL)[0]
 SLOW = "delay=0.05,bytes=20000"
 """So that a run of 250 tokens is still going on when something is killed, also on a busy machine."""
 SECRET_HEADER = PEER.removeprefix("HTTP_").replace("_", "-")
@@ -239,6 +242,30 @@ def test_without_a_leader_pages_are_served_and_the_rest_is_asked_to_wait(process
     assert started.status_code in (201, 503)
     assert started.status_code == 201 or "Retry-After" in started.headers
     eventually(lambda: is_ready(follower), 60)
+
+
+def test_behind_nginx_a_visitor_of_a_process_that_is_killed_goes_on_at_the_other(cluster: str, tmp_path: Path) -> None:
+    """With the upstream as docs/cluster.md has it, also over long polling."""
+    options = ["--proxy", "127.0.0.1", "--allowed-host", NAME]
+    with made_database(cluster) as url, web_processes(tmp_path, url, *options, model=SLOW) as processes:
+        leader, follower = processes.start_two()
+        upstream = UPSTREAM.replace("10.0.0.5:5000", f"127.0.0.1:{leader.port}")
+        upstream = upstream.replace("10.0.0.6:5000", f"127.0.0.1:{follower.port}")
+        block = upstream + AT_THE_ROOT.replace("http://127.0.0.1:5000", "http://kvscope")
+        with nginx_before(leader.port, block, tmp_path) as place:
+            run = requests.post(
+                f"{place}api/runs", json={"prompt": "abc", "max_new_tokens": 60}, headers={"Host": NAME}, timeout=30
+            ).json()["id"]
+            for transport in ("websocket", "polling"):
+                viewer = Viewer(place, transports=[transport])
+                viewer.watch(run)
+                assert viewer.wait_for_close() == leader.frames(run)
+                viewer.leave()
+            kill(leader)
+            assert requests.get(place, headers={"Host": NAME}, timeout=30).ok
+            eventually(lambda: requests.get(f"{place}readyz", headers={"Host": NAME}, timeout=30).ok, 60)
+            frames = requests.get(f"{place}api/runs/{run}/frames?after=-1", headers={"Host": NAME}, timeout=30).content
+            assert list(from_stream(frames)) == follower.frames(run)
 
 
 def test_a_leader_that_is_ended_by_a_signal_hands_over_at_once(processes: WebProcesses) -> None:
