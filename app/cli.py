@@ -14,6 +14,7 @@ from kvscope.app.options import (
     TOKEN,
     Size,
     WrongUse,
+    check_address,
     check_frame_ancestors,
     check_networks,
     check_resources,
@@ -107,6 +108,18 @@ DTYPES = click.Choice(get_args(WeightDtype))
     show_envvar=True,
     help=f"PostgreSQL database to use instead of a file in the data folder: {DATABASE_URL_FORM}. "
     "Prefer the environment variable: other users of the machine can read a command line.",
+)
+@click.option(
+    "--cluster",
+    is_flag=True,
+    help="Serve together with other web processes that use the same --database: one of them leads and has the model, "
+    "the others serve viewers and take over when it ends.",
+)
+@click.option(
+    "--advertise",
+    metavar="URL",
+    callback=check_address,
+    help="Address under which the other web processes of a --cluster reach this one.  [default: --host and --port]",
 )
 @click.option(
     "--keep-runs",
@@ -206,6 +219,8 @@ def main(
             raise WrongUse(
                 f"{token_file} contains no valid token: it must have 8 to 200 letters, digits or characters from -._~"
             )
+    if options["cluster"] and not options["database_url"]:
+        raise WrongUse("--cluster needs the PostgreSQL that the web processes share: --database.")
     settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
     if context.invoked_subcommand is None:

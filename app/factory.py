@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import Flask
@@ -19,6 +22,7 @@ from kvscope.app.http import (
     compression,
     engines,
     files,
+    forwarding,
     frame_compression,
     hosts,
     index,
@@ -45,6 +49,7 @@ from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
+from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import lessons_dir, static_dir, templates_dir
 from kvscope.app.settings import Settings
@@ -53,6 +58,8 @@ from kvscope.app.store.budget import Budget
 from kvscope.app.store.clock import Clock
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
+from kvscope.app.store.member import Member, new_name
+from kvscope.app.store.queued import QueuedRuns
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -76,61 +83,89 @@ class Parts:
     scheduler: RunScheduler
     live: Live
     gallery: recordings.Gallery
+    recorded: list[recordings.Recording]
     expiry: Expiry
     budget: Budget
     presence: Rounds
     """Says so when the database's file is lost, though nobody asks for it."""
     hold: Hold | None
+    limits: Limits
+    member: Member | None
+    """Where several web processes share the database."""
 
     def start(self) -> None:
-        """Start the engine process, save what the gallery shows, and forget runs that are due."""
+        """Serve viewers; and lead, at once or, of several processes, when none of the others does."""
+        self.presence.start()
+        self.live.start()
         if self.hold is not None:
             self.hold.start()
+        if self.member is None:
+            self._lead()
+        else:
+            self.member.start(self._take_over)
+
+    def _take_over(self) -> None:
+        """Begin to lead in place of another process. Raises database.StoreError."""
+        recordings.load(self.recorded, self.runs)
+        self.scheduler.restore(lambda requester: partial(self.limits.charge, Visitor(*requester)))
+        self._lead()
+
+    def _lead(self) -> None:
+        """Start the engine process, save what the gallery shows, and forget runs that are due."""
         self.engine.start()
         self.scheduler.open()
         self.gallery.start()
         self.expiry.start()
         self.budget.start()
-        self.presence.start()
-        self.live.start()
 
     def close(self) -> None:
         """End the engine, then give the log back. Runs that are open close as interrupted."""
+        if self.member is not None:
+            self.member.retire()
         self.presence.close()
-        self.expiry.close()
-        self.budget.close()
-        self.scheduler.close()
-        self.engine.close()
-        self.gallery.close()
+        if self.member is None or self.member.leads:
+            self.expiry.close()
+            self.budget.close()
+            self.scheduler.close()
+            self.engine.close()
+            self.gallery.close()
         self.live.close()
         if self.hold is not None:
             self.hold.close()
+        if self.member is not None:
+            self.member.close()
         self.runs.close()
 
 
 def build(settings: Settings) -> Flask:
     """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
-    runs = RunLog(settings.data_dir, settings.database_url)
+    name = new_name() if settings.cluster else None
+    runs = RunLog(settings.data_dir, settings.database_url, alone=not settings.cluster, process=name)
     sessions = SessionStore(runs)
     engine = Pool(runs, settings, report)
     maker = ValueMaker(runs, sessions, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
+    member = _member(runs, name, live, settings) if name is not None else None
+    watched = live.watched if member is None else lambda: live.watched() | member.following().watched
     recorded = recordings.found(settings.recordings_dir)
-    examples = recordings.load(recorded, runs)
+    examples = recordings.load(recorded, runs, store=member is None)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids
     library = Library(lessons_dir() / "en", recorded, settings.more_lessons_dir)
     clock = Clock(settings.data_dir)
-    expiry = Expiry(runs, sessions, shipped, live.watched, settings.keep_runs_days, report, clock)
-    budget = Budget(runs, sessions, shipped, live.watched, settings.max_disk_bytes, report)
-    scheduler = RunScheduler(runs, engine, budget, settings)
+    expiry = Expiry(runs, sessions, shipped, watched, settings.keep_runs_days, report, clock)
+    budget = Budget(runs, sessions, shipped, watched, settings.max_disk_bytes, report)
+    scheduler = RunScheduler(runs, engine, budget, settings, None if member is None else QueuedRuns(runs))
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     reads = Reads(Questions(engine, lambda: engine.info, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
-        runs, sessions, engine, scheduler, live, gallery, expiry, budget, presence, _hold(runs)
+        *(runs, sessions, engine, scheduler, live, gallery, recorded, expiry, budget, presence),
+        None if settings.cluster else _hold(runs),
+        limits,
+        member,
     )
     problems.init_app(app)
     root.init_app(app)
@@ -140,7 +175,10 @@ def build(settings: Settings) -> Flask:
     compression.init_app(app)
     live.init_app(app)
     frame_compression.init_app(app)
-    hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies)
+    if member is not None:
+        forwarding.init_app(app, member)
+    is_peer = None if member is None else partial(forwarding.is_leads_secret, member)
+    hosts.init_app(app, (settings.host, *settings.allowed_hosts), settings.proxies, is_peer)
     security.everywhere(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, reads, scheduler, limits))
     app.register_blueprint(studies.blueprint(runs, engine, scheduler, limits, shipped))
@@ -150,7 +188,8 @@ def build(settings: Settings) -> Flask:
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(
         pages.blueprint(
-            runs, sessions, budget, engine, scheduler, live, examples.runs, gallery.ids, settings.keep_runs_days
+            *(runs, sessions, budget, engine, scheduler, live, examples.runs, gallery.ids, settings.keep_runs_days),
+            member,
         )
     )
     app.register_blueprint(engines.blueprint(engine, scheduler, settings.token is not None))
@@ -176,6 +215,18 @@ def _hold(runs: RunLog) -> Hold | None:
     from kvscope.app.store.postgresql import Hold
 
     return Hold(runs.engine, WORKING, report)
+
+
+def _member(runs: RunLog, name: str, live: Live, settings: Settings) -> Member:
+    assert settings.advertise is not None
+    return Member(runs, name, settings.advertise, live.watched, lambda: live.viewers, _end, report)
+
+
+def _end(why: str) -> None:
+    """End this process at once, which its parent replaces. What it has in memory is not to be stored or sent."""
+    report(why)
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _limits(settings: Settings) -> Limits:

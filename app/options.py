@@ -56,6 +56,13 @@ def check_token(_context: click.Context, _option: click.Parameter, value: str | 
     return value
 
 
+def check_address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The value. Raises BadParameter for what is no address of a server."""
+    if value is not None and not re.fullmatch(r"https?://[^\s/?#@]+/?", value, re.ASCII):
+        raise click.BadParameter(f"{value!r} is not an address such as http://10.0.0.5:5000.")
+    return value
+
+
 def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """The values. Raises BadParameter for the first that is neither an address nor a network."""
     for value in values:

@@ -20,6 +20,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -48,7 +49,10 @@ CLOSING_S = 15
 """How long the worker may take to end the engine and to close its runs, before it is killed."""
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its port and its folder."""
+AGAIN_S = 1.0
+"""How often a database that is away is tried."""
 OPEN_FILES = 10_240
+ANY_ADDRESS = ("0.0.0.0", "::")
 PR_SET_PDEATHSIG = 1
 DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
 """What a socket says whose other end has left."""
@@ -104,9 +108,23 @@ class Server(BaseApplication):  # type: ignore[misc]
         """The application, in the worker, its engine starting."""
         rate_limited_log.install()
         threading.excepthook = pass_over_departures
-        app = create_app(self._settings)
+        app = self._application()
         app.extensions["kvscope"].start()
         return app
+
+    def _application(self) -> Flask:
+        """Of several processes, one that takes another's place may begin while the database is away; it waits."""
+        said = False
+        while True:
+            try:
+                return create_app(self._settings)
+            except StoreError as error:
+                if not self._settings.cluster:
+                    raise
+                if not said:
+                    report(str(error))
+                said = True
+                time.sleep(AGAIN_S)
 
     def _announce(self, worker: Any) -> None:
         """Say the URL now that it is answered, once."""
@@ -166,10 +184,14 @@ def serve(settings: Settings) -> None:
     """Serve until a signal ends it. Raises CannotServe, or database.StoreError."""
     place = settings.data_dir, settings.database_url
     allow_many_sockets()
-    with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place):
-        with RunLog(*place) as log, suppress(StoreError):
-            write_anew(log.engine, log.folder)
+    shared = settings.cluster
+    with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place, together=shared):
+        if not shared:
+            with RunLog(*place) as log, suppress(StoreError):
+                write_anew(log.engine, log.folder)
         url = _url(settings, listener)
+        if shared and settings.advertise is None:
+            settings = replace(settings, advertise=_reachable(settings, url))
         Server(settings, listener.detach(), url).run()
 
 
@@ -225,6 +247,14 @@ def _retry(attempt: Callable[[], T], expected: int) -> T:
             time.sleep(0.05)
 
 
+def _reachable(settings: Settings, url: str) -> str:
+    """The URL, with this machine's name where the server listens on every address of it."""
+    return url if settings.host not in ANY_ADDRESS else url.replace(_shown(settings.host), socket.gethostname(), 1)
+
+
 def _url(settings: Settings, listener: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}/"
+    return f"http://{_shown(settings.host)}:{listener.getsockname()[1]}/"
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

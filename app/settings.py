@@ -51,6 +51,10 @@ class Settings:
     service: str = DEFAULT_SERVICE
     database_url: str | None = field(default=None, repr=False)
     """The PostgreSQL to store in; None for an SQLite file in the data folder."""
+    cluster: bool = False
+    """Whether other web processes use the same database, of which one leads."""
+    advertise: str | None = None
+    """Where those reach this one; None for what it listens on."""
     keep_runs_days: int = DEFAULT_KEEP_RUNS_DAYS
     """A run that nobody shared is forgotten so many days after it was begun; 0 for never."""
     max_disk_bytes: int = DEFAULT_MAX_DISK_BYTES

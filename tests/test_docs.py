@@ -56,6 +56,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/api.md",
         "docs/embed.md",
         "docs/architecture.md",
+        "docs/cluster.md",
         "docs/measurements.md",
         "docs/operating.md",
         "docs/capacity.md",

@@ -11,6 +11,8 @@ from math import ceil
 from threading import Event
 from typing import NamedTuple
 
+from kvscope.app.engine.filling import Request
+
 REMEMBERED = 20
 """Ended runs from whose durations the duration of a waiting run is estimated."""
 CLIENT_SHARE, ADDRESS_SHARE = 0.5, 0.75
@@ -47,7 +49,8 @@ def may_hold_more(requester: Requester, holding: Collection[Requester], places: 
 class Waiting:
     """Something that needs a place: `begin` starts it once it has one. `study`: of another run.
 
-    `token` takes it out of the line; `seen`: when somebody last asked for it (time.monotonic).
+    `token_sha256`: of the token that takes it out of the line; `request`: what it is, where a row can keep it, and
+    `kept`: whether one does; `seen`: when somebody last asked for it (time.monotonic).
     """
 
     run: str
@@ -55,7 +58,9 @@ class Waiting:
     begin: Callable[[], None]
     ended: Callable[[int], None] = lambda _size: None
     study: bool = False
-    token: str = ""
+    token_sha256: str = ""
+    request: Request | None = None
+    kept: bool = False
     seen: float = field(default_factory=time.monotonic)
     decided: Event = field(default_factory=Event)
     """Set once it has begun, or failed to."""

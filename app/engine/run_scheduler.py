@@ -16,31 +16,16 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Event, Lock, RLock, Thread
 
 from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.filling import METHODS, Request, filled, from_json, to_json
 from kvscope.app.engine.pool import ENGINE_IS_FULL, Engine, Pool
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.errors import StoreError
-from kvscope.app.store.runs import RunLog
-from kvscope.model.api import (
-    BeamRequest,
-    ForkRequest,
-    JoinRequest,
-    ReadmitRequest,
-    Refused,
-    RunRequest,
-    TwinRequest,
-    WorkloadRequest,
-)
+from kvscope.app.store.queued import QueuedRun, QueuedRuns
+from kvscope.app.store.runs import RunLog, hash_of
+from kvscope.model.api import JoinRequest, ReadmitRequest, Refused
 
-Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest
-METHODS: dict[type, str] = {
-    RunRequest: "start",
-    ForkRequest: "fork",
-    TwinRequest: "twin",
-    BeamRequest: "beam",
-    WorkloadRequest: "workload",
-}
 BEGINNING_S = 10.0
 """How long a status request waits for the first frame of a run that is starting."""
 ENDING_S = 10.0
@@ -98,13 +83,16 @@ class RunScheduler:
     its place is needed, it is stopped.
     """
 
-    def __init__(self, log: RunLog, pool: Pool, budget: Budget, settings: Settings) -> None:
+    def __init__(
+        self, log: RunLog, pool: Pool, budget: Budget, settings: Settings, rows: QueuedRuns | None = None
+    ) -> None:
         self._log, self._pool, self._budget, self._settings = log, pool, budget, settings
         self._lock = RLock()
         self._begun = Condition(self._lock)
         """Notified when a run leaves `_beginning`."""
         self._eviction_lock = Lock()
         """Held while a run is evicted or readmitted, so that both calls reach the engine in order."""
+        self._rows = rows
         self._queue = Queue()
         self._placed: dict[str, _Placed] = {}
         self._beginning: set[str] = set()
@@ -132,22 +120,45 @@ class RunScheduler:
 
     def start(
         self,
-        run: str,
-        make: Callable[[], Request],
+        request: Request,
         requester: Requester = NOBODY,
         ended: Callable[[int], None] = lambda _size: None,
         *,
         study: bool = False,
     ) -> Started:
-        """Start what `make` gives, a run of that id, as soon as it has a place. `study`: a twin, a beam search or a
+        """Start a run as soon as it has a place. `study`: a twin, a beam search or a
         workload.
 
         Returns when the beginning of the run's log is stored, or when the run is queued. `ended` receives the final
         size of the log in bytes. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
         """
         token = secrets.token_urlsafe(TOKEN_BYTES)
-        waiting = Waiting(run, requester, lambda: self._open(run, make(), token), ended, study, token)
+        waiting = self._waiting(request, requester, ended, study, hash_of(token))
         return Started(token, self._enter(waiting))
+
+    def restore(self, ended: Callable[[Requester], Callable[[int], None]]) -> None:
+        """Queue the runs that an earlier process left in the queue, before `open`. `ended`: as in `start`, of each.
+
+        Raises StoreError.
+        """
+        assert self._rows is not None
+        for row in self._rows.left():
+            requester = Requester(row.client, row.address)
+            try:
+                request = from_json(row.kind, row.request)
+            except ValueError:
+                self._rows.remove(row.run)
+                continue
+            waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
+            waiting.kept = True
+            self._queue.put(waiting)
+        self._wake.set()
+
+    def _waiting(
+        self, request: Request, requester: Requester, ended: Callable[[int], None], study: bool, token_sha256: str
+    ) -> Waiting:
+        begin = partial(self._open, request, token_sha256)
+        return Waiting(request.run, requester, begin, ended, study, token_sha256, request)
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
@@ -219,9 +230,10 @@ class RunScheduler:
             waiting = self._queue.take(run)
             if waiting is None:
                 return False
-            if not waiting.token or not secrets.compare_digest(waiting.token, token):
+            if not waiting.token_sha256 or not secrets.compare_digest(waiting.token_sha256, hash_of(token)):
                 self._queue.put_back(waiting)
                 return False
+            self._forget_row(waiting)
             return True
 
     def remove(self, run: str) -> None:
@@ -254,6 +266,7 @@ class RunScheduler:
         self._wake.set()
         with self._lock:
             if waiting.run in self._queue:
+                self._keep_row(waiting)
                 return self._place(waiting.run)
         waiting.decided.wait()
         with self._lock:
@@ -346,7 +359,26 @@ class RunScheduler:
             self._beginning.discard(run)
             self._begun.notify_all()
             if run not in self._queue:
+                self._forget_row(waiting)
                 waiting.decided.set()
+
+    def _keep_row(self, waiting: Waiting) -> None:
+        """Keep a queued run for the case that this process ends. Raises StoreError, and it is not queued then."""
+        if self._rows is None or waiting.request is None or waiting.kept:
+            return
+        method = METHODS[type(waiting.request)]
+        row = (waiting.run, method, to_json(waiting.request), *waiting.requester, waiting.token_sha256, waiting.study)
+        try:
+            self._rows.add(QueuedRun(*row))
+        except StoreError:
+            self._queue.take(waiting.run)
+            raise
+        waiting.kept = True
+
+    def _forget_row(self, waiting: Waiting) -> None:
+        if self._rows is not None and waiting.kept:
+            with suppress(StoreError):  # a row of a run that has begun is passed over
+                self._rows.remove(waiting.run)
 
     def _somebody_makes_room(self, run: str, failure: Exception) -> bool:
         """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now."""
@@ -364,14 +396,15 @@ class RunScheduler:
         if len(self._failures) > MOST_FAILURES:
             del self._failures[next(iter(self._failures))]
 
-    def _open(self, run: str, request: Request, token: str) -> None:
+    def _open(self, asked: Request, token_sha256: str) -> None:
+        run, request = asked.run, filled(asked, self._log)
         self._budget.reserve(run, self._pool.call("most_bytes", request))
         self._pool.call(METHODS[type(request)], request)
         why = self._pool.why_unopened(run)
         if why is not None:
             raise StoreError(why)
         try:
-            self._log.own(run, token)
+            self._log.own(run, token_sha256)
         except StoreError:
             self._pool.tell("control", run, "stop")
             raise
@@ -494,7 +527,8 @@ class RunScheduler:
             self._pool.end_drained()
             with self._lock:
                 for run in self._queue.abandoned(time.monotonic() - ABANDONED_S):
-                    self._queue.take(run)
+                    if (waiting := self._queue.take(run)) is not None:
+                        self._forget_row(waiting)
             try:
                 while not self._over.is_set() and (waiting := self._next()) is not None:
                     self._begin(waiting)

@@ -30,7 +30,8 @@ class Access:
     """`who`: anyone; whoever has the server's token, where it was given one; or the secret that came with the thing.
 
     `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not;
-    `own_pages`: refused to pages of other sites.
+    `own_pages`: refused to pages of other sites; `everywhere`: of several web processes every one answers it, from the
+    database alone. What is not marked so the leader answers (forwarding.py).
     """
 
     who: Who
@@ -38,6 +39,7 @@ class Access:
     counted: What | None = None
     bound: str = "requests from one address at once"
     own_pages: bool = False
+    everywhere: bool = False
 
     @property
     def limit(self) -> str:
@@ -51,8 +53,11 @@ class Access:
         return (*asks, *((403,) if self.own_pages else ()), *((429,) if self.counted else ()))
 
 
-SENDS = Access("anyone", "sends a page or its files")
-READS = Access("anyone", "reads stored data")
+SENDS = Access("anyone", "sends a page or its files", everywhere=True)
+READS = Access("anyone", "reads stored data", everywhere=True)
+READS_STATE = Access("anyone", "reads stored data")
+"""And what only the process that leads knows: whether a run is paused or queued, or what is being computed of it."""
+DESCRIBES = Access("anyone", "reports the state of the server", everywhere=True)
 TELLS = Access("anyone", "reports the state of the server")
 DRAWS = Access("anyone", "draws stored data", "reads")
 COMPUTES = Access("anyone", "computes", "reads", own_pages=True)
@@ -64,8 +69,8 @@ SHARES = Access("token", "stores, and computes exact values on request", "shares
 IMPORTS = Access("token", "stores", "imports")
 MANAGES = Access("token", "starts or ends an engine", bound="without a token, the server's own machine")
 DELETES = Access("secret", "deletes")
-CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`")
-FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection")
+CONNECTS = Access("anyone", "uses a thread", bound="`--max-viewers`, `--max-viewers-per-address`", everywhere=True)
+FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection", everywhere=True)
 
 
 def declare(access: Access) -> Callable[[View], View]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify, request
 
-from kvscope.app.http.access import TELLS
+from kvscope.app.http.access import DESCRIBES
 from kvscope.app.http.answers import Source
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.model.source.listing import listing
@@ -19,7 +19,7 @@ def blueprint() -> Blueprint:
 
     @routes.get("/code")
     @describe(
-        TELLS,
+        DESCRIBES,
         "The source of the model's layers, cache and sampling, as it is installed",
         {200: json_answer("the files, line by line", Source)},
         revalidated=True,

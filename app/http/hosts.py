@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address, ip_network
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -24,6 +24,11 @@ HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::[0-9]*)?")
 FORWARDED_FOR = "HTTP_X_FORWARDED_FOR"
 FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
 """Headers that proxies add."""
+PEER = "HTTP_X_KVSCOPE_PEER"
+"""With the secret by which one web process shows another that it forwards a visitor's request (forwarding.py)."""
+PEER_SAID = "kvscope.peer"
+"""In the environment of a request that has the right one."""
+RETRY_S = 2
 SOMEBODY = "unknown"
 """The address of whoever comes through a proxy on this machine that may not say, or does not, for whom it asks."""
 UNNAMED = (
@@ -36,9 +41,14 @@ PREFIX = re.compile(r"(/[\w.~%@+-]+)+/?", re.ASCII)
 log = logging.getLogger(__name__)
 
 
-def init_app(app: Flask, names: Sequence[str], proxies: Sequence[str]) -> None:
-    """Put both before the application, as it is now. Raises ValueError for a proxy that is no address or network."""
-    app.wsgi_app = Proxies(Hosts(app.wsgi_app, names), proxies)  # type: ignore[method-assign]
+def init_app(
+    app: Flask, names: Sequence[str], proxies: Sequence[str], is_peer: Callable[[str], bool] | None = None
+) -> None:
+    """Put both before the application, as it is now. Raises ValueError for a proxy that is no address or network.
+
+    `is_peer`: whether this secret is that of the processes that share a database, where there are any.
+    """
+    app.wsgi_app = Proxies(Hosts(app.wsgi_app, names), proxies, is_peer)  # type: ignore[method-assign]
 
 
 class Hosts:
@@ -81,16 +91,26 @@ class Proxies:
 
     A proxy on this machine connects from it for visitors who are anywhere, so what it forwards is not taken for a
     request of this machine, which would be without limits, unless it may say so and does.
+
+    The word of another web process is taken for its secret, not for its address.
     """
 
-    def __init__(self, app: WSGIApplication, addresses: Sequence[str]) -> None:
+    def __init__(
+        self, app: WSGIApplication, addresses: Sequence[str], is_peer: Callable[[str], bool] | None = None
+    ) -> None:
         self._app, self._behind = app, ProxyFix(app, x_for=1, x_proto=1, x_host=1, x_prefix=1)
         self._networks = [ip_network(address) for address in addresses]
+        self._is_peer = is_peer
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
         address, forwarded = environ.get("REMOTE_ADDR", ""), [name for name in environ if FORWARDED.fullmatch(name)]
-        trusted = self._trusts(address)
+        secret = environ.pop(PEER, None)
+        environ[PEER_SAID] = peer = secret is not None and self._is_peer is not None and self._is_peer(secret)
+        if secret is not None and self._is_peer is not None and not peer:
+            problem = Problem(503, "Another web process leads now. Try again in a moment.", retry_after=RETRY_S)
+            return problem.response()(environ, start_response)
+        trusted = peer or self._trusts(address)
         if forwarded and is_loopback(address) and not (trusted and environ.get(FORWARDED_FOR)):
             environ["REMOTE_ADDR"] = SOMEBODY
             log.warning(UNNAMED)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 from werkzeug.routing import Rule
 
 from kvscope.app.bodies import schema_of
-from kvscope.app.http.access import TELLS, Access, declare
+from kvscope.app.http.access import DESCRIBES, Access, declare
 from kvscope.app.http.answers import Problem
 from kvscope.app.travel.page_source import own_version
 
@@ -265,7 +265,7 @@ def blueprint() -> Blueprint:
     routes = Blueprint("openapi", __name__)
 
     @routes.get("/api/openapi.json")
-    @describe(TELLS, "This document", {200: json_answer("OpenAPI 3.1", dict)}, revalidated=True)
+    @describe(DESCRIBES, "This document", {200: json_answer("OpenAPI 3.1", dict)}, revalidated=True)
     def contract() -> Response:
         response = jsonify(document(current_app, own_version()))
         response.headers["Access-Control-Allow-Origin"] = "*"

@@ -12,8 +12,9 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.engine.pool import Engine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.supervisor import RESTARTING
 from kvscope.app.http import serving
-from kvscope.app.http.access import SENDS, TELLS, declare
+from kvscope.app.http.access import DESCRIBES, SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
@@ -23,11 +24,14 @@ from kvscope.app.http.shell import renderer
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.gallery import Example
+from kvscope.app.store.member import Member
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.page import opened
 from kvscope.app.travel.page_source import own_version
+
+NO_LEADER = "The web process with the model has ended; another one takes over."
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +46,9 @@ def blueprint(
     examples: list[Example],
     shipped: frozenset[str],
     keep_days: int,
+    member: Member | None,
 ) -> Blueprint:
-    """The routes, over these parts. `shipped`: sessions that nobody has a token of."""
+    """The routes, over these parts. `shipped`: sessions that nobody has a token of; `member`: of several processes."""
     routes = Blueprint("pages", __name__)
     render, render_workload = renderer("stage"), renderer("serving")
     bootstrap = {
@@ -93,7 +98,7 @@ def blueprint(
         return saved(session, embed=True)
 
     @routes.get("/healthz")
-    @describe(TELLS, "Whether the server answers", {200: json_answer("the server answers", Health)})
+    @describe(DESCRIBES, "Whether the server answers", {200: json_answer("the server answers", Health)})
     def healthz() -> Response:
         return jsonify(status="ok", version=bootstrap["version"])
 
@@ -108,6 +113,8 @@ def blueprint(
     )
     def readyz() -> Response:
         readiness = engine.readiness
+        if member is not None and not member.leads:
+            readiness = replace(RESTARTING, message=NO_LEADER)
         try:
             runs.check()
         except Lost as error:
@@ -134,7 +141,7 @@ def blueprint(
             "kvscope_bytes_on_disk": budget.on_disk(),
             "kvscope_bytes_budget": budget.most,
             "kvscope_sessions_stored": kept["sessions"],
-            "kvscope_viewers": live.viewers,
+            "kvscope_viewers": live.viewers + (member.following().viewers if member is not None else 0),
             "kvscope_engine_ready": int(engine.readiness.state == "ready"),
             "kvscope_engine_restarts": engine.restarts,
         }

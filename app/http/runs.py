@@ -11,7 +11,7 @@ from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.http.access import DELETES, READS, STARTS, STEERS, count
+from kvscope.app.http.access import DELETES, READS_STATE, STARTS, STEERS, count
 from kvscope.app.http.answers import Controlled, RunStatus, Waits
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import LogRoutes
@@ -21,7 +21,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Control, Fork, NewRun, body, new_id
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import ForkRequest, Refused
+from kvscope.model.api import ForkRequest
 
 FOR_EVER = "private, max-age=31536000, immutable"
 """In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
@@ -59,12 +59,10 @@ class RunRoutes:
             raise Problem(422, detail, field="model", limit=[loaded["name"]])
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
-        return created(
-            run, self._scheduler.start(run, lambda: asked.of(run, visitor.owner), Requester(*visitor), charge)
-        )
+        return created(run, self._scheduler.start(asked.of(run, visitor.owner), Requester(*visitor), charge))
 
     @describe(
-        READS,
+        READS_STATE,
         "Settings and state of a run",
         {200: json_answer("its settings and its state", RunStatus), 202: json_answer("the run is queued", Waits)},
         *(404, 409, 413, 422, 429, 507),
@@ -124,17 +122,9 @@ class RunRoutes:
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
         self._lookup.same_model(opening)
-        last, fork, visitor = chosen[asked.position - prompt][0], new_id(), count(self._limits)
-
-        def made() -> ForkRequest:
-            shared = tuple(self._runs.all_frames(run, last=last))
-            if len(shared) != last + 1:
-                raise Refused("run", "The run to branch from was deleted.", status=404)
-            return ForkRequest(fork, run, asked.position, asked.token, shared)
-
-        return created(
-            fork, self._scheduler.start(fork, made, Requester(*visitor), partial(self._limits.charge, visitor))
-        )
+        request, visitor = ForkRequest(new_id(), run, asked.position, asked.token, ()), count(self._limits)
+        started = self._scheduler.start(request, Requester(*visitor), partial(self._limits.charge, visitor))
+        return created(request.run, started)
 
     @describe(
         DELETES,

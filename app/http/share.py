@@ -9,7 +9,7 @@ from flask import Response, jsonify, request, url_for
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
-from kvscope.app.http.access import READS, SHARES, count
+from kvscope.app.http.access import READS_STATE, SHARES, count
 from kvscope.app.http.answers import ShareChoices, Shared
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import RunLookup
@@ -45,7 +45,7 @@ class ShareRoutes:
         self._lookup = RunLookup(runs, engine)
 
     @describe(
-        READS,
+        READS_STATE,
         "Sizes that an ended run would have as a saved session, by level of exact values",
         {200: json_answer("the size of each level, and the progress of one being computed", ShareChoices)},
         *(404, 409),

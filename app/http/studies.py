@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 
 from flask import Blueprint, Response, jsonify
@@ -10,7 +10,7 @@ from flask import Blueprint, Response, jsonify
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
-from kvscope.app.http.access import READS, STARTS, count
+from kvscope.app.http.access import READS_STATE, STARTS, count
 from kvscope.app.http.answers import Family, Parent
 from kvscope.app.http.answers import Member as TellsOfMember
 from kvscope.app.http.limits import Limits
@@ -20,7 +20,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, Caching, Refused, TwinRequest
+from kvscope.model.api import BeamRequest, Caching, TwinRequest
 
 
 def blueprint(
@@ -61,18 +61,8 @@ class StudyRoutes:
         if not steps:
             raise Problem(409, "The run has no complete step to repeat.", field="run")
         self._lookup.same_model(opening)
-        twin = new_id()
-
-        def made() -> TwinRequest:
-            frames = [frame for seq in (0, *steps) for frame in self._runs.frames(run, seq - 1, 1)]
-            _refuse_gone(len(frames) == 1 + len(steps))
-            keeping = asked.keeping()
-            caching: Caching = (
-                "none" if asked.cache == "none" else "forgotten" if asked.cache == "forgotten" else "kept"
-            )
-            return TwinRequest(twin, run, caching, tuple(frames), keeping)
-
-        return self._started(twin, made)
+        caching: Caching = "none" if asked.cache == "none" else "forgotten" if asked.cache == "forgotten" else "kept"
+        return self._started(TwinRequest(new_id(), run, caching, (), asked.keeping()))
 
     @describe(
         STARTS,
@@ -87,25 +77,16 @@ class StudyRoutes:
         steps = self._lookup.steps(run)
         asked = body(Beam, steps.bounds())
         self._lookup.same_model(steps.opening)
-        search = new_id()
         ids = steps.before(asked.step)
+        return self._started(BeamRequest(new_id(), run, asked.step, asked.beams, asked.length, ids, b""))
 
-        def made() -> BeamRequest:
-            opened = self._runs.frames(run, -1, 1)
-            _refuse_gone(bool(opened))
-            return BeamRequest(search, run, asked.step, asked.beams, asked.length, ids, opened[0])
-
-        return self._started(search, made)
-
-    def _started(self, study: str, made: Callable[[], TwinRequest | BeamRequest]) -> Response:
+    def _started(self, request: TwinRequest | BeamRequest) -> Response:
         visitor = count(self._limits)
-        return created(
-            study,
-            self._scheduler.start(study, made, Requester(*visitor), partial(self._limits.charge, visitor), study=True),
-        )
+        charge = partial(self._limits.charge, visitor)
+        return created(request.run, self._scheduler.start(request, Requester(*visitor), charge, study=True))
 
     @describe(
-        READS,
+        READS_STATE,
         "All runs connected with this run: branches, repeated runs and beam searches",
         {200: json_answer("the runs", Family)},
         *(404, 422),
@@ -127,11 +108,6 @@ class StudyRoutes:
             "steps": member.steps,
             "created": member.opening["created"],
         }
-
-
-def _refuse_gone(there: bool) -> None:
-    if not there:
-        raise Refused("run", "The original run was deleted.", status=404)
 
 
 def _parent(member: Member) -> Parent | None:

@@ -43,7 +43,7 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
     def workload() -> Response:
         asked, visitor, run = body(Workload), count(limits), new_id()
         started = scheduler.start(
-            run, lambda: WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
+            WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from kvscope.app.store.database import FILE, connect, failing_as, held, metadata, reason_of
+from kvscope.app.store.database import FILE, OF_THE_MOMENT, connect, failing_as, held, metadata, reason_of
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.sessions import sessions_table
@@ -91,8 +91,12 @@ def _fill(source: sa.Engine, target: sa.Engine) -> Content:
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:
-    """Insert all rows of all tables; those that are numbered as they come are numbered again, in the same order."""
+    """Insert all rows of all tables but those of the moment; rows that are numbered as they come are numbered again, in
+    the same order.
+    """
     for table in metadata.sorted_tables:
+        if table.info == OF_THE_MOMENT:
+            continue
         number = table.autoincrement_column
         columns = [column for column in table.columns if column is not number]
         query = sa.select(*columns).order_by(*([number] if number is not None else table.primary_key.columns))

@@ -29,9 +29,11 @@ from kvscope.app.store.spare import with_spare
 log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
-"""All tables, those of `runs` and `sessions`. They are what the newest migration makes; a test compares them."""
+"""All tables: of `runs`, `sessions` and `lead`. They are what the newest migration makes; a test compares them."""
+OF_THE_MOMENT = {"of_the_moment": True}
+"""Information on a table of what concerns the processes that run now: it is no part of a backup."""
 
-NEWEST = "0004"
+NEWEST = "0005"
 """The newest migration. A database that has it is opened without loading Alembic."""
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
@@ -98,19 +100,20 @@ def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
         driver.execute("PRAGMA synchronous=NORMAL")
 
 
-def connect(folder: Path, url: str | None = None) -> sa.Engine:
+def connect(folder: Path, url: str | None = None, process: str | None = None) -> sa.Engine:
     """The database at `url`, or the file in `folder`, which is made if need be; its schema is the newest.
 
-    Raises StoreError, in whose message the password of `url` is not.
+    `process`: what a PostgreSQL is to know the connections by. Raises StoreError, in whose message the password of
+    `url` is not.
     """
-    return with_spare(folder, lambda: _connect(folder, _parsed(url) if url else None))
+    return with_spare(folder, lambda: _connect(folder, _parsed(url) if url else None, process))
 
 
-def _connect(folder: Path, address: sa.URL | None) -> sa.Engine:
+def _connect(folder: Path, address: sa.URL | None, process: str | None) -> sa.Engine:
     place = f"The database {_shown(address)}" if address else f"The data folder {folder}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        engine = _postgresql(address) if address else _sqlite(folder)
+        engine = _postgresql(address, process) if address else _sqlite(folder)
     except (OSError, ArgumentError, NoSuchModuleError) as error:
         raise StoreError(f"{place} cannot be used: {reason_of(error)}.") from None
     try:
@@ -123,20 +126,22 @@ def _connect(folder: Path, address: sa.URL | None) -> sa.Engine:
 
 
 @contextmanager
-def held(folder: Path, url: str | None = None) -> Iterator[None]:
+def held(folder: Path, url: str | None = None, *, together: bool = False) -> Iterator[None]:
     """Bring the database up to date, and keep it for this process alone while this lasts: another server would take its
     open runs for leftovers.
 
-    (An SQLite file is held with its folder: app.server.) Raises StoreError, also when another one holds it.
+    `together`: keep it for this process and others that say the same (app.store.member). (An SQLite file is held with
+    its folder: app.server.) Raises StoreError, also when another one holds it.
     """
     engine = connect(folder, url)
     try:
         if engine.dialect.name == "postgresql":
             with reading(engine) as connection:
-                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
-                for lock in (SERVING, WORKING):
-                    _wait_for_lock(alone, lock)
-                alone.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
+                holding = connection.execution_options(isolation_level="AUTOCOMMIT")
+                _wait_for_lock(holding, SERVING, shared=together)
+                if not together:
+                    _wait_for_lock(holding, WORKING)
+                    holding.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
                 yield
         else:
             yield
@@ -144,10 +149,11 @@ def held(folder: Path, url: str | None = None) -> Iterator[None]:
         engine.dispose()
 
 
-def _wait_for_lock(connection: sa.Connection, lock: int) -> None:
+def _wait_for_lock(connection: sa.Connection, lock: int, *, shared: bool = False) -> None:
     """Take the lock, which lasts as long as this connection."""
     deadline = time.monotonic() + TAKE_OVER_S
-    while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
+    take = sa.func.pg_try_advisory_lock_shared if shared else sa.func.pg_try_advisory_lock
+    while not connection.scalar(sa.select(take(lock))):
         if time.monotonic() > deadline:
             raise StoreError("The database is in use by another KVScope.")
         time.sleep(0.05)
@@ -185,7 +191,9 @@ def _sqlite(folder: Path) -> sa.Engine:
     return engine
 
 
-def _postgresql(address: sa.URL) -> sa.Engine:
+def _postgresql(address: sa.URL, process: str | None) -> sa.Engine:
+    if process is not None:
+        address = address.update_query_dict({"application_name": process})
     if "connect_timeout" not in address.query:
         address = address.update_query_dict({"connect_timeout": str(CONNECT_S)})
     try:

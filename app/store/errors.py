@@ -9,3 +9,7 @@ class StoreError(Exception):
 
 class Lost(StoreError):
     """The database's file was deleted or replaced while it was in use: only a restart helps."""
+
+
+class Fenced(StoreError):
+    """Another web process leads; this one must not write."""

@@ -90,15 +90,20 @@ def found(folder: Path) -> list[Recording]:
     return recordings
 
 
-def load(recordings: list[Recording], runs: RunLog) -> Examples:
-    """Put those that are runs into the log, under their own ids, unless they are there. A damaged file is left out."""
+def load(recordings: list[Recording], runs: RunLog, *, store: bool = True) -> Examples:
+    """Put those that are runs into the log, under their own ids, unless they are there. A damaged file is left out.
+
+    `store`: False where another process, which leads, puts them there.
+    """
     examples = Examples([], [])
     for recording in recordings:
         if recording.example is None:
             continue
         try:
             if runs.head(recording.example.id) is None:
-                runs.append(codec.split(recording.path.read_bytes()))
+                frames = codec.split(recording.path.read_bytes())
+                if store:
+                    runs.append(frames)
         except (codec.BadFrame, OSError, ValueError, KeyError) as error:
             log.warning("recording %s is left out: %s", recording.path.name, error)
         else:

@@ -1,13 +1,14 @@
 """The log of every run, in the database. A frame is stored here before anyone is told of it.
 
-One thread appends (the engine's supervisor); any number of threads read and wait.
+One thread appends (the engine's supervisor); any number of threads read and wait. Where several processes share the
+database, one of them appends; in the others a log grows when the one that appends says so (app.store.news).
 """
 
 from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from kvscope.app.store.database import connect, is_key, reading, writing
-from kvscope.app.store.errors import Lost, StoreError
+from kvscope.app.store.errors import Fenced, Lost, StoreError
 from kvscope.app.store.family import Member, members
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.head import Head
@@ -40,14 +41,25 @@ from kvscope.model.log import frames as codec
 PAGE = 32
 """Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
 CACHE_BYTES = 64 * 1024 * 1024
+POLL_S = 1.0
+"""How long a process that follows waits for news of a run of which it has heard nothing, before it looks again."""
 OLDEST = 100
 """Runs looked at together when some have to go."""
 
 
+News = Mapping[str, Head | None]
+"""Where the logs of runs end; None for a run that was deleted."""
+Claim = Callable[[sa.Connection], None]
+"""Raises Fenced where what this transaction changes must not be stored."""
+
+
 @dataclass(slots=True)
 class _Open:
+    """`awaited`: whether somebody waited for it to grow."""
+
     head: Head
     changed: Condition
+    awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +86,33 @@ class RunLog:
     """All runs in one database: the file in `folder`, or the one at `url`.
 
     Whatever reads or writes raises StoreError when the database cannot be used. `alone`: no other process adds to it,
-    so runs that are open are an earlier one's leftovers.
+    so runs that are open are an earlier one's leftovers. `process`: what the database knows its connections by.
     """
 
     def __init__(
-        self, folder: Path, url: str | None = None, *, cache_bytes: int = CACHE_BYTES, alone: bool = True
+        self,
+        folder: Path,
+        url: str | None = None,
+        *,
+        cache_bytes: int = CACHE_BYTES,
+        alone: bool = True,
+        process: str | None = None,
     ) -> None:
         self._lock = RLock()
+        self._heard = Condition(self._lock)
+        """Notified when a process that follows hears anything."""
+        self._follows = False
+        self._claim: Claim = lambda _connection: None
+        self._tell: Callable[[News], None] = lambda _news: None
         self._open: dict[str, _Open] = {}
         self._unstored: dict[str, _Unstored] = {}
         self._held: Counter[str] = Counter()
         self._hear: Callable[[str], None] = lambda _run: None
         self._cache = FrameCache(cache_bytes)
         self.folder = folder
-        self.engine = connect(folder, url)
+        self.engine = connect(folder, url, process)
         if alone:
-            self._recover()
+            self.recover()
 
     def close(self) -> None:
         """Give the database back. Waiters are woken."""
@@ -120,6 +143,69 @@ class RunLog:
             if kept:
                 self._store(kept)
                 self._announce(kept, heads)
+
+    def follow(self) -> None:
+        """From now on another process appends. Nothing is written, and an open run ends where that one says."""
+        with self._lock:
+            self._follows, self._claim = True, _refuse
+
+    def hear(self, news: News) -> None:
+        """What the process that appends has stored, while this one follows."""
+        for run, head in news.items():
+            entry = self._open.get(run)
+            if head is not None and entry is not None and entry.awaited:
+                with suppress(StoreError):  # whoever waits reads it then, and hears why it cannot be read
+                    self._read_ahead(run, entry.head.last_seq, head.last_seq)
+        with self._lock:
+            if not self._follows:
+                return
+            for run, head in news.items():
+                if head is None:
+                    self._cache.forget(run)
+                    head = Head(closed=True)
+                self._grow(run, head)
+            self._heard.notify_all()
+
+    def go_deaf(self) -> None:
+        """Forget what was heard: it may be out of date."""
+        with self._lock:
+            if self._follows:
+                self._forget_open()
+
+    def heads(self) -> dict[str, Head]:
+        """Where the logs of open runs end."""
+        with self._lock:
+            return {run: replace(entry.head) for run, entry in self._open.items()}
+
+    def lead(self, claim: Claim, tell: Callable[[News], None]) -> None:
+        """From now on this process appends. Runs that are open are an earlier one's leftovers.
+
+        Whatever changes is stored only if `claim` lets its transaction; then `tell` gets it. Raises StoreError.
+        """
+        with self._lock:
+            self._follows, self._claim, self._tell = False, claim, tell
+            self._forget_open()
+            self.recover()
+
+    def recover(self) -> None:
+        """Close the runs that an earlier process left open, or of which this one does not know that they were begun,
+        since the database was away. Raises StoreError.
+        """
+        with self._lock:
+            with reading(self.engine) as connection:
+                left = connection.scalars(sa.select(runs_table.c.run).where(~runs_table.c.closed)).all()
+            for run in left:
+                head = None if run in self._open or run in self._unstored else self.head(run)
+                if head is not None:
+                    self._open[run] = _Open(head, Condition(self._lock))
+                    self.close_run(run, "interrupted", "The server stopped before the run ended.")
+
+    @contextmanager
+    def changing(self, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
+        """A transaction, as `writing` has it, of whoever may change what is stored. Raises StoreError."""
+        with writing(self.engine, failure, lasting=lasting) as connection:
+            self._claim(connection)
+            yield connection
 
     def when_closed(self, hear: Callable[[str], None]) -> None:
         """Call `hear` with every run that is closed from now on. It must neither take long nor ask the log anything."""
@@ -179,6 +265,25 @@ class RunLog:
         rest = self._unstored.get(run)
         if rest is not None and after >= rest.close.seq - 1:
             return [rest.close.payload] if after < rest.close.seq else []
+        last = self._last_of(run)
+        return self._read(run, after, limit if last is None else min(limit, last - after))
+
+    def _last_of(self, run: str) -> int | None:
+        """Where an open run's log ends for readers: what is stored beyond that nobody is to see, since the process that
+        appends did not learn that it is stored, and may replace it, but for its first frame. None for a run that is
+        closed.
+        """
+        entry = self._open.get(run)
+        if entry is not None:
+            return entry.head.last_seq
+        if not self._follows:
+            return None
+        head = self.head(run)
+        return None if head is None or head.closed else 0
+
+    def _read(self, run: str, after: int, limit: int) -> list[bytes]:
+        if limit <= 0:
+            return []
         query = (
             sa.select(frames_table.c.seq, frames_table.c.payload)
             .where(frames_table.c.run == run, frames_table.c.seq > after)
@@ -210,7 +315,10 @@ class RunLog:
         """
         with self._lock:
             entry = self._open.get(run)
-            if entry is not None and entry.head.last_seq <= after:
+            if entry is None and self._follows:
+                self._heard.wait(min(timeout, POLL_S))
+            elif entry is not None and entry.head.last_seq <= after:
+                entry.awaited = True
                 entry.changed.wait(timeout)
 
     def wake(self, run: str) -> None:
@@ -310,10 +418,10 @@ class RunLog:
             yield from ((row.run, row.bytes) for row in rows)
             after = (rows[-1].created, rows[-1].run)
 
-    def own(self, run: str, token: str) -> None:
-        """Let this token delete the run, which is stored."""
-        with self._lock, writing(self.engine, "The run cannot be stored") as connection:
-            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=hash_of(token))
+    def own(self, run: str, token_sha256: str) -> None:
+        """Let the token with this hash delete the run, which is stored."""
+        with self._lock, self.changing("The run cannot be stored") as connection:
+            changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=token_sha256)
             connection.execute(changed)
 
     def is_token(self, run: str, token: str) -> bool:
@@ -331,6 +439,7 @@ class RunLog:
             for run in runs:
                 self._unstored.pop(run, None)
                 self._cache.forget(run)
+            self._tell(dict.fromkeys(runs))
             return True
 
     def check(self) -> None:
@@ -357,25 +466,27 @@ class RunLog:
         return {"runs": runs, "frames": frames, "bytes": size}
 
     def _delete(self, runs: Sequence[str]) -> None:
-        with writing(self.engine, "Runs cannot be deleted", lasting=True) as connection:
+        with self.changing("Runs cannot be deleted", lasting=True) as connection:
             delete(connection, runs)
 
-    def _recover(self) -> None:
-        """Close the runs that an earlier process left open."""
-        with reading(self.engine) as connection:
-            left = connection.scalars(sa.select(runs_table.c.run).where(~runs_table.c.closed)).all()
-        for run in left:
-            head = self.head(run)
-            if head is not None:
-                self._open[run] = _Open(head, Condition(self._lock))
-                self.close_run(run, "interrupted", "The server stopped before the run ended.")
+    def _read_ahead(self, run: str, after: int, last: int) -> None:
+        """Read the frames that came, once for all who wait for them."""
+        while after < last and (page := self._read(run, after, min(PAGE, last - after))):
+            after += len(page)
+
+    def _forget_open(self) -> None:
+        for entry in self._open.values():
+            entry.changed.notify_all()
+        self._open.clear()
+        self._heard.notify_all()
 
     def _store(self, frames: Sequence[Frame]) -> None:
         """Store frames, and with them what waits in memory."""
-        with writing(self.engine, "The run cannot be stored") as connection:
+        with self.changing("The run cannot be stored") as connection:
             for rest in self._unstored.values():
                 write_close(connection, rest.close, rest.head)
             write(connection, frames)
+        self._tell({run: rest.head for run, rest in self._unstored.items()})
         self._unstored.clear()
 
     def _with_rest(self, member: Member) -> Member:
@@ -385,13 +496,23 @@ class RunLog:
     def _announce(self, frames: Iterable[Frame], heads: dict[str, Head]) -> None:
         for frame in frames:
             self._cache.put(frame.run, frame.seq, frame.payload)
+        self._tell({run: replace(head) for run, head in heads.items() if run not in self._unstored})
         for run, head in heads.items():
-            entry = self._open.setdefault(run, _Open(head, Condition(self._lock)))
-            entry.head = head
-            entry.changed.notify_all()
+            self._grow(run, head)
             if head.closed:
-                del self._open[run]
                 self._hear(run)
+
+    def _grow(self, run: str, head: Head) -> None:
+        """A run's log ends there now; who waits for it is woken."""
+        entry = self._open.setdefault(run, _Open(head, Condition(self._lock)))
+        entry.head = head
+        entry.changed.notify_all()
+        if head.closed:
+            del self._open[run]
+
+
+def _refuse(_connection: sa.Connection) -> None:
+    raise Fenced("Another web process leads; this one stores nothing.")
 
 
 def is_workload(opening: dict[str, Any]) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from kvscope.app.store import values as session_values
-from kvscope.app.store.database import is_key, metadata, reading, writing
+from kvscope.app.store.database import is_key, metadata, reading
 from kvscope.app.store.head import Head
 from kvscope.app.store.packing import NotPacked, pack, unpack
 from kvscope.app.store.runs import PAGE, RunLog, hash_of, is_workload
@@ -266,7 +266,7 @@ class SessionStore:
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
         """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
-        with self._lock, writing(self._engine, f"The session cannot be {outcome}", lasting=True) as connection:
+        with self._lock, self._runs.changing(f"The session cannot be {outcome}", lasting=True) as connection:
             yield connection
 
     def _unlinked(self, run: str) -> Callable[[], Iterator[bytes]]:

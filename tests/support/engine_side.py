@@ -35,9 +35,7 @@ class EngineSide:
 
     def start(self, run: str, prompt: str = "abc", client: str = "", address: str = "", **fields: Any) -> Place | None:
         """Start a run, of a client of its own unless one is named; where it stands in line, None where it has begun."""
-        return self.scheduler.start(
-            run, lambda: RunRequest(run, prompt, **fields), Requester(client or run, address or run)
-        ).waits
+        return self.scheduler.start(RunRequest(run, prompt, **fields), Requester(client or run, address or run)).waits
 
     def close(self) -> None:
         self.scheduler.close()

@@ -82,6 +82,16 @@ class Cluster:
             self._server.wait(30)
             self._server = None
 
+    def kill(self) -> None:
+        """kill -9 of the server and of all its sessions."""
+        assert self._server is not None
+        main = psutil.Process(self._server.pid)
+        for process in [main, *main.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._server.wait(30)
+        self._server = None
+
     def _command(self, program: str, *options: str) -> list[str]:
         return [*as_owner(), str(self._programs / program), "-D", str(self._folder / "data"), *options]
 

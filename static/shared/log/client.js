@@ -9,6 +9,8 @@ import { watch } from "./watch.js";
 
 /** Interval between requests for the state of a queued run, in ms. */
 const QUEUE_POLL_MS = 1000;
+/** How often in a row the state of a queued run is requested from a server that cannot answer now. */
+const MOST_QUEUE_TRIES = 30;
 
 /**
  * @param {Object} parts
@@ -66,13 +68,25 @@ export function createClient({
 
   const left = new Set();
 
+  /** What the server says of a queued run. While another web process takes over, for some time it says nothing. */
+  const placeOf = async (id) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await (await request(at(id))).json();
+      } catch (problem) {
+        if (problem.status !== 503 || problem.retryAfter === null || tries === MOST_QUEUE_TRIES) throw problem;
+      }
+      await delay(QUEUE_POLL_MS);
+    }
+  };
+
   /** Waits until an accepted run has left the queue and started. */
   const begun = async (answer) => {
     const { id, delete_token } = answer;
     if (delete_token) tokens?.add(id, delete_token);
     if (answer.status !== "queued") return answer;
     try {
-      for (let waits = answer; waits.status === "queued"; waits = await (await request(at(id))).json()) {
+      for (let waits = answer; waits.status === "queued"; waits = await placeOf(id)) {
         onWaits({ id, place: waits.place, estimate_s: waits.estimate_s });
         await delay(QUEUE_POLL_MS);
       }

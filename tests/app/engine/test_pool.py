@@ -63,7 +63,7 @@ def test_a_run_that_an_engine_was_lost_with_continues_elsewhere_from_its_log(eng
     last, token = side.log.chosen("a")[-1]
     shared = tuple(side.log.all_frames("a", last=last))
     position = 3 + len(side.log.chosen("a")) - 1
-    side.scheduler.start("b", lambda: ForkRequest("b", "a", position, token, shared), Requester("b", "b"))
+    side.scheduler.start(ForkRequest("b", "a", position, token, shared), Requester("b", "b"))
     assert closed(side.log, "b") == "length"
     kept = [header(payload).data for payload in side.log.all_frames("b")]
     assert [data.get("token") for data in kept][: last + 1] == [header(frame).data.get("token") for frame in shared]
@@ -78,7 +78,7 @@ def test_a_branch_goes_to_the_engine_that_has_the_blocks_unless_that_is_full(eng
     shared = tuple(side.log.all_frames("a", last=last))
     for branch in ("b", "c"):
         request = ForkRequest(branch, "a", 3, token + 1, shared)
-        side.scheduler.start(branch, lambda request=request: request, Requester(branch, branch))  # type: ignore[misc]
+        side.scheduler.start(request, Requester(branch, branch))
         assert closed(side.log, branch) == "length"
         assert side.pool._placement._engines[branch] == parent
     assert side.pool._placement.near(ForkRequest("d", "gone", 3, token, shared)) is None

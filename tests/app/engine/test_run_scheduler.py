@@ -175,7 +175,7 @@ def test_paused_runs_that_fill_the_disk_are_ended_for_who_comes(engine_side: Sta
 def test_a_run_leaves_the_line_by_its_token(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.05", max_open_runs=1)
     engine.start("a", max_new_tokens=256)
-    started = engine.scheduler.start("b", lambda: RunRequest("b", "abc"))
+    started = engine.scheduler.start(RunRequest("b", "abc"))
     assert not engine.scheduler.leave("b", "guessed")
     assert engine.scheduler.leave("b", started.token)
     assert engine.scheduler.waiting == 0
@@ -256,7 +256,7 @@ def test_a_paused_study_keeps_its_place_until_it_is_abandoned(engine_side: Start
         engine.start("a", max_new_tokens=60)
         closed(engine.log, "a")
         frames = [engine.log.frames("a", seq - 1, 1)[0] for seq in (0, *(seq for seq, _ in engine.log.chosen("a")))]
-        engine.scheduler.start("t", partial(TwinRequest, "t", "a", "none", tuple(frames)), study=True)
+        engine.scheduler.start(TwinRequest("t", "a", "none", tuple(frames)), study=True)
         assert engine.scheduler.control("t", "pause") == "paused"
         assert (engine.start("b", max_new_tokens=1) is None) == (after == 0.0)
     assert closed(engine.log, "t") == "stopped"

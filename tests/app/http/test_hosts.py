@@ -33,7 +33,7 @@ def test_a_loopback_name_and_every_address_are_answered_and_a_rebound_name_is_no
         assert "--allowed-host" in problem(refused, 421, "Host")["detail"], host
 
 
-def echo(names: list[str], proxies: list[str]) -> FlaskClient:
+def echo(names: list[str], proxies: list[str], is_peer: Callable[[str], bool] | None = None) -> FlaskClient:
     """An application that says what it takes a request for."""
     app = Flask(__name__)
 
@@ -41,7 +41,7 @@ def echo(names: list[str], proxies: list[str]) -> FlaskClient:
     def said() -> dict[str, Any]:
         return {"address": request.remote_addr, "host": request.host, "scheme": request.scheme}
 
-    hosts.init_app(app, names, proxies)
+    hosts.init_app(app, names, proxies, is_peer)
     return app.test_client()
 
 
@@ -147,3 +147,27 @@ def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(se
         websocket.create_connection(socket, header=claims, origin="https://evil.example")
     embed = requests.get(server.url, headers={"Host": "evil.example"}, timeout=10)
     assert embed.status_code == 421
+
+
+SAID = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Host": "localhost:81", "X-Forwarded-Proto": "https"}
+
+
+def test_another_web_process_is_believed_for_its_secret_wherever_it_is() -> None:
+    client = echo([], [], lambda secret: secret == "right")
+    for address in ("127.0.0.1", "198.51.100.3"):
+        told = client.get("/", headers={**SAID, "X-KVScope-Peer": "right"}, environ_base={"REMOTE_ADDR": address})
+        assert told.json == {"address": "192.0.2.7", "host": "localhost:81", "scheme": "https"}
+
+
+def test_a_request_with_another_secret_is_not_answered() -> None:
+    """Nor is it taken for a request of the machine that it comes from, which would be without limits."""
+    client = echo([], [], lambda secret: secret == "right")
+    for secret in ("", "wrong", "right ", "é"):
+        refused = client.get("/", headers={**SAID, "X-KVScope-Peer": secret.encode().decode("latin-1")})
+        assert refused.status_code == 503, secret
+        assert refused.headers["Retry-After"]
+
+
+def test_a_server_that_is_alone_passes_over_the_header() -> None:
+    told = echo([], []).get("/", headers={**SAID, "X-KVScope-Peer": "right"}, environ_base={"REMOTE_ADDR": "10.0.0.9"})
+    assert told.json == {"address": "10.0.0.9", "host": "localhost", "scheme": "http"}

@@ -17,6 +17,7 @@ from kvscope.app.store import backup as module
 from kvscope.app.store.backup import Content, backup, restore
 from kvscope.app.store.database import FILE, metadata
 from kvscope.app.store.errors import StoreError
+from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
@@ -154,7 +155,7 @@ def test_a_restore_that_fails_leaves_nothing(
     backup(*place, tmp_path / "backup")
     with monkeypatch.context() as patch:
         tables = module.metadata.sorted_tables
-        twice = type("Twice", (), {"sorted_tables": [*tables, tables[0]]})
+        twice = type("Twice", (), {"sorted_tables": [*tables, runs_table]})
         patch.setattr(module, "metadata", twice)  # its rows are there already
         with pytest.raises(StoreError, match="cannot be copied"):
             restore(*empty, tmp_path / "backup")

@@ -20,8 +20,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from kvscope.app.settings import DATABASE_URL_FORM
-from kvscope.app.store.database import FILE, NEWEST, connect, held, metadata
+from kvscope.app.store.database import FILE, NEWEST, OF_THE_MOMENT, connect, held, metadata
 from kvscope.app.store.errors import Lost, StoreError
+from kvscope.app.store.lead import followers_table, lead_table
+from kvscope.app.store.queued import queued_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, parts_table
 from kvscope.model.log.frames import encode, from_stream, header
@@ -47,6 +49,12 @@ def test_the_newest_migration_is_the_one_that_is_named() -> None:
     config = Config()
     config.set_main_option("script_location", "kvscope.app.store:migrations")
     assert ScriptDirectory.from_config(config).get_heads() == [NEWEST]
+
+
+def test_what_concerns_the_processes_of_the_moment_is_in_no_backup() -> None:
+    """The secret of the process that leads, above all."""
+    tables = (followers_table, lead_table, queued_table)
+    assert [table for table in metadata.sorted_tables if table.info == OF_THE_MOMENT] == list(tables)
 
 
 def test_the_migrations_make_the_tables_that_the_code_has(tmp_path: Path, database: str | None) -> None:

@@ -349,8 +349,8 @@ function line(...answers) {
   const kept = new Map();
   const fetch = async (path, { method = "GET", headers }) => {
     asked.push(`${method} ${path}${headers.Authorization ? ` ${headers.Authorization}` : ""}`);
-    const [status, body] = answers.shift();
-    return new Response(body && JSON.stringify(body), { status });
+    const [status, body, more = {}] = answers.shift();
+    return new Response(body && JSON.stringify(body), { status, headers: more });
   };
   const tokens = {
     add: (run, token) => kept.set(run, token),
@@ -371,6 +371,20 @@ test("where a run stands in line is heard until it has begun", async () => {
   assert.equal((await client.start({ prompt: "x" })).id, "r");
   assert.deepEqual(waits, [{ id: "r", place: 2, estimate_s: null }, { id: "r", place: 1, estimate_s: 8 }, null]);
   assert.deepEqual(asked, ["POST /api/runs", "GET /api/runs/r", "GET /api/runs/r"]);
+});
+
+test("a queued run is asked for again while another web process takes over", async () => {
+  const away = [503, { title: "Service Unavailable" }, { "Retry-After": "2" }];
+  const { client, asked, waits } = line([202, WAITS], away, away, [202, WAITS], [200, { status: "running" }]);
+  assert.equal((await client.start({ prompt: "x" })).id, "r");
+  assert.equal(asked.length, 5);
+  assert.equal(waits.at(-1), null);
+});
+
+test("a queued run is given up where the server does not come back", async () => {
+  const away = [503, { title: "Service Unavailable" }, { "Retry-After": "2" }];
+  const { client } = line([202, WAITS], ...Array.from({ length: 100 }, () => away));
+  await assert.rejects(client.start({ prompt: "x" }), { status: 503 });
 });
 
 test("what kept a run from beginning is its problem", async () => {

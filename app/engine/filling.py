@@ -1,0 +1,64 @@
+"""Requests that name another run, with what they need of its log: read when they begin, not while they are queued."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import TypeAdapter
+
+from kvscope.app.store.runs import Gone, RunLog
+from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TwinRequest, WorkloadRequest
+
+Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest
+KINDS: dict[str, type[Request]] = {
+    "start": RunRequest,
+    "fork": ForkRequest,
+    "twin": TwinRequest,
+    "beam": BeamRequest,
+    "workload": WorkloadRequest,
+}
+"""By the method of the engine's service that begins it."""
+METHODS = {kind: method for method, kind in KINDS.items()}
+
+
+def filled(request: Request, log: RunLog) -> Request:
+    """The request with the frames of the run that it names. Raises Refused where that was deleted, StoreError."""
+    match request:
+        case ForkRequest(frames=()):
+            try:
+                first = len(log.opening(request.parent)["tokens"])
+                last = log.chosen(request.parent)[request.position - first][0]
+            except (Gone, IndexError):
+                last = -1
+            shared = tuple(log.all_frames(request.parent, last=last))
+            if last < 0 or len(shared) != last + 1:
+                raise Refused("run", "The run to branch from was deleted.", status=404)
+            return replace(request, frames=shared)
+        case TwinRequest(frames=()):
+            steps = [seq for seq, _ in log.chosen(request.of)]
+            frames = tuple(frame for seq in (0, *steps) for frame in log.frames(request.of, seq - 1, 1))
+            _refuse_gone(bool(steps) and len(frames) == 1 + len(steps))
+            return replace(request, frames=frames)
+        case BeamRequest(opening=b""):
+            opened = log.frames(request.of, -1, 1)
+            _refuse_gone(bool(opened))
+            return replace(request, opening=opened[0])
+    return request
+
+
+def to_json(request: Request) -> str:
+    """As `from_json` reads it; not of one that is filled."""
+    return TypeAdapter(type(request)).dump_json(request).decode()
+
+
+def from_json(kind: str, text: str) -> Request:
+    """The request. Raises ValueError for one that another version wrote."""
+    if kind not in KINDS:
+        raise ValueError(kind)
+    request: Request = TypeAdapter(KINDS[kind]).validate_json(text)
+    return request
+
+
+def _refuse_gone(there: bool) -> None:
+    if not there:
+        raise Refused("run", "The original run was deleted.", status=404)

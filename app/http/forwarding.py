@@ -1,0 +1,169 @@
+"""Of several web processes on one database, those that follow forward to the leader what they do not answer.
+
+A route says beside its code whether every process answers it (access.py); whatever does not say so is the leader's, so
+that the queue, limits and the engine are in one place. The leader takes the follower's word for the visitor's address,
+host, protocol and path since it comes with the secret that only these processes know (hosts.py).
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import re
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+import urllib3
+from flask import Flask
+from urllib3.exceptions import HTTPError
+from werkzeug.exceptions import HTTPException
+
+from kvscope.app.http import socket_guard
+from kvscope.app.http.access import declared
+from kvscope.app.http.hosts import FORWARDED, PEER, PEER_SAID
+from kvscope.app.http.problems import Problem
+from kvscope.app.store.lead import Lead
+from kvscope.app.store.member import Member
+
+AT_ONCE = 100
+"""Requests that are forwarded at once; more wait for one to end."""
+CONNECT_S, ANSWER_S = 2.0, 90.0
+"""A question to the engine may take a minute."""
+RETRY_S = 2
+CHUNK_BYTES = 64 * 1024
+SAFE = frozenset(("GET", "HEAD"))
+HOP_BY_HOP = frozenset(
+    ("connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade", "expect")
+)
+"""Headers that are of one connection (RFC 9110, 7.6.1), and one that the worker has answered."""
+HEADER = re.compile(r"HTTP_(\w+)")
+READINESS = "pages.readyz"
+"""Pages ask for it in any state; where nobody leads it is answered here, with that as the reason."""
+
+
+def init_app(app: Flask, member: Member) -> None:
+    """Put it before the application, as it is now."""
+    app.wsgi_app = Forwarding(app, app.wsgi_app, member)  # type: ignore[method-assign]
+
+
+class Forwarding:
+    """Gives a request to the application, or to the process that leads."""
+
+    def __init__(self, app: Flask, inner: WSGIApplication, member: Member) -> None:
+        self._app, self._inner, self._member = app, inner, member
+        self._everywhere: dict[str, bool] | None = None
+        self._pool = urllib3.PoolManager(maxsize=AT_ONCE, block=True, retries=False)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """The WSGI interface."""
+        if self._member.leads:
+            return self._inner(environ, start_response)
+        endpoint = self._endpoint(environ)
+        if endpoint is None or self._is_everywhere(endpoint):
+            return self._inner(environ, start_response)
+        lead = None if environ[PEER_SAID] else self._member.lead
+        try:
+            answer = None if lead is None else self._forwarded(environ, lead)
+        except HTTPError:
+            answer = None
+        if answer is not None:
+            start_response(f"{answer.status} {_phrase(answer.status)}", _kept(answer.headers.items()))
+            return _Body(answer)
+        if endpoint == READINESS:
+            return self._inner(environ, start_response)
+        sentence = "No web process leads at the moment; another one takes over. Try again in a moment."
+        return Problem(503, sentence, retry_after=RETRY_S).response()(environ, start_response)
+
+    def _endpoint(self, environ: WSGIEnvironment) -> str | None:
+        """The route of a request; None of what no route or each process itself has to answer."""
+        if environ.get("PATH_INFO", "").startswith(socket_guard.PATH) or environ["REQUEST_METHOD"] == "OPTIONS":
+            return None
+        try:
+            return str(self._app.url_map.bind_to_environ(environ).match()[0])
+        except HTTPException:  # a redirection is one, too
+            return None
+
+    def _is_everywhere(self, endpoint: str) -> bool:
+        if self._everywhere is None:
+            views = declared(self._app.view_functions)
+            self._everywhere = {name: access.everywhere for name, access in views.items()}
+        return self._everywhere[endpoint]
+
+    def _forwarded(self, environ: WSGIEnvironment, lead: Lead) -> urllib3.BaseHTTPResponse:
+        """The leader's answer, whose body has not been read. Raises HTTPError."""
+        query = environ.get("QUERY_STRING", "")
+        path = quote(environ.get("PATH_INFO", "").encode("latin-1")) + (f"?{query}" if query else "")
+        length = environ.get("CONTENT_LENGTH") or "0"
+        has_body = length != "0" or "HTTP_TRANSFER_ENCODING" in environ
+        method = environ["REQUEST_METHOD"]
+        return self._pool.request(
+            method,
+            lead.address.rstrip("/") + path,
+            body=environ["wsgi.input"] if has_body else None,
+            headers=_headers(environ, lead, length if has_body and length != "0" else None),
+            # A connection that was kept may have been closed by the leader just now.
+            retries=urllib3.Retry(1, redirect=False, status=0) if method in SAFE else False,
+            redirect=False,
+            timeout=urllib3.Timeout(connect=CONNECT_S, read=ANSWER_S),
+            preload_content=False,
+            decode_content=False,
+        )
+
+
+class _Body:
+    """The body of an answer as it comes; its connection is given back at the end."""
+
+    def __init__(self, answer: urllib3.BaseHTTPResponse) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._answer.stream(CHUNK_BYTES, decode_content=False)
+        except HTTPError as error:  # the visitor's connection ends, too, so that nobody takes it for the whole answer
+            raise ConnectionResetError(errno.ECONNRESET, "the leader ended in the middle of its answer") from error
+
+    def close(self) -> None:
+        """Without the rest of it, if there is any."""
+        self._answer.drain_conn() if self._answer.length_remaining == 0 else self._answer.close()
+        self._answer.release_conn()
+
+
+def is_leads_secret(member: Member, secret: str) -> bool:
+    """Whether a request with it comes from a process that follows this one, or believes so."""
+    lead = member.lead
+    return lead is not None and hmac.compare_digest(secret.encode(), lead.secret.encode())
+
+
+def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[str, str]:
+    """What the visitor sent, and who that is."""
+    sent = {
+        match[1].replace("_", "-").title(): str(value)
+        for name, value in environ.items()
+        if (match := HEADER.fullmatch(name)) and not FORWARDED.fullmatch(name)
+    }
+    sent = {name: value for name, value in sent.items() if name.lower() not in {*HOP_BY_HOP, "host"}}
+    added = dict.fromkeys(("Accept-Encoding", "User-Agent"), urllib3.util.SKIP_HEADER)  # which the library would add
+    said = {
+        "Content-Type": environ.get("CONTENT_TYPE"),
+        "Content-Length": length,
+        "X-Forwarded-For": environ.get("REMOTE_ADDR", ""),
+        "X-Forwarded-Host": environ.get("HTTP_HOST"),
+        "X-Forwarded-Proto": environ.get("wsgi.url_scheme"),
+        "X-Forwarded-Prefix": environ.get("SCRIPT_NAME"),
+        PEER.removeprefix("HTTP_").replace("_", "-").title(): lead.secret,
+    }
+    return added | sent | {name: value for name, value in said.items() if value}
+
+
+def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in headers if name.lower() not in HOP_BY_HOP]
+
+
+def _phrase(status: int) -> Any:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
