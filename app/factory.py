@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -108,11 +109,14 @@ class Parts:
         self.runs.close()
 
 
-def build(settings: Settings) -> Flask:
-    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
-    runs = RunLog(settings.data_dir, settings.database_url)
+def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: bool = True) -> Flask:
+    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError.
+
+    `engines_of`: makes the engines, as Pool does; `alone`: as of RunLog.
+    """
+    runs = RunLog(settings.data_dir, settings.database_url, alone=alone)
     sessions = SessionStore(runs)
-    engine = Pool(runs, settings, report)
+    engine = engines_of(runs, settings, report)
     maker = ValueMaker(runs, sessions, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     recorded = recordings.found(settings.recordings_dir)

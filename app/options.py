@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -54,6 +55,20 @@ def check_token(_context: click.Context, _option: click.Parameter, value: str | 
     if value is not None and not re.fullmatch(TOKEN, value):
         raise click.BadParameter("A token must have 8 to 200 letters, digits or characters of -._~")
     return value
+
+
+def check_address(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """The address with a last slash; "" for none. Raises BadParameter for what is no address of a web server."""
+    if not value:
+        return ""
+    try:
+        found = urlsplit(value)
+        valid = found.scheme in ("http", "https") and found.hostname and not found.query and not found.fragment
+    except ValueError:
+        valid = False
+    if not valid:
+        raise click.BadParameter(f"{value!r} is not an address such as https://example.org/kvscope/.")
+    return f"{value.rstrip('/')}/"
 
 
 def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
