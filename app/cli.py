@@ -311,9 +311,15 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
 
 @main.command()
 @click.argument("out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]")
 @click.option(
-    "--server", default="", callback=check_address, metavar="URL", help="KVScope server on which visitors can run prompts."
+    "--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]"
+)
+@click.option(
+    "--server",
+    default="",
+    callback=check_address,
+    metavar="URL",
+    help="KVScope server on which visitors can run prompts.",
 )
 @click.option(
     "--address",

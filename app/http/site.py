@@ -26,8 +26,8 @@ class Assets:
 @dataclass(frozen=True, slots=True)
 class Site:
     """`file`: the one that is being written; `address`: where the site will be served, with its last slash, "" if that
-    is not known; `server`: a KVScope on which visitors can start runs, "" for none; `assets`: by page; `sessions`: those
-    of the site that are no recordings, as SessionStore.listed has them.
+    is not known; `server`: a KVScope on which visitors can start runs, "" for none; `nonce`: of its own scripts and
+    styles; `assets`: by page; `sessions`: those that are no recordings, as SessionStore.listed has them.
     """
 
     file: str

@@ -61,4 +61,4 @@ def _hash(content: bytes) -> str:
     return sha256(content).hexdigest()[:HASH_CHARS]
 
 
-_start = Environment(loader=FileSystemLoader(templates_dir()), autoescape=False).get_template("start.js")  # noqa: S701 - it is a script
+_start = Environment(loader=FileSystemLoader(templates_dir()), autoescape=False).get_template("start.js")

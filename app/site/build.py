@@ -32,6 +32,11 @@ from kvscope.model.by_hand.examples import EXAMPLES
 
 ASSETS, PAGES = "assets", "pages"
 """Parts of the site beside its sessions."""
+REMEDY = {
+    False: "It is left out. Restore it from a backup, or delete it: kvscope sessions delete {session}",
+    True: "Its earlier files stay. Restore it from a backup, or delete it: kvscope sessions delete {session}",
+}
+"""What can be done about a damaged session, by whether the site has files of it."""
 REPORTED_EVERY = 20
 INSTALL = "/install"
 OK = 200
@@ -60,7 +65,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the Stage and Serving open with: ids of recorded sessions, and of the run in the log that the first one is."""
+    """What the Stage and Serving open with: ids of recorded sessions, and of the run in the log that the first is."""
 
     session: str | None
     workload: str | None
@@ -70,13 +75,16 @@ class Opening:
 def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[str], None]) -> Built:
     """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
-    names = (urlsplit(wanted.address).hostname,) if wanted.address else ()
-    app = build(replace(settings, token=None, allowed_hosts=names), calls=NoEngine(), alone=False)
+    host = urlsplit(wanted.address).hostname or "localhost"
+    app = build(replace(settings, token=None, allowed_hosts=(host,)), calls=NoEngine(), alone=False)
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
         opening = opening_of(found(settings.recordings_dir))
         return _Build(app, parts, folder, wanted, version).run(opening, report)
+    except BaseException:
+        folder.give_up()
+        raise
     finally:
         parts.runs.close()
 
@@ -105,8 +113,9 @@ class _Build:
                     self._folder.write(unit, stamp, dict(self._session(session)))
                     written += 1
                 except Damaged as error:
-                    damaged.append(f"{error}")
-                    if not self._folder.keep(unit):
+                    kept = self._folder.keep(unit)
+                    damaged.append(f"{error} {REMEDY[kept].format(session=session)}")
+                    if not kept:
                         left_out.add(session)
             if number % REPORTED_EVERY == 0 or number == len(ids):
                 report(f"{number} of {len(ids)} sessions")
@@ -120,7 +129,7 @@ class _Build:
         return Built(len(shown), written, self._folder.finish(), damaged)
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
-        """What there is to tell of the sessions that are no recordings. Raises CannotWrite for one that there is not."""
+        """What there is to tell of the sessions that are no recordings. Raises CannotWrite for an unknown one."""
         saved = [each for each in self._sessions.listed() if each["id"] not in shipped]
         asked = set(self._wanted.sessions)
         if missing := asked - {each["id"] for each in saved} - set(shipped):
@@ -152,7 +161,7 @@ class _Build:
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """The files of the pages beside the sessions, and of the answers that they ask for."""
-        lessons = [each["id"] for each in self._get("/api/lessons").json["lessons"]]
+        lessons = [each["id"] for each in self._json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
         yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
         workload = opening.workload if opening.workload in shown else None

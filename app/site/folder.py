@@ -30,7 +30,11 @@ class SiteFolder:
     def is_written(self, unit: str, stamp: str) -> bool:
         """Whether the part is there with this stamp; then it stays as it is."""
         known = self._earlier.get(unit)
-        if known is None or known["stamp"] != stamp or not all((self._path / name).is_file() for name in known["files"]):
+        if (
+            known is None
+            or known["stamp"] != stamp
+            or not all((self._path / name).is_file() for name in known["files"])
+        ):
             return False
         self._units[unit] = known
         return True
@@ -46,6 +50,11 @@ class SiteFolder:
         for name, content in files.items():
             self._write(name, content)
         self._units[unit] = {"stamp": stamp, "files": sorted(files)}
+
+    def give_up(self) -> None:
+        """Note what was written, for the next build to go on from. Where that fails, the manifest stays as it was."""
+        with suppress(CannotWrite):
+            self._save(self._earlier | self._units)
 
     def finish(self) -> int:
         """Remove what is of no part any more, and say so in the manifest; how many files there are."""
@@ -63,7 +72,9 @@ class SiteFolder:
             units: dict[str, dict[str, Any]] = found["units"] if found["format"] == FORMAT else {}
             return units
         except (FileNotFoundError, ValueError, KeyError, TypeError):
-            raise CannotWrite(f"{self._path} is not empty and has no {MANIFEST} of KVScope. Choose another folder.") from None
+            raise CannotWrite(
+                f"{self._path} is not empty and has no {MANIFEST} of KVScope. Choose another folder."
+            ) from None
         except OSError as error:
             raise CannotWrite(f"{self._path} cannot be read: {error.strerror}.") from None
 

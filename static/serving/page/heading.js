@@ -48,7 +48,7 @@ function pathOf(run, saved) {
 
 function OfSaved({ saved, hash, client }) {
   const { id, title, shipped } = saved;
-  return html`<a class="button" href=${ownRunAt("/serving")}>${msg`Run your own`}</a>
+  return html`<a class="button" href=${ownRunAt("/serving")} ...${IN_SITE ? { target: "_blank", rel: "noopener" } : {}}>${msg`Run your own`}</a>
     <${ShareAddress} class="button" name=${msg`Link, embed, print`} path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
       heading=${msg`A link to this workload`} say=${msg`It opens at this pass, without the model, and does not expire.`} />
     ${!IN_SITE && html`<${SaveFileButton} id=${id} client=${client} />`}

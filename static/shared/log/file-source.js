@@ -24,7 +24,6 @@ const NOT_INSIDE = {
  * @returns {Function} a replacement of the browser's `fetch`
  */
 export function fileSource({ manifest, glossary, textOf, subtle, base = `/api/sessions/${manifest.id}` }) {
-
   const checked = async (id, unpack, { sha256 }, name) => {
     const text = await textOf(id);
     const bytes = text === null ? null : await unpack(text).catch(() => null);

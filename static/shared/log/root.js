@@ -54,6 +54,9 @@ export function ownRunAt(path) {
   return server ? new URL(path.slice(1), server).href : under(IN_SITE ? "/install" : path);
 }
 
+/** Where the site's scripts put what they hold, by their paths (app/site/build.py). */
+const DATA = "kvscopeData";
+
 const fromSite = siteSource({ load: loadScript, subtle: globalThis.crypto?.subtle });
 
 /** `fetch` of a path on this server. */
@@ -70,11 +73,15 @@ export function fetchUnder(path, options = {}) {
 function loadScript(path) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.nonce = document.querySelector("script[nonce]")?.["nonce"] ?? "";
+    /** @type {HTMLScriptElement|null} */
+    const allowed = document.querySelector("script[nonce]");
+    script.nonce = allowed?.nonce ?? "";
     script.src = under(path);
     script.onload = () => {
       script.remove();
-      resolve(globalThis["kvscopeData"][path]);
+      const data = globalThis[DATA];
+      resolve(data[path]);
+      delete data[path];
     };
     script.onerror = () => {
       script.remove();

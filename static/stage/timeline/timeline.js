@@ -61,7 +61,7 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
         onClick=${() => dispatch({ type: "ask", asking: true })}
       >${msg`Try your own`}</button>`
     }
-    ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")}>${msg`Try your own`}</a>`}
+    ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
     <${Pace} state=${state} />
   </div>`;
