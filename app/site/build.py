@@ -39,6 +39,8 @@ REMEDY = {
 """What can be done about a damaged session, by whether the site has files of it."""
 REPORTED_EVERY = 20
 INSTALL = "/install"
+NOWHERE = "http://localhost/"
+"""The application's address while it is asked for files: it is not in them."""
 OK = 200
 
 
@@ -156,7 +158,7 @@ class _Build:
         if picture.status_code == OK:
             yield f"{base}.png", picture.data
         if address := self._wanted.address:
-            asked = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}")
+            asked = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
             yield f"oembed/{session}.json", asked.data
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -172,7 +174,7 @@ class _Build:
         both = ["/memory", *(f"/by-hand/{each}" for each in EXAMPLES), *(f"/learn/{each}" for each in lessons)]
         for path in dict.fromkeys([*alone, *both, *(f"/embed{each}" for each in both)]):
             yield self._page(path)
-        with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL))):
+        with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
             yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
         answers = ["index", "code", "lessons", *(f"lessons/{each}" for each in lessons)]
         for name in [*answers, *(f"by-hand/{each}" for each in EXAMPLES)]:
@@ -206,14 +208,15 @@ class _Build:
             raise CannotWrite(f"Internal error: {path} answers {response.status_code}; see the lines above.")
         return response.json
 
-    def _get(self, path: str, name: str = "") -> TestResponse:
-        return self._client.get(path, **self._as_file(name))
+    def _get(self, path: str, name: str = "", base: str = NOWHERE) -> TestResponse:
+        # Not buffered, an answer that is a file would stay open.
+        return self._client.get(path, buffered=True, **self._as_file(name, base))
 
-    def _as_file(self, name: str) -> dict[str, Any]:
-        """What a request for the file of this name has."""
+    def _as_file(self, name: str, base: str) -> dict[str, Any]:
+        """What a request for the file of this name has, below an address of the server."""
         address, server = self._wanted.address, self._wanted.server
         site = Site(name, address, server, self._version, self._assets[0], self._listed)
-        return {"base_url": address or "http://localhost/", "environ_overrides": {ENVIRONMENT: site}}
+        return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:

@@ -69,7 +69,9 @@ class SiteFolder:
             if not self._path.exists() or not any(self._path.iterdir()):
                 return {}
             found = json.loads((self._path / MANIFEST).read_text("utf-8"))
-            units: dict[str, dict[str, Any]] = found["units"] if found["format"] == FORMAT else {}
+            if found["format"] != FORMAT:
+                raise ValueError("another version's")
+            units: dict[str, dict[str, Any]] = found["units"]
             return units
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             raise CannotWrite(

@@ -293,7 +293,9 @@ def test_a_full_disk_is_said_and_the_next_call_goes_on(tmp_path: Path, monkeypat
     assert (out / "index.html").is_file()
 
 
-@pytest.mark.parametrize("address", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=1", "http://["])
+@pytest.mark.parametrize(
+    "address", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=1", "http://["]
+)
 def test_what_is_no_address_is_refused(tmp_path: Path, address: str) -> None:
     for option in ("--server", "--address"):
         result = site(tmp_path / "data", tmp_path / "out", option, address)
