@@ -33,11 +33,13 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
         files[named] = content.encode()
         return named
 
+    # What it renders is a script: its values are quoted as JSON.
+    start = Environment(loader=FileSystemLoader(templates_dir()), autoescape=False).get_template("start.jinja")
     fonts = file("fonts", "css", "\n".join(page_source.faces(static, ALL_LETTERS)))
     assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "shared" / "ui" / "message.css"))])}
     for page in pages():
         sheet = file(page.id, "css", page_source.joined(static / page.style))
-        code = _start.render(packed=json.dumps(packed_modules(page)), entry=page_source.name_of(page.script))
+        code = start.render(packed=json.dumps(packed_modules(page)), entry=page_source.name_of(page.script))
         assets[page.id] = Assets([fonts, sheet], file(page.id, "js", code))
     files |= {name: (static_dir().parent / name).read_bytes() for name in ("static/icon.svg", "static/embed.js")}
     return assets, files
@@ -59,6 +61,3 @@ def _files(folders: Iterator[Path]) -> Iterator[Path]:
 
 def _hash(content: bytes) -> str:
     return sha256(content).hexdigest()[:HASH_CHARS]
-
-
-_start = Environment(loader=FileSystemLoader(templates_dir()), autoescape=False).get_template("start.js")

@@ -201,7 +201,8 @@ def test_with_an_address_previews_and_oembed_have_whole_addresses(written: Path,
 def test_the_install_page_has_the_command_of_the_readme(written: Path) -> None:
     page = (written / "install.html").read_text("utf-8").replace("&amp;", "&")
     command = re.search(r"```sh\n([^\n]+)\n```", (ROOT / "README.md").read_text("utf-8"))
-    assert command and f"<code>{command[1]}</code>" in page
+    assert command
+    assert f"<code>{command[1]}</code>" in page
 
 
 def test_only_what_has_changed_is_written_again(tmp_path: Path) -> None:
