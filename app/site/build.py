@@ -21,7 +21,7 @@ from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.folder import CannotWrite, SiteFolder
-from kvscope.app.site.no_engine import NoEngine
+from kvscope.app.site.no_engine import NoEngines
 from kvscope.app.store.gallery import Recording, found
 from kvscope.app.store.sessions import Damaged, manifest_of
 from kvscope.app.travel.file import SessionFile, of_session
@@ -78,7 +78,7 @@ def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[
     """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
     host = urlsplit(wanted.address).hostname or "localhost"
-    app = build(replace(settings, token=None, allowed_hosts=(host,)), calls=NoEngine(), alone=False)
+    app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
