@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit, urlunsplit
 
-from flask import Flask, Response, request
+from flask import Flask, Response, request, url_for
 
 from kvscope.app.http.site import file_of, site
 
@@ -37,7 +37,8 @@ def under(path: str) -> str:
 def full(path: str) -> str:
     """The whole address of what is at this path from the root; of a file of a static site, as far as it is known."""
     written = site()
-    return f"{request.url_root if written is None else written.address or written.root}{path[1:]}"
+    root = url_for("pages.stage", _external=True) if written is None else written.address or written.root
+    return f"{root}{path[1:]}"
 
 
 def _make_relative(response: Response) -> Response:

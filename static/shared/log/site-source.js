@@ -17,7 +17,7 @@ const NOT_INSIDE = {
 /** In place of what `/readyz` says. */
 const READINESS = { state: "none", message: msg`This site shows recorded runs. No model runs here.`, model: null };
 
-/** Answers that are files, as app/site/answers.py writes them. Others would need a model. */
+/** Answers that are files, as app/site/build.py writes them. Others would need a model. */
 const FILES = [
   /^\/static\/shared\/words\/glossary\.json$/,
   /^\/api\/(index|code|lessons)$/,
