@@ -17,6 +17,7 @@ from kvscope.app.options import (
     check_address,
     check_frame_ancestors,
     check_networks,
+    check_origin,
     check_resources,
     check_token,
     limit_options,
@@ -118,7 +119,7 @@ DTYPES = click.Choice(get_args(WeightDtype))
 @click.option(
     "--advertise",
     metavar="URL",
-    callback=check_address,
+    callback=check_origin,
     help="Address under which the other web processes of a --cluster reach this one.  [default: --host and --port]",
 )
 @click.option(
@@ -321,6 +322,46 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
     except (CannotExport, StoreError) as error:
         raise WrongUse(str(error)) from None
     click.echo(f"{out}: {size:,} bytes")
+
+
+@main.command()
+@click.argument("out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]"
+)
+@click.option(
+    "--server",
+    default="",
+    callback=check_address,
+    metavar="URL",
+    help="KVScope server on which visitors can run prompts.",
+)
+@click.option(
+    "--address",
+    default="",
+    callback=check_address,
+    metavar="URL",
+    help="Where the site will be served. Link previews and oEmbed need it; the pages do not.",
+)
+@click.pass_obj
+def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: str, address: str) -> None:
+    """Write saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
+
+    Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
+    """
+    from kvscope.app.site.build import Wanted, build_site
+    from kvscope.app.site.folder import CannotWrite
+    from kvscope.app.store.errors import StoreError
+
+    try:
+        built = build_site(settings, out, Wanted(server, address, sessions), lambda line: click.echo(line, err=True))
+    except (CannotWrite, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{out}: {built.sessions} sessions, {built.written} of them written now; {built.files} files")
+    for line in built.damaged:
+        click.echo(line, err=True)
+    if built.damaged:
+        raise SystemExit(1)
 
 
 @main.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -137,12 +138,15 @@ class Parts:
         self.runs.close()
 
 
-def build(settings: Settings) -> Flask:
-    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError."""
+def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: bool = True) -> Flask:
+    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError.
+
+    `engines_of`: makes the engines, as Pool does; `alone`: as of RunLog, where there is no cluster.
+    """
     name = new_name() if settings.cluster else None
-    runs = RunLog(settings.data_dir, settings.database_url, alone=not settings.cluster, process=name)
+    runs = RunLog(settings.data_dir, settings.database_url, alone=alone and not settings.cluster, process=name)
     sessions = SessionStore(runs)
-    engine = Pool(runs, settings, report)
+    engine = engines_of(runs, settings, report)
     maker = ValueMaker(runs, sessions, engine, settings.data_dir, settings.max_value_bytes)
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     member = _member(runs, name, live, settings) if name is not None else None

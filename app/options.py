@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -56,11 +57,25 @@ def check_token(_context: click.Context, _option: click.Parameter, value: str | 
     return value
 
 
-def check_address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """The value. Raises BadParameter for what is no address of a server."""
+def check_origin(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The value. Raises BadParameter for what is no address of a server, or has a path."""
     if value is not None and not re.fullmatch(r"https?://[^\s/?#@]+/?", value, re.ASCII):
         raise click.BadParameter(f"{value!r} is not an address such as http://10.0.0.5:5000.")
     return value
+
+
+def check_address(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """The address with a last slash; "" for none. Raises BadParameter for what is no address of a web server."""
+    if not value:
+        return ""
+    try:
+        found = urlsplit(value)
+        valid = found.scheme in ("http", "https") and found.hostname and not found.query and not found.fragment
+    except ValueError:
+        valid = False
+    if not valid:
+        raise click.BadParameter(f"{value!r} is not an address such as https://example.org/kvscope/.")
+    return f"{value.rstrip('/')}/"
 
 
 def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

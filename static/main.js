@@ -5,6 +5,7 @@ import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
 import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
+import { IN_SITE } from "./shared/log/root.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
@@ -42,6 +43,7 @@ const store = createStore({
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null",
   file: inFile,
+  inSite: IN_SITE,
   embed: embed && { hide: embed.hide },
   speed: embed?.speed ?? 1,
   reducedMotion: stillness.matches,

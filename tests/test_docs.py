@@ -60,6 +60,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/measurements.md",
         "docs/operating.md",
         "docs/capacity.md",
+        "docs/site.md",
     ],
 )
 def test_every_relative_link_leads_to_a_file(document: str) -> None:

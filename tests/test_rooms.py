@@ -66,6 +66,7 @@ ROOMS = {
         *(
             "app/http",
             "app/factory.py",
+            "app/site",
             "app/__init__.py",
             "app/routes.py",
             "app/arbiter.py",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flask import Blueprint, Response, jsonify
@@ -17,6 +17,7 @@ from flask import Blueprint, Response, jsonify
 from kvscope.app.http.access import SENDS
 from kvscope.app.http.answers import Index, IndexEntry, IndexKind
 from kvscope.app.http.openapi import describe, json_answer
+from kvscope.app.http.site import site
 from kvscope.app.learn.library import Listed
 from kvscope.app.page_table import pages
 from kvscope.app.paths import static_dir
@@ -35,7 +36,9 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
     @routes.get("/api/index")
     @describe(SENDS, "Everything that the search of the pages finds", {200: json_answer("all entries", Index)})
     def all_entries() -> Response:
-        response = jsonify(entries=[*tables, *of_lessons(lessons()), *recordings])
+        written = site()
+        saved = [*of_sessions(written.sessions)] if written else []
+        response = jsonify(entries=[*tables, *of_lessons(lessons()), *recordings, *saved])
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -67,6 +70,13 @@ def of_recordings(cards: dict[str, Card]) -> Iterator[IndexEntry]:
     for name, card in cards.items():
         words = {"name": card.title, "text": card.sentence, "also": [card.shows, name]}
         yield _entry("recording", {"id": card.id, **words, "address": f"/s/{card.id}"})
+
+
+def of_sessions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[IndexEntry]:
+    """Saved sessions, which only a static site lists."""
+    for each in sessions:
+        words = {"name": each["title"] or each["prompt"], "text": each["prompt"], "also": []}
+        yield _entry("recording", {"id": each["id"], **words, "address": f"/s/{each['id']}"})
 
 
 def _entry(kind: IndexKind, given: dict[str, Any]) -> IndexEntry:

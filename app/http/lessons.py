@@ -21,6 +21,7 @@ from kvscope.app.http.problems import unknown
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import Query, query
 from kvscope.app.http.shell import renderer
+from kvscope.app.http.site import site
 from kvscope.app.learn.facts import ByHand, Facts, Pending, facts_of, no_run
 from kvscope.app.learn.file import lesson_file
 from kvscope.app.learn.library import Library
@@ -70,7 +71,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         elif recording is not None:
             log = library.log(recording)
             session = recording.card and recording.card.id
-            of = {**of, "run": log.run, "session": session, "logged": recording.example is not None}
+            of = {**of, "run": log.run, "session": session, "logged": recording.example is not None and site() is None}
             facts = facts_of(log, by_hand)
         return rendered(lesson, facts) | {"along": library.paths.along(lesson.id)} | of
 

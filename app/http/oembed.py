@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
-from flask import Blueprint, Response, jsonify, render_template, request, url_for
+from flask import Blueprint, Response, jsonify, render_template, request
 
 from kvscope.app.http.access import READS
 from kvscope.app.http.answers import OEmbed
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.requests import OEmbedQuery, query
+from kvscope.app.http.root import full
+from kvscope.app.http.site import file_of, site
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.travel.card import title_of
 
@@ -51,12 +53,13 @@ def blueprint(sessions: SessionStore) -> Blueprint:
         except KeyError:
             raise Problem(404, "No saved session has this address.", field="url") from None
         title = title_of(manifest)
-        source = url_for("pages.embed", session=session, _external=True) + _query_of(address)
+        framed = f"/embed/{session}"
+        source = full(f"/{file_of(framed)}" if site() else framed) + _query_of(address)
         answer = {
             "version": "1.0",
             "type": "rich",
             "provider_name": "KVScope",
-            "provider_url": url_for("pages.stage", _external=True),
+            "provider_url": full("/"),
             "title": title,
             "html": render_template("embed.html", source=source, title=title, width=width, height=height).strip(),
             "width": width,
@@ -64,7 +67,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
             "cache_age": CACHED_S,
         }
         if most[0] >= THUMBNAIL[0] and most[1] >= THUMBNAIL[1]:
-            answer["thumbnail_url"] = url_for("sessions.saved.thumbnail", session=session, _external=True)
+            answer["thumbnail_url"] = full(f"/api/sessions/{session}.png")
             answer["thumbnail_width"], answer["thumbnail_height"] = THUMBNAIL
         return jsonify(answer)
 

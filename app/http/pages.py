@@ -20,7 +20,9 @@ from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.page_limits import LIMITS
+from kvscope.app.http.root import full
 from kvscope.app.http.shell import renderer
+from kvscope.app.http.site import file_of, site
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.gallery import Example
@@ -71,12 +73,7 @@ def blueprint(
             card = read_card(sessions, manifest)
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error, framed="embed" in more)
-        addresses = {
-            "id": session,
-            "link": url_for("pages.session", session=session, _external=True),
-            "thumbnail": url_for("sessions.saved.thumbnail", session=session, _external=True),
-            "oembed": url_for("oembed.oembed", url=request.url, _external=True),
-        }
+        addresses = {"id": session, **_for_others(session)}
         told = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
         words = {"title": f"{card.title} · KVScope", "card": card, **addresses}
         if manifest.get("workload"):
@@ -166,6 +163,17 @@ def _of_each(pool: Pool) -> Iterator[str]:
     for name, value in values.items():
         yield f"# TYPE {name} gauge\n"
         yield from (f'{name}{{engine="{engine.name}"}} {value(engine)}\n' for engine in engines)
+
+
+def _for_others(session: str) -> dict[str, str]:
+    """Addresses of a session that other sites read: its page, its picture, and how to embed it."""
+    thumbnail = full(f"/api/sessions/{session}.png")
+    if (written := site()) is None:
+        oembed = url_for("oembed.oembed", url=request.url, _external=True)
+        return {"link": full(f"/s/{session}"), "thumbnail": thumbnail, "oembed": oembed}
+    # Without the site's address, nothing could be said of its frames that holds elsewhere.
+    oembed = full(f"/oembed/{session}.json") if written.address else ""
+    return {"link": full(f"/{file_of(f'/s/{session}')}"), "thumbnail": thumbnail, "oembed": oembed}
 
 
 def _is_workload(runs: RunLog, run: str) -> bool:

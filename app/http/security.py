@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, g, request
 
+from kvscope.app.http.site import site
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -65,7 +67,8 @@ def _with_headers(inner: WSGIApplication) -> WSGIApplication:
 
 
 def _make_nonce() -> None:
-    g.csp_nonce = secrets.token_urlsafe(16)
+    written = site()
+    g.csp_nonce = written.nonce if written else secrets.token_urlsafe(16)
 
 
 def _add_headers(frame_ancestors: str, response: Response) -> Response:

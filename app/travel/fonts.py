@@ -24,6 +24,7 @@ class Fonts:
         found = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
         self._faces = [(folder / name, list(_ranges(text))) for name, text in found]
         self._fonts: dict[tuple[Path | None, int, int], Font] = {}
+        self._files: dict[str, Path | None] = {}
 
     def width(self, text: str, size: int, weight: int = 400) -> float:
         """How long the text is in one line, in pixels."""
@@ -70,6 +71,11 @@ class Fonts:
             yield (None if path is None else self._font(path, size, weight)), "".join(run)
 
     def _file_of(self, letter: str) -> Path | None:
+        if letter not in self._files:
+            self._files[letter] = self._file_with(letter)
+        return self._files[letter]
+
+    def _file_with(self, letter: str) -> Path | None:
         if not self._faces:
             return Path() if " " <= letter <= "~" else None
         code = ord(letter)

@@ -36,6 +36,11 @@ def opened(manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def frame_parts(file: SessionFile) -> Iterator[tuple[str, str]]:
+    """Id and text of the part of each frame of its log."""
+    return ((part_id(seq), packed(payload)) for seq, payload in enumerate(file.frames()))
+
+
 class SessionPage:
     """The page of one session; iterating gives its text, encoded, in chunks."""
 
@@ -80,7 +85,7 @@ class SessionPage:
 
     def _written(self, values: Iterator[Part]) -> Iterator[bytes]:
         """The page's text, encoded, with these elements for the exact values."""
-        frames = ((part_id(seq), PART_TYPE, packed(payload)) for seq, payload in enumerate(self._file.frames()))
+        frames = ((name, PART_TYPE, text) for name, text in frame_parts(self._file))
         card, text = self._words()
         bootstrap = {
             "version": self._version,

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
 """Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
@@ -66,21 +67,22 @@ def _beside(static: Path, importer: str, specifier: str) -> str | None:
     """The path below static/ of a module named relative to another, None for what only looks like one."""
     if not specifier.startswith("."):
         return None
-    path = (static / importer).parent.joinpath(specifier).resolve()
-    return PurePosixPath(path.relative_to(static.resolve())).as_posix() if path.is_file() else None
+    path = normpath(PurePosixPath(importer).parent / specifier)  # not resolved: a table may be a link to the model's
+    return path if (static / path).is_file() else None
 
 
 def styles(static: Path, sheet: str, text: str) -> str:
     """`sheet` with all that it imports, and the font files inside that `text` and the page's own Latin words need."""
-    return "\n".join([*_faces(static, text), _joined(static / sheet)])
+    return "\n".join([*faces(static, text), joined(static / sheet)])
 
 
-def _joined(sheet: Path) -> str:
+def joined(sheet: Path) -> str:
     """A style sheet with those that it imports in their places."""
-    return _IMPORTED.sub(lambda match: _joined(sheet.parent / match[1]), sheet.read_text("utf-8"))
+    return _IMPORTED.sub(lambda match: joined(sheet.parent / match[1]), sheet.read_text("utf-8"))
 
 
-def _faces(static: Path, text: str) -> Iterator[str]:
+def faces(static: Path, text: str) -> Iterator[str]:
+    """The font faces that the letters of `text` and the page's own Latin words need, each with its file inside."""
     needed = {ord(character) for character in text} | {ord("a")}
     for font in FONTS:
         sheet = static / "vendor" / font

@@ -63,7 +63,7 @@ def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
     fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, MARK, 740)
     fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(foot, 22), SIZE[1] - 26), foot, 22, MUTED)
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", optimize=True)
+    picture.save(buffer, "PNG")  # Optimized, it takes four times as long and has 4 % fewer bytes
     return buffer.getvalue()
 
 

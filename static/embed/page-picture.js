@@ -1,6 +1,6 @@
 /** A page beside the Stage as the picture of a lesson. What such a page shows is in its address, so the address is what it says. */
 
-import { rootOf } from "../shared/log/root.js";
+import { pathOf } from "../shared/log/root.js";
 import { changed, storeOf } from "../shared/state/create-store.js";
 import { followLit } from "../shared/ui/lit.js";
 import { createPicture } from "./picture.js";
@@ -10,8 +10,8 @@ import { createSight } from "./sight.js";
 const LOOK_MS = 200;
 
 /** @returns {Object} the page's name, its address, and the parameters of both parts of it */
-export function pageShows({ pathname, search, hash }, root = "/") {
-  const path = pathname.slice(root.length - 1).replace(/^\/embed/, "");
+export function pageShows({ pathname, search, hash }, ...place) {
+  const path = pathOf(pathname, ...place).replace(/^\/embed/, "");
   const fields = [...new URLSearchParams(search), ...new URLSearchParams(hash.replace(/^#/, ""))];
   return {
     page: path.split("/")[1],
@@ -42,7 +42,7 @@ export function joinLesson({ window, setTheme, lights: store }) {
   const sight = createSight(window);
   const picture = createPicture({
     window,
-    read: () => ({ ...pageShows(window.location, rootOf(document)), lit: store.state().pointed }),
+    read: () => ({ ...pageShows(window.location), lit: store.state().pointed }),
     commands: {
       theme: ({ theme }) => setTheme(theme),
       lit({ names }) {

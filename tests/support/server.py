@@ -38,6 +38,11 @@ class Server:
         self.url = ""
         self.start()
 
+    @property
+    def data(self) -> Path:
+        """Its data folder."""
+        return self._folder / "data"
+
     def start(self) -> None:
         """Start it, on the port it had before if it had one; back when it answers."""
         port = self.url.rstrip("/").rpartition(":")[2] or "0"
@@ -48,7 +53,7 @@ class Server:
             "--port",
             port,
             "--data",
-            str(self._folder / "data"),
+            str(self.data),
             *("--hung-after", "0"),  # tests put its engine to sleep
             *self._options,
         ]

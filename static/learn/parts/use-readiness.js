@@ -23,7 +23,7 @@ export function useReadiness(client) {
       }));
       if (left) return;
       setReadiness(now);
-      if (now.state !== "ready") timer = setTimeout(ask, POLL_MS);
+      if (!["ready", "none"].includes(now.state)) timer = setTimeout(ask, POLL_MS);
     };
     ask();
     return () => {

@@ -9,6 +9,8 @@ import { textOf } from "../../shared/state/bootstrap.js";
 import { msg } from "../../shared/words/msg.js";
 import { INSIDE } from "./picture-address.js";
 
+/** There, a sandboxed frame may load nothing. */
+const ON_DISK = globalThis.location?.protocol === "file:";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
@@ -57,7 +59,7 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, onShown
   if (!source) return html`<${NoPicture}>${msg`Loading the picture…`}<//>`;
   // Another address is another element: a frame that only changes its address adds an entry to the history.
   return html`<iframe
-    key=${document} ref=${frame} name=${PICTURE} class="lesson-picture" title=${msg`The live page`} src=${source} ...${framed ? { sandbox: SANDBOX } : {}}
+    key=${document} ref=${frame} name=${PICTURE} class="lesson-picture" title=${msg`The live page`} src=${source} ...${framed && !ON_DISK ? { sandbox: SANDBOX } : {}}
   ></iframe>`;
 }
 

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { linkTo, under } from "../../shared/log/root.js";
+import { IN_SITE, linkTo, under } from "../../shared/log/root.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { msg } from "../../shared/words/msg.js";
 import { Glossary } from "../../shared/words/term.js";
@@ -50,7 +50,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
     ${
       !framed &&
       html`<${OwnHeader} here="learn" alone=${file} keys=${KEYS} theme=${theme} setTheme=${setTheme}>
-        ${!file && html`<a class="lesson-leave" href=${under(`/api/lessons/${lesson.id}.html`)} download>${msg`Save as file`}</a><${Leave} shown=${shown} />`}
+        ${!file && !IN_SITE && html`<a class="lesson-leave" href=${under(`/api/lessons/${lesson.id}.html`)} download>${msg`Save as file`}</a><${Leave} shown=${shown} />`}
       <//>`
     }
     <main class="lesson" data-folded=${state.folded || null}>

@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { ShareAddress } from "../../embed/share-address.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
-import { under } from "../../shared/log/root.js";
+import { IN_SITE, ownRunAt, under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { msg } from "../../shared/words/msg.js";
 import { hashOf } from "../address.js";
@@ -48,11 +48,11 @@ function pathOf(run, saved) {
 
 function OfSaved({ saved, hash, client }) {
   const { id, title, shipped } = saved;
-  return html`<a class="button" href=${under("/serving")}>${msg`Run your own`}</a>
+  return html`<a class="button" href=${ownRunAt("/serving")} ...${IN_SITE ? { target: "_blank", rel: "noopener" } : {}}>${msg`Run your own`}</a>
     <${ShareAddress} class="button" name=${msg`Link, embed, print`} path=${`/s/${id}${hash}`} framed=${`/embed/${id}${hash}`} title=${title || TITLE} prints=${PRINTS}
       heading=${msg`A link to this workload`} say=${msg`It opens at this pass, without the model, and does not expire.`} />
-    <${SaveFileButton} id=${id} client=${client} />
-    ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`;
+    ${!IN_SITE && html`<${SaveFileButton} id=${id} client=${client} />`}
+    ${!shipped && !IN_SITE && html`<${DeleteSharedButton} id=${id} client=${client} />`}`;
 }
 
 /** Each leads to its pass. */

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { OpenFile } from "../../shared/files/open-file.js";
+import { IN_SITE } from "../../shared/log/root.js";
 import { Later } from "../../shared/painting/later.js";
 import { Part, Store } from "../../shared/painting/part.js";
 import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
@@ -41,7 +42,7 @@ function Serving({ state: seen, dispatch, controller, client, limits, framed, sa
     ${
       !framed &&
       html`<${OwnHeader} here=${saved ? null : "serving"} theme=${theme} setTheme=${setTheme} alone=${inFile} keys=${KEYS}
-        openers=${!inFile && html`<div class="openers line wide"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
+        openers=${!inFile && !IN_SITE && html`<div class="openers line wide"><${OpenFile} client=${client} limit=${limits.file_bytes} /></div>`}>
         ${saved ? html`<${ModelOfRun} run=${log} />` : html`<${ModelPill} readiness=${state.readiness} model=${log?.open?.model} />`}
       <//>`
     }

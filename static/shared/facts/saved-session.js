@@ -23,7 +23,7 @@ export function openingOf({ open }) {
 export function modelFor(run, { state, model }) {
   if (!run.saved) return state === "ready" ? "ready" : "loading";
   if (run.saved.file) return "none";
-  if (state === "failed" || state === "unreachable") return "none";
+  if (["failed", "unreachable", "none"].includes(state)) return "none";
   if (model && model.sha256 !== run.open.model.sha256) return "none";
   return state === "ready" ? "ready" : "loading";
 }

@@ -16,7 +16,7 @@ const MOST_QUEUE_TRIES = 30;
  * @param {Object} parts
  * @param {Function} parts.fetch
  * @param {Function} [parts.upload] sends a file, as upload.js does
- * @param {() => Object} parts.connect gives a Socket.IO client socket when first needed
+ * @param {(() => Object)|null} parts.connect gives a Socket.IO client socket when first needed; null: no run grows
  * @param {{id: string, run: string, values?: Object|null}|null} [parts.saved] the saved session of a run: everything about
  *   that run is read from it over HTTP, because it does not grow; stored exact values do not need a model
  * @param {{add: (run: string, derived: string) => void, besides: (run: string) => string[]}|null} [parts.own] runs
@@ -308,7 +308,8 @@ export function createClient({
       sharings?.forget(id, token);
     },
 
-    watch: (run, after, handlers) => watch({ run, after, handlers, frames, openSocket, grows: !isSaved(run) }),
+    watch: (run, after, handlers) =>
+      watch({ run, after, handlers, frames, openSocket, grows: connect !== null && !isSaved(run) }),
   };
 }
 

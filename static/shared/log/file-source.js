@@ -1,5 +1,6 @@
 /**
- * Replaces the server in a page that was saved as a file: the same answers, from the parts inside the page.
+ * Replaces the server in a page that was saved as a file: the same answers, from the parts inside the page. A static site has the
+ * same parts (site-source.js).
  *
  * Each part is base64 in its own element; parts of the log are also deflated. Reading checks their bytes against the manifest's
  * SHA-256, if the browser has `crypto.subtle`.
@@ -16,16 +17,15 @@ const NOT_INSIDE = {
 /**
  * @param {Object} parts
  * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[], values?: Object}} parts.manifest
- * @param {Object} parts.glossary
- * @param {(id: string) => string|null} parts.textOf the text of an element; null if there is none
+ * @param {Object} [parts.glossary]
+ * @param {string} [parts.base] the path of the log; that of the session, if it is missing
+ * @param {(id: string) => string|null|Promise<string|null>} parts.textOf the text of a part; null if there is none
  * @param {SubtleCrypto|undefined} parts.subtle absent in an insecure context: then nothing is checked
  * @returns {Function} a replacement of the browser's `fetch`
  */
-export function fileSource({ manifest, glossary, textOf, subtle }) {
-  const base = `/api/sessions/${manifest.id}`;
-
+export function fileSource({ manifest, glossary, textOf, subtle, base = `/api/sessions/${manifest.id}` }) {
   const checked = async (id, unpack, { sha256 }, name) => {
-    const text = textOf(id);
+    const text = await textOf(id);
     const bytes = text === null ? null : await unpack(text).catch(() => null);
     if (bytes === null || (subtle && hex(await subtle.digest("SHA-256", bytes)) !== sha256)) throw damaged(name);
     return bytes;

@@ -1,10 +1,17 @@
 /**
  * The path of the server, which a proxy may have put below another path. The page contains the relative way to the root; it is resolved
  * once, before the page changes its own address.
+ *
+ * A static site (docs/site.md) has the same pages as files: there the same paths lead to these files.
  */
+
+import { siteSource } from "./site-source.js";
 
 /** The root's path with its last slash. A saved file has no server, and leaves paths unchanged. */
 const ROOT = rootOf(globalThis.document);
+
+/** Whether the page is of a static site, which no server answers. */
+export const IN_SITE = globalThis.document?.documentElement.dataset.site !== undefined;
 
 /** @param {Document|undefined} document  @returns {string} */
 export function rootOf(document) {
@@ -13,9 +20,27 @@ export function rootOf(document) {
   return way ? new URL(way, document.baseURI).pathname.replace(/^\/+/, "/") : "/";
 }
 
+/**
+ * The file of a static site that a path leads to, as app/http/site.py names it.
+ *
+ * @param {string} path from the root, with its query and hash: "/s/abc#step=3"
+ * @returns {string} "/s/abc.html#step=3"
+ */
+export function fileOfSite(path) {
+  const [, page, rest] = /^([^?#]*)(.*)$/s.exec(path);
+  if (page === "/") return `/index.html${rest}`;
+  return /\.[^/]*$/.test(page) ? path : `${page}.html${rest}`;
+}
+
+/** @param {string} pathname of the window's location  @returns {string} the path from the root that led there: "/s/abc" */
+export function pathOf(pathname, root = ROOT, inSite = IN_SITE) {
+  const path = pathname.slice(root.length - 1);
+  return inSite ? path.replace(/(^\/index)?\.html$/, "") || "/" : path;
+}
+
 /** @param {string} path on this server, from its root: "/s/…"  @returns {string} its path from this page */
-export function under(path, root = ROOT) {
-  return `${root}${path.slice(1)}`;
+export function under(path, root = ROOT, inSite = IN_SITE) {
+  return `${root}${(inSite ? fileOfSite(path) : path).slice(1)}`;
 }
 
 /** @param {string} path the same  @returns {string} the full address, for use elsewhere */
@@ -23,7 +48,45 @@ export function linkTo(path) {
   return new URL(under(path), window.location.href).href;
 }
 
+/** @param {string} path of a page that starts runs  @returns {string} where a viewer of a static site can start one */
+export function ownRunAt(path) {
+  const server = globalThis.document?.documentElement.dataset.site;
+  return server ? new URL(path.slice(1), server).href : under(IN_SITE ? "/install" : path);
+}
+
+/** Where the site's scripts put what they hold, by their paths (app/site/build.py). */
+const DATA = "kvscopeData";
+
+const fromSite = siteSource({ load: loadScript, subtle: globalThis.crypto?.subtle });
+
 /** `fetch` of a path on this server. */
 export function fetchUnder(path, options = {}) {
-  return window.fetch(under(path), options);
+  return IN_SITE ? fromSite(path, options) : window.fetch(under(path), options);
+}
+
+/**
+ * A script that holds data: unlike `fetch`, it works in a sandboxed frame and on pages opened from a disk.
+ *
+ * @param {string} path from the root
+ * @returns {Promise<any>} what it holds; rejects when it cannot be loaded
+ */
+function loadScript(path) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    /** @type {HTMLScriptElement|null} */
+    const allowed = document.querySelector("script[nonce]");
+    script.nonce = allowed?.nonce ?? "";
+    script.src = under(path);
+    script.onload = () => {
+      script.remove();
+      const data = globalThis[DATA];
+      resolve(data[path]);
+      delete data[path];
+    };
+    script.onerror = () => {
+      script.remove();
+      reject(new TypeError(`${path} cannot be loaded`));
+    };
+    document.head.append(script);
+  });
 }

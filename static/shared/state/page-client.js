@@ -3,7 +3,7 @@
 import { createClient } from "../log/client.js";
 import { connect } from "../log/connect.js";
 import { fileSource } from "../log/file-source.js";
-import { fetchUnder } from "../log/root.js";
+import { fetchUnder, IN_SITE } from "../log/root.js";
 import { upload } from "../log/upload.js";
 import { jsonOf, textOf } from "./bootstrap.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
@@ -21,7 +21,7 @@ export function clientOf({ settings, saved, stranger }, more = {}) {
   return createClient({
     fetch: saved?.file ? fetchFromFile() : fetchUnder,
     upload,
-    connect,
+    connect: IN_SITE ? null : connect,
     saved,
     tokens: createDeleteTokens(settings, OF_RUNS),
     sharings: createDeleteTokens(settings, OF_SHARED),

@@ -5,7 +5,8 @@
  * `sampling`: settings of the next run; `whatIf`: settings tried on the current step, null for those of the run. `branching`: the token
  * of the branch being started. `layerStop`: layers shown (1…layers) in a layer-by-layer walk, else null. `sandboxed`: the page is in a
  * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
- * `file`: the page is a saved file with its run inside, without a server. `asking`: the prompt form is open. `intro`: the playhead of
+ * `file`: the page is a saved file with its run inside, without a server;
+ * `inSite`: a file of a static site. `asking`: the prompt form is open. `intro`: the playhead of
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  * `ended`: what ran beside a run to its end and whose
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
@@ -65,6 +66,7 @@ export const initialState = {
   present: false,
   sandboxed: false,
   file: false,
+  inSite: false,
   embed: null,
   printing: false,
   phase: "loading",

@@ -44,6 +44,7 @@ export function ModelOfRun({ run }) {
 function Loading({ readiness }) {
   const { state, message, done, total } = readiness;
   if (state === "failed") return html`<span class="cut" title=${message}>${msg`model not loaded`}</span>`;
+  if (state === "none") return html`<span class="cut" title=${message}>${msg`no model`}</span>`;
   if (state === "unreachable") return html`<span class="cut">${msg`server not reached`}</span>`;
   const known = total > 0;
   return html`

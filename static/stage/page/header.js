@@ -25,7 +25,7 @@ export function Header({ state, dispatch, controller, client }) {
       ${
         state.run?.saved
           ? html`${!state.sandboxed && !state.file && html`<${Places} here=${null} folded />`}
-              <${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} client=${client} />`
+              <${Saved} saved=${state.run.saved} moment=${momentOf(state)} alone=${!state.sandboxed && !state.file} inSite=${state.inSite} client=${client} />`
           : html`<${Places} here="stage" alone=${state.file} run=${state.run?.id}>
                 ${state.run && html`<button type="button" onClick=${() => toIntro(dispatch)}>${msg`Tour`}</button>`}
               <//>
@@ -35,7 +35,7 @@ export function Header({ state, dispatch, controller, client }) {
               </div>`
       }
       <div class="header-end line push">
-        ${state.file ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        ${state.file || state.inSite ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${SearchButton} onClick=${() => openStageSearch(dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button
@@ -61,7 +61,7 @@ function toIntro(dispatch) {
 }
 
 /** The title of a saved session, with its buttons where the page may have them. */
-function Saved({ saved, moment, alone, client }) {
+function Saved({ saved, moment, alone, inSite, client }) {
   const { id, title, shipped } = saved;
   return html`
     <div class="saved line on-line" role="group" aria-label=${msg`Shared run`}>
@@ -69,8 +69,8 @@ function Saved({ saved, moment, alone, client }) {
       ${
         alone &&
         html`<${EmbedButton} class="button" id=${id} title=${title} moment=${moment} />
-          <${SaveFileButton} id=${id} client=${client} />
-          ${!shipped && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
+          ${!inSite && html`<${SaveFileButton} id=${id} client=${client} />`}
+          ${!shipped && !inSite && html`<${DeleteSharedButton} id=${id} client=${client} />`}`
       }
     </div>
   `;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { ownRunAt } from "../../shared/log/root.js";
 import { DeleteRun } from "../../shared/share/delete-run.js";
 import { ShareButton } from "../../shared/share/share-button.js";
 import { canAsk } from "../../shared/state/asking.js";
@@ -45,7 +46,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
 }
 
 function AnswerActions({ state, dispatch, client, split, onSplit }) {
-  const { run, embed, file, sandboxed } = state;
+  const { run, embed, file, inSite, sandboxed } = state;
   return html`<div class="answer-actions row">
     <button
       class="button is-large strong nowrap still is-quiet" type="button" disabled=${!run?.open} aria-pressed=${split} title=${msg`Token by token, with times`} onClick=${onSplit}
@@ -54,11 +55,13 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
     ${
       !embed &&
       !file &&
+      !inSite &&
       html`<button
         class="button is-large strong nowrap still" id="ask" type="button" disabled=${sandboxed} title=${sandboxed ? SANDBOXED : msg`Run your own prompt, with all settings`}
         onClick=${() => dispatch({ type: "ask", asking: true })}
       >${msg`Try your own`}</button>`
     }
+    ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
     <${Pace} state=${state} />
   </div>`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rootOf, under } from "../../../../static/shared/log/root.js";
+import { fileOfSite, pathOf, rootOf, under } from "../../../../static/shared/log/root.js";
 
 const opened = (baseURI, root) => ({ baseURI, documentElement: { dataset: { root } } });
 
@@ -27,4 +27,22 @@ test("what the server has is below its root", () => {
   assert.equal(under("/", "/kv/"), "/kv/");
   assert.equal(under("/?run=a1#step=2", "/kv/"), "/kv/?run=a1#step=2");
   assert.equal(under("/s/abc", "/"), "/s/abc");
+});
+
+test("in a static site a path leads to its file, with its parameters and its hash", () => {
+  assert.equal(fileOfSite("/"), "/index.html");
+  assert.equal(fileOfSite("/?run=a1#step=2"), "/index.html?run=a1#step=2");
+  assert.equal(fileOfSite("/s/abc?view=head#step=3"), "/s/abc.html?view=head#step=3");
+  assert.equal(fileOfSite("/serving#pass=1.5"), "/serving.html#pass=1.5");
+  assert.equal(fileOfSite("/static/embed.js"), "/static/embed.js");
+  assert.equal(under("/learn/01-what", "/below/", true), "/below/learn/01-what.html");
+});
+
+test("where a page is says which path led there", () => {
+  assert.equal(pathOf("/kv/s/abc", "/kv/", false), "/s/abc");
+  assert.equal(pathOf("/kv/", "/kv/", false), "/");
+  assert.equal(pathOf("/kv/s/abc.html", "/kv/", true), "/s/abc");
+  assert.equal(pathOf("/kv/index.html", "/kv/", true), "/");
+  assert.equal(pathOf("/kv/", "/kv/", true), "/");
+  assert.equal(pathOf("/kv/s/abc", "/kv/", true), "/s/abc", "a host that leaves the ending out");
 });

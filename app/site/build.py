@@ -1,0 +1,246 @@
+"""`kvscope site DIR`: asks the application for every page and answer of a site, and writes what it answers."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from flask import Flask, render_template
+from werkzeug.test import Client, TestResponse
+
+from kvscope.app.factory import Parts, build
+from kvscope.app.http.site import ENVIRONMENT, Assets, Site, file_of
+from kvscope.app.page_table import pages
+from kvscope.app.settings import Settings
+from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
+from kvscope.app.site.folder import CannotWrite, SiteFolder
+from kvscope.app.site.no_engine import NoEngines
+from kvscope.app.store.gallery import Recording, found
+from kvscope.app.store.sessions import Damaged, manifest_of
+from kvscope.app.travel.file import SessionFile, of_session
+from kvscope.app.travel.page import frame_parts
+from kvscope.app.travel.page_parts import values_id
+from kvscope.app.travel.words import Share
+from kvscope.model.by_hand.examples import EXAMPLES
+
+ASSETS, PAGES = "assets", "pages"
+"""Parts of the site beside its sessions."""
+REMEDY = {
+    False: "It is left out. Restore it from a backup, or delete it: kvscope sessions delete {session}",
+    True: "Its earlier files stay. Restore it from a backup, or delete it: kvscope sessions delete {session}",
+}
+"""What can be done about a damaged session, by whether the site has files of it."""
+REPORTED_EVERY = 20
+INSTALL = "/install"
+NOWHERE = "http://localhost/"
+"""The application's address while it is asked for files: it is not in them."""
+OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did. `damaged`: sessions that were left out or as they were, each with what is wrong."""
+
+    sessions: int
+    written: int
+    files: int
+    damaged: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`server`, `address`: as Site has them; `sessions`: ids of those to be written beside the recordings, none for all
+    that are saved.
+    """
+
+    server: str = ""
+    address: str = ""
+    sessions: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the Stage and Serving open with: ids of recorded sessions, and of the run in the log that the first is."""
+
+    session: str | None
+    workload: str | None
+    run: str | None
+
+
+def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[str], None]) -> Built:
+    """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
+    folder = SiteFolder(out)
+    host = urlsplit(wanted.address).hostname or "localhost"
+    app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
+    parts: Parts = app.extensions["kvscope"]
+    version = version_of(settings.recordings_dir, settings.more_lessons_dir)
+    try:
+        opening = opening_of(found(settings.recordings_dir))
+        return _Build(app, parts, folder, wanted, version).run(opening, report)
+    except BaseException:
+        folder.give_up()
+        raise
+    finally:
+        parts.runs.close()
+
+
+class _Build:
+    """One build of a site into a folder."""
+
+    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, wanted: Wanted, version: str) -> None:
+        self._app, self._sessions, self._gallery = app, parts.sessions, parts.gallery
+        self._folder, self._wanted, self._version = folder, wanted, version
+        self._client: Client = app.test_client()
+        self._listed: list[dict[str, Any]] = []
+        self._runs = parts.runs
+
+    def run(self, opening: Opening, report: Callable[[str], None]) -> Built:
+        """Write what has changed, and remove what is gone. Raises CannotWrite, StoreError."""
+        shipped = [card.id for card in self._gallery.cards()]
+        self._listed = self._chosen(shipped)
+        ids = [*shipped, *(each["id"] for each in self._listed)]
+        stamp = _stamp(self._version, self._wanted.server, self._wanted.address)
+        damaged, left_out, written = [], set[str](), 0
+        for number, session in enumerate(ids, 1):
+            unit = f"session {session}"
+            if not self._folder.is_written(unit, stamp):
+                try:
+                    self._folder.write(unit, stamp, dict(self._session(session)))
+                    written += 1
+                except Damaged as error:
+                    kept = self._folder.keep(unit)
+                    damaged.append(f"{error} {REMEDY[kept].format(session=session)}")
+                    if not kept:
+                        left_out.add(session)
+            if number % REPORTED_EVERY == 0 or number == len(ids):
+                report(f"{number} of {len(ids)} sessions")
+        self._listed = [each for each in self._listed if each["id"] not in left_out]
+        shown = [session for session in ids if session not in left_out]
+        stamp = _stamp(stamp, shown)
+        if not self._folder.is_written(PAGES, stamp):
+            self._folder.write(PAGES, stamp, dict(self._pages(opening, shown)))
+        if not self._folder.is_written(ASSETS, self._version):
+            self._folder.write(ASSETS, self._version, self._assets[1])
+        return Built(len(shown), written, self._folder.finish(), damaged)
+
+    def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
+        """What there is to tell of the sessions that are no recordings. Raises CannotWrite for an unknown one."""
+        saved = [each for each in self._sessions.listed() if each["id"] not in shipped]
+        asked = set(self._wanted.sessions)
+        if missing := asked - {each["id"] for each in saved} - set(shipped):
+            raise CannotWrite(f"There is no session {min(missing)!r}. `kvscope sessions list` lists all.")
+        return [each for each in saved if not asked or each["id"] in asked]
+
+    @cached_property
+    def _assets(self) -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
+        return build_assets()
+
+    def _session(self, session: str) -> Iterator[tuple[str, bytes]]:
+        """The files of a session, by name. Raises Damaged."""
+        file, base = of_session(self._sessions, session), f"api/sessions/{session}"
+        yield log_file(f"/{base}", file)
+        if file.manifest.get("values"):
+            for layer in range(file.manifest["model"]["layers"]):
+                steps = enumerate(self._sessions.values(session, layer=layer))
+                parts = {values_id(step, layer): b64encode(payload).decode() for step, payload in steps}
+                if parts:
+                    yield data_file(f"/{base}/values-{layer}.js", parts)
+        for path in (f"/s/{session}", f"/embed/{session}"):
+            yield self._page(path)
+        picture = self._get(f"/{base}.png")
+        if picture.status_code == OK:
+            yield f"{base}.png", picture.data
+        if address := self._wanted.address:
+            asked = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
+            yield f"oembed/{session}.json", asked.data
+
+    def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """The files of the pages beside the sessions, and of the answers that they ask for."""
+        lessons = [each["id"] for each in self._json("/api/lessons")["lessons"]]
+        first = opening.session if opening.session in shown else next(iter(shown), None)
+        yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
+        workload = opening.workload if opening.workload in shown else None
+        for under in ("", "/embed"):
+            framed = f"/embed/{workload}" if under else f"/s/{workload}"
+            yield self._page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
+        alone = [page.address for page in pages() if page.id not in ("stage", "serving", "by-hand")]
+        both = ["/memory", *(f"/by-hand/{each}" for each in EXAMPLES), *(f"/learn/{each}" for each in lessons)]
+        for path in dict.fromkeys([*alone, *both, *(f"/embed{each}" for each in both)]):
+            yield self._page(path)
+        with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
+            yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
+        answers = ["index", "code", "lessons", *(f"lessons/{each}" for each in lessons)]
+        for name in [*answers, *(f"by-hand/{each}" for each in EXAMPLES)]:
+            yield data_file(f"/api/{name}.js", self._json(f"/api/{name}"))
+        yield data_file("/static/shared/words/glossary.js", self._json("/static/shared/words/glossary.json"))
+        if opening.run:
+            base = f"/api/runs/{opening.run}"
+            yield data_file(f"{base}.js", self._json(base))
+            yield data_file(f"{base}/family.js", self._json(f"{base}/family"))
+            yield log_file(base, self._run(opening.run))
+
+    def _run(self, run: str) -> SessionFile:
+        """A run under its own id, by which its family and the pages know it."""
+
+        def frames() -> Iterator[bytes]:
+            return self._runs.all_frames(run)
+
+        return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))
+
+    def _page(self, path: str, name: str | None = None) -> tuple[str, bytes]:
+        """The file of the page at this path."""
+        name = name or file_of(path)
+        response = self._get(path, name)
+        if response.status_code != OK:
+            raise CannotWrite(f"Internal error: {path} answers {response.status_code}; see the lines above.")
+        return name, response.data
+
+    def _json(self, path: str) -> Any:
+        response = self._get(path)
+        if response.status_code != OK:
+            raise CannotWrite(f"Internal error: {path} answers {response.status_code}; see the lines above.")
+        return response.json
+
+    def _get(self, path: str, name: str = "", base: str = NOWHERE) -> TestResponse:
+        # Not buffered, an answer that is a file would stay open.
+        return self._client.get(path, buffered=True, **self._as_file(name, base))
+
+    def _as_file(self, name: str, base: str) -> dict[str, Any]:
+        """What a request for the file of this name has, below an address of the server."""
+        address, server = self._wanted.address, self._wanted.server
+        site = Site(name, address, server, self._version, self._assets[0], self._listed)
+        return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
+
+
+def opening_of(recorded: Sequence[Recording]) -> Opening:
+    """What the pages without a session open with."""
+    starting = [each for each in recorded if each.example and each.card]
+    run = next((each for each in starting if not each.workload), None)
+    workload = next((each for each in starting if each.workload), None)
+    return Opening(
+        run.card.id if run and run.card else None,
+        workload.card.id if workload and workload.card else None,
+        run.example.id if run and run.example else None,
+    )
+
+
+def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
+    """The file of the log at this path: its manifest and its parts, as a saved page has them."""
+    return data_file(f"{base}/frames.js", {"manifest": file.manifest, "parts": dict(frame_parts(file))})
+
+
+def data_file(path: str, value: Any) -> tuple[str, bytes]:
+    """A script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
+    text = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
+    return path[1:], f"(self.kvscopeData ??= {{}})[{json.dumps(path)}] = JSON.parse({text});\n".encode()
+
+
+def _stamp(*made_of: Any) -> str:
+    return sha256(json.dumps(made_of).encode()).hexdigest()[:HASH_CHARS]

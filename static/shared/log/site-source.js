@@ -1,0 +1,75 @@
+/**
+ * Replaces the server in a static site (docs/site.md): the same answers, from the site's files.
+ *
+ * Each file is a script, because a browser loads scripts also in a sandboxed frame and from a disk, where it refuses `fetch`. A log's
+ * file holds the same parts as a saved page, and is read as one.
+ */
+
+import { msg } from "../words/msg.js";
+import { fileSource } from "./file-source.js";
+
+const NOT_INSIDE = {
+  title: msg`Not in this site`,
+  detail: msg`This site was written without a model and contains only what was recorded. Run KVScope to compute this.`,
+  status: 409,
+};
+
+/** In place of what `/readyz` says. */
+const READINESS = { state: "none", message: msg`This site shows recorded runs. No model runs here.`, model: null };
+
+/** Answers that are files, as app/site/build.py writes them. Others would need a model. */
+const FILES = [
+  /^\/static\/shared\/words\/glossary\.json$/,
+  /^\/api\/(index|code|lessons)$/,
+  /^\/api\/(lessons|by-hand|runs)\/[^/?]+$/,
+  /^\/api\/runs\/[^/?]+\/family(\?|$)/,
+];
+const LOG = /^(\/api\/(?:sessions|runs)\/[^/]+)\/(?:frames|values)$/;
+const SESSION = /^\/api\/sessions\/[^/]+$/;
+
+/**
+ * @param {Object} parts
+ * @param {(path: string) => Promise<any>} parts.load what the script at this path of the site holds
+ * @param {SubtleCrypto|undefined} parts.subtle absent in an insecure context: then nothing is checked
+ * @returns {Function} a replacement of the browser's `fetch`
+ */
+export function siteSource({ load, subtle }) {
+  /** By the path of a log. */
+  const logs = new Map();
+
+  const logAt = (base) => {
+    if (!logs.has(base)) {
+      const reading = load(`${base}/frames.js`).then(({ manifest, parts }) =>
+        fileSource({ manifest, base, subtle, textOf: textIn(base, parts) }),
+      );
+      logs.set(base, reading);
+      reading.catch(() => logs.delete(base));
+    }
+    return logs.get(base);
+  };
+
+  /** Exact values are files of their own, one for each layer. */
+  const textIn = (base, parts) => {
+    const layers = new Map();
+    return async (id) => {
+      const layer = /^values-\d+-(\d+)$/.exec(id)?.[1];
+      if (layer === undefined) return parts[id] ?? null;
+      if (!layers.has(layer)) layers.set(layer, load(`${base}/values-${layer}.js`));
+      return (await layers.get(layer))[id] ?? null;
+    };
+  };
+
+  return async (path, { method = "GET" } = {}) => {
+    const { pathname } = new URL(path, "http://site");
+    if (method !== "GET") return json(NOT_INSIDE, NOT_INSIDE.status);
+    if (pathname === "/readyz") return json(READINESS, 503);
+    const base = LOG.exec(pathname)?.[1] ?? (SESSION.test(pathname) ? pathname : null);
+    if (base) return (await logAt(base))(path);
+    if (!FILES.some((file) => file.test(path))) return json(NOT_INSIDE, NOT_INSIDE.status);
+    return json(await load(`${pathname.replace(/\.json$/, "")}.js`));
+  };
+}
+
+function json(value, status = 200) {
+  return new Response(JSON.stringify(value), { status, headers: { "Content-Type": "application/json" } });
+}

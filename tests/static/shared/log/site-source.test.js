@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { createHash, webcrypto } from "node:crypto";
+import { test } from "node:test";
+import { deflateSync } from "node:zlib";
+import { createClient } from "../../../../static/shared/log/client.js";
+import { siteSource } from "../../../../static/shared/log/site-source.js";
+import { encode, smallRun } from "../../support/wire.js";
+
+const FRAMES = smallRun();
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const base64 = (bytes) => Buffer.from(bytes).toString("base64");
+const VALUES = encode({
+  kind: "values",
+  seq: 0,
+  data: { step: 0, layer: 1, level: "qkv" },
+  tensors: { q: ["F32", [1, 1, 1], [0.5]] },
+});
+const MANIFEST = {
+  id: "s1",
+  parts: FRAMES.map((payload, seq) => ({ seq, bytes: payload.length, sha256: sha256(payload) })),
+  values: { level: "qkv", parts: [{ step: 0, layer: 1, sha256: sha256(VALUES) }] },
+};
+const PARTS = Object.fromEntries(FRAMES.map((payload, seq) => [`part-${seq}`, base64(deflateSync(payload))]));
+
+/** A site with one session, one run and some answers; `loaded` says which of its scripts were loaded. */
+function site(change = {}) {
+  const files = {
+    "/api/sessions/s1/frames.js": { manifest: MANIFEST, parts: PARTS },
+    "/api/sessions/s1/values-1.js": { "values-0-1": base64(VALUES) },
+    "/api/runs/r1/frames.js": { manifest: MANIFEST, parts: PARTS },
+    "/api/runs/r1.js": { id: "r1", status: "closed" },
+    "/api/runs/r1/family.js": { root: "r1", runs: [] },
+    "/static/shared/words/glossary.js": { token: { name: "token", text: "a piece" } },
+    "/api/by-hand/a.js": { example: "a" },
+    ...change,
+  };
+  const loaded = [];
+  const load = async (path) => {
+    loaded.push(path);
+    if (!(path in files)) throw new TypeError(`${path} cannot be loaded`);
+    return files[path];
+  };
+  return { fetch: siteSource({ load, subtle: webcrypto.subtle }), loaded };
+}
+
+const watched = (fetch, saved, id) =>
+  new Promise((resolve) => {
+    const seqs = [];
+    const client = createClient({ fetch, connect: null, saved, delay: async () => {} });
+    client.watch(id, -1, {
+      onFrame: ({ seq, kind }) => {
+        seqs.push(seq);
+        if (kind === "close") resolve(seqs);
+      },
+      onConnection() {},
+      onProblem: ({ detail }) => resolve([...seqs, detail]),
+    });
+  });
+
+test("a session and a run play from the files of the site", async () => {
+  const all = FRAMES.map((_, seq) => seq);
+  const { fetch, loaded } = site();
+  assert.deepEqual(await watched(fetch, { id: "s1", run: "r1" }, "r1"), all);
+  assert.deepEqual(await watched(fetch, null, "r1"), all);
+  assert.deepEqual(loaded, ["/api/sessions/s1/frames.js", "/api/runs/r1/frames.js"]);
+});
+
+test("frames after a known one are those that follow it", async () => {
+  const { fetch } = site();
+  const whole = await (await fetch("/api/sessions/s1/frames?after=-1")).arrayBuffer();
+  const rest = await (await fetch("/api/sessions/s1/frames?after=0")).arrayBuffer();
+  assert.equal(whole.byteLength - rest.byteLength, 4 + FRAMES[0].length);
+});
+
+test("a log is loaded once, its exact values when they are asked for", async () => {
+  const { fetch, loaded } = site();
+  assert.equal((await (await fetch("/api/sessions/s1")).json()).id, "s1");
+  await (await fetch("/api/sessions/s1/frames?after=-1")).arrayBuffer();
+  assert.deepEqual(loaded, ["/api/sessions/s1/frames.js"]);
+  const answer = await fetch("/api/sessions/s1/values?step=0&layer=1");
+  assert.deepEqual(new Uint8Array(await answer.arrayBuffer()), new Uint8Array(VALUES));
+  assert.deepEqual(loaded.slice(1), ["/api/sessions/s1/values-1.js"]);
+});
+
+test("a part that is not what was saved is said", async () => {
+  const spoilt = { manifest: MANIFEST, parts: { ...PARTS, "part-0": PARTS["part-1"] } };
+  const { fetch } = site({ "/api/sessions/s1/frames.js": spoilt });
+  const response = await fetch("/api/sessions/s1/frames?after=-1");
+  assert.equal(response.status, 500);
+  assert.equal((await response.json()).field, "parts[0]");
+});
+
+test("a log that could not be loaded is asked for again", async () => {
+  const { fetch, loaded } = site();
+  await assert.rejects(fetch("/api/sessions/gone/frames?after=-1"), TypeError);
+  await assert.rejects(fetch("/api/sessions/gone/frames?after=-1"), TypeError);
+  assert.equal(loaded.length, 2);
+});
+
+test("answers are read from their files", async () => {
+  const { fetch } = site();
+  const client = createClient({ fetch, connect: null, delay: async () => {} });
+  assert.equal((await client.glossary({ signal: undefined })).token.text, "a piece");
+  assert.equal((await client.status("r1")).status, "closed");
+  assert.equal((await client.family("r1")).root, "r1");
+  assert.deepEqual(await (await fetch("/api/by-hand/a")).json(), { example: "a" });
+});
+
+test("what needs a model is refused without a request", async () => {
+  const { fetch, loaded } = site();
+  const asked = [
+    ["/api/sessions/s1/head?step=0&layer=1&head=0"],
+    ["/api/embedding?token=3"],
+    ["/api/state"],
+    ["/api/by-hand/a?wq=1,2"],
+    ["/api/lessons/01-what?run=r2"],
+    ["/api/runs", { method: "POST" }],
+    ["/api/index", { method: "POST" }],
+  ];
+  for (const [path, options] of asked) {
+    const response = await fetch(path, options);
+    assert.equal(response.status, 409, path);
+    assert.match((await response.json()).detail, /without a model/);
+  }
+  assert.deepEqual(loaded, []);
+});
+
+test("no model is ever ready, and the page is told why", async () => {
+  const client = createClient({ fetch: site().fetch, connect: null, delay: async () => {} });
+  const readiness = await client.readiness();
+  assert.equal(readiness.state, "none");
+  assert.match(readiness.message, /No model/);
+});
