@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gpt2", "by hand")
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "gpt2", "by hand")
 _CHOICES = {
     "norm": ("rms", "layer", "none"),
-    "mlp": ("swiglu", "gelu", "none"),
+    "mlp": ("swiglu", "geglu", "gelu", "none"),
     "positions": ("rotary", "learned", "none"),
 }
 
@@ -34,15 +35,24 @@ class ModelConfig:
     rope_theta: float = 10_000.0
     """Base of the rotary angles."""
     rope_scaling: dict[str, Any] | None = None
+    local_rope_theta: float | None = None
+    """Base of the rotary angles, unscaled, in layers with a window; None: as in the other layers."""
     qkv_bias: bool = False
     out_bias: bool = False
     mlp_bias: bool = False
     qk_norm: bool = False
+    post_norms: bool = False
+    """Whether each half of a block also norms what it adds to the row."""
+    embedding_scale: float = 1.0
+    """What an embedding is multiplied by."""
+    score_width: float | None = None
+    """The products of q and k are divided by its root; None: by that of head_dim."""
     tied: bool = False
     residual: bool = True
     """Whether a block adds its changes to the row, or puts them in its place."""
     window: int | None = None
-    """Sliding window: a query sees itself and the window − 1 keys before it."""
+    """Sliding window: a query sees itself and the window − 1 keys before it, but in `global_layers` all keys."""
+    global_layers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.arch not in ARCHITECTURES:
@@ -61,17 +71,28 @@ class ModelConfig:
     @property
     def gated(self) -> bool:
         """Whether the MLP multiplies with a gate, and so has three matrices in place of two."""
-        return self.mlp == "swiglu"
+        return self.mlp in ("swiglu", "geglu")
 
     @property
     def activation(self) -> str | None:
         """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
-        return {"swiglu": "silu", "gelu": "gelu_tanh"}.get(self.mlp)
+        return {"swiglu": "silu", "geglu": "gelu_tanh", "gelu": "gelu_tanh"}.get(self.mlp)
 
     @property
     def windows(self) -> list[int | None] | None:
         """The sliding window of each layer; None where no layer has one."""
-        return None if self.window is None else [self.window] * self.layers
+        if self.window is None:
+            return None
+        return [self.window if self.has_window(layer) else None for layer in range(self.layers)]
+
+    def has_window(self, layer: int) -> bool:
+        """Whether the queries of that layer see only the keys in the window."""
+        return self.window is not None and layer not in self.global_layers
+
+    @property
+    def score_scale(self) -> float:
+        """What the products of q and k are multiplied by."""
+        return 1 / math.sqrt(self.head_dim if self.score_width is None else self.score_width)
 
     @property
     def group(self) -> int:

@@ -79,8 +79,10 @@ def part_of(transformer: Transformer, layer: int, of: str) -> Part:
         places["mlp.gate"] = (block.mlp.gate_up, 0, config.d_mlp)
     if config.qk_norm:
         places |= {"attn.q_norm": (block.attn.q_norm, 0, None), "attn.k_norm": (block.attn.k_norm, 0, None)}
-    if of == "attn.rope" and transformer.inv_freq is not None:
-        return Part(transformer.inv_freq)
+    if config.post_norms:
+        places |= {"attn.post_norm": (block.attn.post_norm, 0, None), "mlp.post_norm": (block.mlp.post_norm, 0, None)}
+    if of == "attn.rope" and (frequencies := transformer.frequencies(layer)) is not None:
+        return Part(frequencies)
     if of not in places:
         raise Refused("of", f"This model has no {of}.", limit=list(places))
     module, first, end = places[of]

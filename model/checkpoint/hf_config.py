@@ -109,14 +109,25 @@ def _gpt2(settings: _Settings) -> ModelConfig:
 
 
 def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
-    settings.must_be("hidden_act", "silu")
+    gemma = arch == "gemma3_text"
+    if gemma:
+        settings.must_be("hidden_activation", "gelu_pytorch_tanh")
+        settings.must_be("use_bidirectional_attention", False)
+        for softcapping in ("attn_logit_softcapping", "final_logit_softcapping"):
+            settings.must_be(softcapping, None)
+    else:
+        settings.must_be("hidden_act", "silu")
     d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
     head_dim = settings.whole("head_dim", d // heads)
-    theta, scaling = _rope(settings, head_dim)
+    tables = _rope_tables(settings, gemma)
+    theta, scaling = _rope(settings, head_dim, tables["full_attention"])
+    local_theta = _local_theta(settings, head_dim, tables) if gemma else None
+    window, global_layers = _window(FAMILIES[arch].get("window"), layers, settings)
     context = settings.whole("max_position_embeddings")
     if scaling is not None and scaling["rope_type"] == "divisors":
         context = min(context, int(scaling[_FIRST_CONTEXT]))
     kv_heads = "num_key_value_heads"
+    scalar = "query_pre_attn_scalar"
     as_many = kv_heads in settings.raw and settings.raw[kv_heads] is None
     return ModelConfig(
         arch=arch,
@@ -131,23 +142,51 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
         norm_eps=settings.real("rms_norm_eps", settings.defaults["rms_norm_eps"]),
         rope_theta=theta,
         rope_scaling=scaling,
+        local_rope_theta=local_theta,
+        mlp="geglu" if gemma else "swiglu",
         qkv_bias=settings.fact("qkv_bias"),
         out_bias=settings.fact("out_bias"),
         mlp_bias=settings.fact("mlp_bias"),
         qk_norm=settings.fact("qk_norm"),
+        post_norms=settings.layer["norms"] == 4,
+        embedding_scale=math.sqrt(d) if gemma else 1.0,
+        score_width=settings.real(scalar, settings.defaults[scalar]) if gemma else None,
         tied=settings.flag("tie_word_embeddings"),
-        window=_window(FAMILIES[arch].get("window"), layers, settings),
+        window=window,
+        global_layers=global_layers,
     )
 
 
-def _rope(settings: _Settings, head_dim: int) -> tuple[float, Scaling | None]:
-    """Base and scaling. Where there are two tables, `rope_scaling` counts, as in `transformers`: it takes the place of
-    `rope_parameters`, in which transformers 5 has both, with all that is in there.
+def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
+    """How positions are rotated, by kind of layer. Where there are two tables, `rope_scaling` counts, as in
+    `transformers`: it takes the place of `rope_parameters`, in which transformers 5 has both, with all that is there.
+    With `local` there is a table for layers with a window too, and `rope_scaling` is of the other layers alone.
     """
-    table = settings.raw.get("rope_scaling") or settings.raw.get("rope_parameters") or {}
+    given, scaling = (settings.raw.get(key) or {} for key in ("rope_parameters", "rope_scaling"))
+    if local and isinstance(given, dict) and isinstance(scaling, dict):
+        tables = {kind: given.get(kind) or {} for kind in ("full_attention", "sliding_attention")}
+        if set(given) <= tables.keys() and all(isinstance(table, dict) for table in tables.values()):
+            return tables | {"full_attention": tables["full_attention"] | scaling}
+        raise settings.refused("has rope_parameters that are not those of its two kinds of layers")
+    table = scaling or given
     if not isinstance(table, dict) or any(isinstance(value, dict) for value in table.values()):
         raise settings.refused("rotates positions differently from layer to layer, which is not supported")
-    theta = settings.real("rope_theta", settings.real("rope_theta", 10_000.0), table)
+    return {"full_attention": table}
+
+
+def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
+    """Base of the layers with a window."""
+    table = {"rope_theta": settings.real("rope_local_base_freq", settings.defaults["rope_local_base_freq"])}
+    theta, scaling = _rope(settings, head_dim, table | tables["sliding_attention"])
+    if scaling is not None:
+        raise settings.refused("scales the positions of layers with a window, which is not supported")
+    return theta
+
+
+def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[float, Scaling | None]:
+    """Base and scaling."""
+    default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
+    theta = settings.real("rope_theta", default, table)
     for holder in (settings.raw, table):
         if holder.get("partial_rotary_factor", 1.0) != 1.0:
             raise settings.refused("rotates only a part of each head, which is not supported")
@@ -242,18 +281,20 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
-def _window(rule: Mapping[str, str] | None, layers: int, settings: _Settings) -> int | None:
-    """The sliding window that all layers share, or None. Qwen can have one from some layer on; a mix is refused."""
+def _window(rule: Mapping[str, Any] | None, layers: int, settings: _Settings) -> tuple[int | None, tuple[int, ...]]:
+    """The sliding window, or None, and the layers that do not have it."""
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
-        return None
+        return None, ()
     if settings.raw.get("sliding_window", settings.defaults["sliding_window"]) is None:
-        return None
+        return None, ()
     first = settings.raw.get(rule["from"], settings.defaults[rule["from"]]) if "from" in rule else 0
+    every = settings.whole(rule["but_each"]) if "but_each" in rule else layers + 1
     kinds = settings.raw.get("layer_types") or [
-        "sliding_attention" if layer >= first else "full_attention" for layer in range(layers)
+        "sliding_attention" if layer >= first and (layer + 1) % every else "full_attention" for layer in range(layers)
     ]
-    if set(kinds) == {"full_attention"}:
-        return None
-    if set(kinds) != {"sliding_attention"}:
-        raise settings.refused("gives only some layers a sliding window, which is not supported")
-    return settings.whole("sliding_window")
+    if len(kinds) != layers or not {"full_attention", "sliding_attention"}.issuperset(kinds):
+        raise settings.refused("has layer_types that are not full_attention or sliding_attention, one for each layer")
+    if "sliding_attention" not in kinds:
+        return None, ()
+    global_layers = tuple(layer for layer, kind in enumerate(kinds) if kind == "full_attention")
+    return settings.whole("sliding_window"), global_layers

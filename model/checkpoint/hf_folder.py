@@ -39,6 +39,11 @@ _LLAMA_MODULES = {
     "mlp.up": "mlp.up_proj",
     "mlp.down": "mlp.down_proj",
 }
+_GEMMA3_MODULES = _LLAMA_MODULES | {
+    "attn.post_norm": "post_attention_layernorm",
+    "mlp.norm": "pre_feedforward_layernorm",
+    "mlp.post_norm": "post_feedforward_layernorm",
+}
 _GPT2_MODULES = {
     "embed": "wte",
     "positions": "wpe",
@@ -50,6 +55,8 @@ _GPT2_MODULES = {
     "mlp.up": "mlp.c_fc",
     "mlp.down": "mlp.c_proj",
 }
+_MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES}
+"""Of the families whose names are not Llama's."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 """GPT-2 keeps these as [in, out]."""
 _BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
@@ -170,7 +177,7 @@ class _Tensors:
     def _name(self, part: str) -> str:
         """The folder's name of a part, e.g. `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
         module, kind = part.rsplit(".", 1)
-        modules = _GPT2_MODULES if self.config.arch == "gpt2" else _LLAMA_MODULES
+        modules = _MODULES.get(self.config.arch, _LLAMA_MODULES)
         if module == "lm_head":
             return part
         if module.startswith("blocks."):
@@ -212,3 +219,5 @@ class _Tensors:
         tensor = self._handles[name][0].get_tensor(name)
         self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
+        if self.config.arch == "gemma3_text" and part.endswith("norm.weight"):
+            out += 1  # its norms multiply by 1 + what is stored

@@ -62,6 +62,8 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
         yield _slot(f"{prefix}attn.q_norm.weight", (config.head_dim,))
         yield _slot(f"{prefix}attn.k_norm.weight", (config.head_dim,))
     yield from _linear(f"{prefix}attn.", "out", (("out", config.d),), q_rows, config.out_bias)
+    if config.post_norms:
+        yield from _norm(config, f"{prefix}attn.post_norm")
     if config.mlp == "none":
         return
     yield from _norm(config, f"{prefix}mlp.norm")
@@ -71,6 +73,8 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
     else:
         yield from _linear(f"{prefix}mlp.", "up", (("up", config.d_mlp),), config.d, config.mlp_bias)
     yield from _linear(f"{prefix}mlp.", "down", (("down", config.d),), config.d_mlp, config.mlp_bias)
+    if config.post_norms:
+        yield from _norm(config, f"{prefix}mlp.post_norm")
 
 
 def _slot(name: str, shape: tuple[int, ...], *, matrix: bool = False) -> Slot:

@@ -163,7 +163,6 @@ class Recorder:
 def values_frames(
     request: ValuesRequest,
     info: Mapping[str, Any],
-    window: int | None,
     layers: Sequence[Mapping[str, np.ndarray]],
     lens: dict[str, Any],
 ) -> list[Frame]:
@@ -176,14 +175,22 @@ def values_frames(
         "step": request.step,
         "first_query": request.first_query,
         "level": request.level,
-        "window": window,
+        **_needed_for_answers(model),
     }
-    made = []
+    windows, made = model.windows or [None] * len(layers), []
     for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True)):
-        seq, data = request.step * len(layers) + layer, schema.Values(**place, layer=layer, **also)
+        seq = request.step * len(layers) + layer
+        data = schema.Values(**place, layer=layer, window=windows[layer], **also)
         schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
         made.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
     return made
+
+
+def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
+    """What makes scores and the MLP's product, where it is not as in most models."""
+    usual = "silu" if model.gated else "gelu_tanh"
+    said = {"score_width": (model.score_width, model.head_dim), "activation": (model.activation, usual)}
+    return {name: value for name, (value, most) in said.items() if value != most}
 
 
 def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:

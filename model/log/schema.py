@@ -114,6 +114,9 @@ class RatedToken(Token):
     prob: Share
 
 
+Activation = Literal["silu", "gelu_tanh"]
+Factor = Annotated[float, Field(gt=0, le=2.0**64, allow_inf_nan=False)]
+
 ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
 """Bytes of weights by what they are kept as."""
 
@@ -141,9 +144,12 @@ class Model(Data):
     context: Positive
     norm: Literal["rms", "layer"] | None = None
     gated: bool | None = None
-    activation: Literal["silu", "gelu_tanh"] | None = None
+    activation: Activation | None = None
     positions: Literal["rotary", "learned", "none"] | None = None
     qk_norm: bool | None = None
+    post_norms: bool | None = None
+    embedding_scale: Factor | None = None
+    score_width: Factor | None = None
     windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None = None
     tied: bool | None = None
     dtype: Name
@@ -504,6 +510,10 @@ class Values(FrameData):
     first_query: Natural
     level: Literal["qkv", "block"]
     window: Annotated[int, Field(ge=1, le=2**53)] | None
+    score_width: Factor | None = None
+    """Where it is not head_dim."""
+    activation: Activation | None = None
+    """Where it is not SiLU with a gate or GELU without one."""
     lens: Lens | None = None
     """In the last layer's frame only."""
 

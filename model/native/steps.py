@@ -17,7 +17,7 @@ from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import linears
 from kvscope.model.native.products import Linear, function, linear, pointer
-from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Block, Rope, Transformer
 
 VALUES = (
     *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
@@ -50,7 +50,8 @@ def can_step(transformer: Transformer) -> bool:
     """Whether kernels.c has what the blocks are made of."""
     config = transformer.config
     as_llama = config.norm == "rms" and config.mlp == "swiglu" and config.positions == "rotary" and config.residual
-    return as_llama and all(linear.groups for block in transformer.blocks for linear in linears(block))
+    alike = not config.global_layers and not config.post_norms and config.score_width in (None, config.head_dim)
+    return as_llama and alike and all(linear.groups for block in transformer.blocks for linear in linears(block))
 
 
 class NativeSteps:
@@ -83,15 +84,13 @@ class NativeStep:
         starts = [0, *accumulate(map(prod, shapes.values()))]
         self._size = starts.pop()
         self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        slots, visible = group.slots, group.visible
+        slots, visible = group.slots, group.seen(steps.transformer.config.has_window(0))
         self._pass = NativePass(
             *(None, None, pointer(batch.slots), pointer(slots), pointer(visible)),
             *(group.sequences, group.keys, steps.cache.pool.shape[3], *starts),
         )
 
-    def _block(
-        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
-    ) -> Tensor:
+    def _block(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
         steps, native = self._steps, self._pass
         assert rope is not None
         points = steps.points[layer]

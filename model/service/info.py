@@ -14,7 +14,8 @@ from kvscope.model.weights import weights_held
 
 _OF_CONFIG = (
     *("arch", "layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"),
-    *("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied"),
+    *("norm", "gated", "activation", "positions", "qk_norm", "post_norms", "windows", "tied"),
+    "embedding_scale",
 )
 """What the configuration says of it, by the same names."""
 
@@ -26,6 +27,7 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
         **{name: getattr(config, name) for name in _OF_CONFIG},
+        "score_width": config.score_width or config.head_dim,
         "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,
         "weight_dtype": name_of(transformer.weight_dtype),

@@ -193,8 +193,7 @@ class Questions:
             raise Refused("step", message, limit=self.max_positions)
         with refusing_when_full():
             layers, rows = step_values(self.engine, ids, request.first_query, request.level, request.token)
-        window = self.engine.transformer.config.window
-        return values_frames(request, self.info, window, layers, self._lens(rows, request.token))
+        return values_frames(request, self.info, layers, self._lens(rows, request.token))
 
     def code(
         self, ids: list[int], first_query: int, layer: int, sampling: dict[str, Any], version: str

@@ -32,6 +32,7 @@ LONGROPE = {
     "original_max_position_embeddings": 32,
     "rope_theta": 10000.0,
 }
+LOCAL_FIRST = ["sliding_attention", "full_attention"]
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {}),
     "llama": ("llama", {}),
@@ -46,6 +47,27 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "longrope": ("llama", {"rope_parameters": LONGROPE}),
     "qwen2": ("qwen2", {}),
     "qwen3": ("qwen3", {"head_dim": 16}),
+    "qwen3-window": (
+        "qwen3",
+        {"head_dim": 16, "use_sliding_window": True, "sliding_window": 5, "layer_types": LOCAL_FIRST[::-1]},
+    ),
+    "gemma3": (
+        "gemma3_text",
+        {"head_dim": 16, "num_key_value_heads": 1, "sliding_window": 5, "layer_types": LOCAL_FIRST},
+    ),
+    "gemma3-scaled": (
+        "gemma3_text",
+        {
+            "head_dim": 16,
+            "query_pre_attn_scalar": 9,
+            "sliding_window": 4,
+            "layer_types": LOCAL_FIRST,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 5e5},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 300.0},
+            },
+        },
+    ),
     "mistral": ("mistral", {"sliding_window": None}),
     "mistral-window": ("mistral", {"sliding_window": 5}),
 }

@@ -38,6 +38,10 @@ export function blockScene(run, { layer, query }, values) {
       centred: kind.norm === "layer",
       /** q and k of each head are normed too (arXiv:2505.09388). */
       headNorms: kind.qk_norm,
+      /** So are the changes of attention and MLP (arXiv:2503.19786). */
+      postNorms: kind.post_norms,
+      /** A score is q · k ÷ the root of this. */
+      scoreWidth: kind.score_width,
       /** How many keys a query reads at most, its own included; null: all. */
       window: kind.windows?.[layer] ?? null,
     },
