@@ -28,6 +28,7 @@ ROOMS = {
             "model/settings.py",
             "model/api.py",
             "model/families.py",
+            "model/packaged.py",
             "model/config.py",
             "model/companding.py",
             "model/hooks.py",
