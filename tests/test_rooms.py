@@ -35,7 +35,14 @@ ROOMS = {
             "model/grouped.py",
             "model/linear.py",
         ),
-        *("model/rope.py", "model/kv_cache.py", "model/region.py", "model/small_cache.py", "model/transformer.py"),
+        *(
+            "model/rope.py",
+            "model/kv_cache.py",
+            "model/windowed_cache.py",
+            "model/region.py",
+            "model/small_cache.py",
+            "model/transformer.py",
+        ),
         *("model/niceness.py", "model/weights.py", "model/cuda_graphs.py", "model/native"),
         *("model/checkpoint", "model/engine"),
         *(

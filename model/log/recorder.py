@@ -99,6 +99,9 @@ class Recorder:
             rest["own"] = schema.OwnToken(**token, prob=own.prob, raw_prob=own.raw_prob)
         if record.timing.conditions:
             rest["conditions"] = schema.Conditions(**conditions_record(record.timing.conditions))
+        windowed: dict[str, Any] = {}
+        if kv.windowed is not None:
+            windowed["windowed"] = schema.Windowed(positions=kv.windowed[0], blocks=kv.windowed[1])
         return schema.Step(
             step=record.step,
             phase=record.phase,
@@ -127,6 +130,7 @@ class Recorder:
                 bytes_written=kv.bytes_written,
                 bytes_used=kv.bytes_used,
                 bytes_reserved=kv.bytes_reserved,
+                **windowed,
             ),
             flops=record.cost.flops,
             bytes_read=record.cost.bytes_read,

@@ -295,6 +295,11 @@ class Conditions(Data):
     stolen: Annotated[float, Field(ge=0, le=1)] | None
 
 
+class Windowed(Data):
+    positions: Place
+    blocks: Place
+
+
 class KV(Data):
     positions: Place
     blocks: Place
@@ -303,6 +308,8 @@ class KV(Data):
     bytes_written: Natural
     bytes_used: Natural
     bytes_reserved: Natural
+    windowed: Windowed | None = None
+    """What layers with a window hold, where that may be less."""
 
 
 class Step(FrameData):

@@ -65,7 +65,7 @@ class NativeSteps:
         self.blocks = [block for block in transformer.blocks if isinstance(block, Block)]
         self.points = [hook_points(block) for block in self.blocks]
         self.natives = [_native(block) for block in self.blocks]
-        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.pool]
+        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.by_layer]
 
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
         """What takes this pass, with whatever is `observed`; None for another kind of pass."""
@@ -84,10 +84,13 @@ class NativeStep:
         starts = [0, *accumulate(map(prod, shapes.values()))]
         self._size = starts.pop()
         self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        slots, visible = group.slots, group.seen(steps.transformer.config.has_window(0))
+        # All layers have a window, or none has (`can_step`), so the places of one are those of each.
+        own, places = (steps.cache.places(0, slots) for slots in (batch.slots, group.slots))
+        visible = group.seen(steps.transformer.config.has_window(0))
+        self._places_held = own, places
         self._pass = NativePass(
-            *(None, None, pointer(batch.slots), pointer(slots), pointer(visible)),
-            *(group.sequences, group.keys, steps.cache.pool.shape[3], *starts),
+            *(None, None, pointer(own), pointer(places), pointer(visible)),
+            *(group.sequences, group.keys, steps.cache.by_layer[0].shape[2], *starts),
         )
 
     def _block(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:

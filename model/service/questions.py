@@ -247,7 +247,7 @@ class Questions:
             "weights": weights_held(transformer),
             "cache": {
                 "dtype": name_of(cache.pool.dtype),
-                "bytes": cache.pool.nbytes,
+                "bytes": cache.nbytes,
                 "position_bytes": cache.position_bytes,
                 "block_size": cache.block_size,
                 "blocks": cache.blocks,
