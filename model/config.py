@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "gpt2", "by hand")
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2", "by hand")
 _CHOICES = {
     "norm": ("rms", "layer", "none"),
     "mlp": ("swiglu", "geglu", "gelu", "none"),
@@ -34,6 +34,8 @@ class ModelConfig:
     """Rotary, a learned row added to each embedding (GPT-2), or none."""
     rope_theta: float = 10_000.0
     """Base of the rotary angles."""
+    rotary_dim: int | None = None
+    """How many numbers of a head are rotated; None: all. Pairs that are not have an angle of 0."""
     rope_scaling: dict[str, Any] | None = None
     local_rope_theta: float | None = None
     """Base of the rotary angles, unscaled, in layers with a window; None: as in the other layers."""
@@ -65,8 +67,12 @@ class ModelConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} query heads cannot share {self.kv_heads} K/V heads evenly")
-        if self.positions == "rotary" and self.head_dim % 2:
-            raise ValueError(f"rotary positions need an even head_dim, not {self.head_dim}")
+        if self.positions == "rotary" and (
+            self.head_dim % 2 or self.rotated % 2 or not 0 < self.rotated <= self.head_dim
+        ):
+            raise ValueError(
+                f"rotary positions of {self.rotated} numbers do not fit into a head_dim of {self.head_dim}"
+            )
 
     @property
     def gated(self) -> bool:
@@ -77,6 +83,11 @@ class ModelConfig:
     def activation(self) -> str | None:
         """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
         return {"swiglu": "silu", "geglu": "gelu_tanh", "gelu": "gelu_tanh"}.get(self.mlp)
+
+    @property
+    def rotated(self) -> int:
+        """How many numbers of a head are rotated."""
+        return self.head_dim if self.rotary_dim is None else self.rotary_dim
 
     @property
     def windows(self) -> list[int | None] | None:

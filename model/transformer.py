@@ -1,6 +1,6 @@
 """The transformer: one decoder for the Llama family and GPT-2.
 
-Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388):
+Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388), Phi-3 (2404.14219):
 RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). Gemma 3
 (2503.19786): GEGLU, a norm before and after each half of a block, and layers that read only the newest keys. GPT-2
 (Radford et al. 2019): LayerNorm, learned positions, GELU.
@@ -281,7 +281,8 @@ class Transformer(nn.Module):
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
         if config.positions == "rotary":
-            transformer.inv_freq = frequencies(config.rope_theta, config.head_dim, config.rope_scaling).to(device)
+            angles = frequencies(config.rope_theta, config.rotated, config.rope_scaling)
+            transformer.inv_freq = F.pad(angles, (0, (config.head_dim - config.rotated) // 2)).to(device)
         if config.local_rope_theta is not None:
             transformer.local_inv_freq = frequencies(config.local_rope_theta, config.head_dim, None).to(device)
         packs = transformer.weight_dtype == COMPUTED and can_pack(device)

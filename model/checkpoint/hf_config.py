@@ -120,7 +120,8 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
     d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
     head_dim = settings.whole("head_dim", d // heads)
     tables = _rope_tables(settings, gemma)
-    theta, scaling = _rope(settings, head_dim, tables["full_attention"])
+    rotated = _rotated(settings, head_dim, tables["full_attention"]) if arch == "phi3" else head_dim
+    theta, scaling = _rope(settings, rotated, tables["full_attention"])
     local_theta = _local_theta(settings, head_dim, tables) if gemma else None
     window, global_layers = _window(FAMILIES[arch].get("window"), layers, settings)
     context = settings.whole("max_position_embeddings")
@@ -141,6 +142,7 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
         context=context,
         norm_eps=settings.real("rms_norm_eps", settings.defaults["rms_norm_eps"]),
         rope_theta=theta,
+        rotary_dim=None if rotated == head_dim else rotated,
         rope_scaling=scaling,
         local_rope_theta=local_theta,
         mlp="geglu" if gemma else "swiglu",
@@ -174,6 +176,12 @@ def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
     return {"full_attention": table}
 
 
+def _rotated(settings: _Settings, head_dim: int, table: dict[str, Any]) -> int:
+    """How many numbers of each head are rotated."""
+    share = settings.real("partial_rotary_factor", settings.real("partial_rotary_factor", 1.0), table)
+    return int(head_dim * share)
+
+
 def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
     """Base of the layers with a window."""
     table = {"rope_theta": settings.real("rope_local_base_freq", settings.defaults["rope_local_base_freq"])}
@@ -187,10 +195,13 @@ def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[fl
     """Base and scaling."""
     default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
     theta = settings.real("rope_theta", default, table)
+    phi3 = settings.raw.get("model_type") == "phi3"
     for holder in (settings.raw, table):
-        if holder.get("partial_rotary_factor", 1.0) != 1.0:
+        if holder.get("partial_rotary_factor", 1.0) != 1.0 and not phi3:
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
+    if phi3 and kind in ("su", "yarn"):
+        kind = "longrope"  # what its first files called it
     if kind == "default":
         if table.get("factor", 1.0) != 1.0:
             raise settings.refused(f"has a rope factor of {table['factor']!r} without a rope_type, which says what for")
@@ -285,7 +296,7 @@ def _window(rule: Mapping[str, Any] | None, layers: int, settings: _Settings) ->
     """The sliding window, or None, and the layers that do not have it."""
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
         return None, ()
-    if settings.raw.get("sliding_window", settings.defaults["sliding_window"]) is None:
+    if settings.raw.get("sliding_window", settings.defaults.get("sliding_window")) is None:
         return None, ()
     first = settings.raw.get(rule["from"], settings.defaults[rule["from"]]) if "from" in rule else 0
     every = settings.whole(rule["but_each"]) if "but_each" in rule else layers + 1

@@ -44,6 +44,7 @@ _GEMMA3_MODULES = _LLAMA_MODULES | {
     "mlp.norm": "pre_feedforward_layernorm",
     "mlp.post_norm": "post_feedforward_layernorm",
 }
+_PHI3_MODULES = _LLAMA_MODULES | {"attn.qkv": "self_attn.qkv_proj", "mlp.gate_up": "mlp.gate_up_proj"}
 _GPT2_MODULES = {
     "embed": "wte",
     "positions": "wpe",
@@ -55,7 +56,7 @@ _GPT2_MODULES = {
     "mlp.up": "mlp.c_fc",
     "mlp.down": "mlp.c_proj",
 }
-_MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES}
+_MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES, "phi3": _PHI3_MODULES}
 """Of the families whose names are not Llama's."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 """GPT-2 keeps these as [in, out]."""
@@ -219,5 +220,17 @@ class _Tensors:
         tensor = self._handles[name][0].get_tensor(name)
         self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
+        if self.config.rotary_dim is not None and part.endswith("attn.qkv.weight"):
+            rotated = (self.config.heads + self.config.kv_heads) * self.config.head_dim
+            out[:rotated] = paired(out[:rotated], self.config.head_dim, self.config.rotary_dim)
         if self.config.arch == "gemma3_text" and part.endswith("norm.weight"):
             out += 1  # its norms multiply by 1 + what is stored
+
+
+def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
+    """Rows of Q and K [heads·head_dim, …] of which the first `rotated` of each head are rotated in pairs (i, i +
+    rotated/2), put in an order in which each pair is (i, i + head_dim/2). Products of q and k stay what they are.
+    """
+    turned, rest = rows.unflatten(0, (-1, head_dim)).split((rotated, head_dim - rotated), dim=1)
+    halves = [part for pair in zip(turned.chunk(2, dim=1), rest.chunk(2, dim=1), strict=True) for part in pair]
+    return torch.cat(halves, dim=1).flatten(0, 1)

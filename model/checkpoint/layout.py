@@ -54,8 +54,11 @@ def slots(config: ModelConfig) -> list[Slot]:
 
 
 def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
+    qkv: tuple[tuple[str, int], ...]
+    gate_up: tuple[tuple[str, int], ...]
     q_rows, kv_rows = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    qkv = (("qkv", q_rows + 2 * kv_rows),) if config.arch == "gpt2" else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
+    whole = config.arch in ("gpt2", "phi3")  # which have W_Q, W_K and W_V as one matrix
+    qkv = (("qkv", q_rows + 2 * kv_rows),) if whole else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
     yield from _norm(config, f"{prefix}attn.norm")
     yield from _linear(f"{prefix}attn.", "qkv", qkv, config.d, config.qkv_bias)
     if config.qk_norm:
@@ -69,6 +72,8 @@ def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
     yield from _norm(config, f"{prefix}mlp.norm")
     if config.gated:
         gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
+        if config.arch == "phi3":
+            gate_up = (("gate_up", 2 * config.d_mlp),)
         yield from _linear(f"{prefix}mlp.", "gate_up", gate_up, config.d, config.mlp_bias)
     else:
         yield from _linear(f"{prefix}mlp.", "up", (("up", config.d_mlp),), config.d, config.mlp_bias)

@@ -68,6 +68,19 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "phi3": ("phi3", {}),
+    "phi3-window": ("phi3", {"sliding_window": 5, "num_key_value_heads": 4}),
+    "phi3-partial": ("phi3", {"partial_rotary_factor": 0.5}),
+    "phi3-longrope": (
+        "phi3",
+        {
+            "original_max_position_embeddings": 32,
+            "rope_parameters": {
+                **{name: value for name, value in LONGROPE.items() if name != "original_max_position_embeddings"},
+                "partial_rotary_factor": 1.0,
+            },
+        },
+    ),
     "mistral": ("mistral", {"sliding_window": None}),
     "mistral-window": ("mistral", {"sliding_window": 5}),
 }

@@ -75,6 +75,10 @@ ALIKE: list[tuple[str, Change]] = [
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": False, "sliding_window": 4}),
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 0}),
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 9}),
+    ("phi3", {"sliding_window": 4}),
+    ("phi3", {"sliding_window": LEFT_OUT}),
+    ("phi3", {"num_key_value_heads": 2, "partial_rotary_factor": 0.5, "rope_parameters": LEFT_OUT}),
+    ("phi3", {"rope_parameters": LEFT_OUT, "rope_theta": 500.0}),
     ("qwen2", {"layer_types": MIXED, "use_sliding_window": True, "sliding_window": 4}),
     ("gemma3_text", {"layer_types": LEFT_OUT, "sliding_window_pattern": 2, "sliding_window": 4}),
     ("gemma3_text", {"layer_types": LEFT_OUT, "sliding_window": 4}),
@@ -127,7 +131,7 @@ REFUSED: list[tuple[str, Change, str]] = [
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of each family, untied."""
     folders = {}
-    for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "gpt2"):
+    for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2"):
         folders[arch] = tmp_path_factory.mktemp(arch)
         write_folder(folders[arch], arch, **({} if arch == "gpt2" else {"tie_word_embeddings": False}))
     return folders
