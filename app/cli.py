@@ -47,7 +47,8 @@ PATH.gguf               a GGUF file
 FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.safetensors
 org/name                the same, from the Hugging Face hub
 
-Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, Gemma 3, GPT-2; Phi-3 from a folder."""
+Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, Gemma 3, GPT-2;
+Phi-3 and Qwen3 with experts from a folder."""
 
 DTYPES = click.Choice(get_args(WeightDtype))
 

@@ -323,6 +323,7 @@ def completed(model: Mapping[str, Any]) -> dict[str, Any]:
         "post_norms": False,
         "embedding_scale": 1.0,
         "score_width": model["head_dim"],
+        "experts": None,
         "windows": None,
         "weight_dtype": "float32",
     }

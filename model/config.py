@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2", "by hand")
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "qwen3_moe", "gpt2", "by hand")
 _CHOICES = {
     "norm": ("rms", "layer", "none"),
     "mlp": ("swiglu", "geglu", "gelu", "none"),
@@ -50,6 +50,16 @@ class ModelConfig:
     score_width: float | None = None
     """The products of q and k are divided by its root; None: by that of head_dim."""
     tied: bool = False
+    experts: int = 0
+    """Experts of a layer's MLP, or 0; `d_mlp` is of layers without."""
+    experts_chosen: int = 0
+    """How many of them a row goes through."""
+    d_expert: int = 0
+    """Width of the MLP of one expert."""
+    shares_normalized: bool = False
+    """Whether the shares of a row's experts are divided by their sum."""
+    dense_layers: tuple[int, ...] = ()
+    """Layers without experts, of a model that has some."""
     residual: bool = True
     """Whether a block adds its changes to the row, or puts them in its place."""
     window: int | None = None
@@ -65,6 +75,8 @@ class ModelConfig:
         for name in ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.experts and not (0 < self.experts_chosen <= self.experts and self.d_expert > 0):
+            raise ValueError(f"a row cannot go through {self.experts_chosen} of {self.experts} experts")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} query heads cannot share {self.kv_heads} K/V heads evenly")
         if self.positions == "rotary" and (
@@ -83,6 +95,10 @@ class ModelConfig:
     def activation(self) -> str | None:
         """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
         return {"swiglu": "silu", "geglu": "gelu_tanh", "gelu": "gelu_tanh"}.get(self.mlp)
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether that layer's MLP has experts."""
+        return self.experts > 0 and layer not in self.dense_layers
 
     @property
     def rotated(self) -> int:

@@ -31,6 +31,8 @@ class Sequence:
     length: int = 0
     reserved: bool = False
     """Whether its blocks stay its own until it is released, written or not, and it never gets others."""
+    keeps_window: bool = False
+    """Whether layers with a window keep all its blocks for now, because it will be taken back."""
     near_from: int = 0
     """The first of its blocks that layers with a window still hold; see kvscope.model.windowed_cache."""
 

@@ -1,9 +1,9 @@
 """The transformer: one decoder for the Llama family and GPT-2.
 
-Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388), Phi-3 (2404.14219):
-RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). Gemma 3
-(2503.19786): GEGLU, a norm before and after each half of a block, and layers that read only the newest keys. GPT-2
-(Radford et al. 2019): LayerNorm, learned positions, GELU.
+Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 with and
+without experts (2505.09388), Phi-3 (2404.14219): RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query
+attention (2305.13245), SwiGLU (2002.05202). Gemma 3 (2503.19786): GEGLU, a norm before and after each half of a block,
+and layers that read only the newest keys. GPT-2 (Radford et al. 2019): LayerNorm, learned positions, GELU.
 
 A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in
 each. Everything but attention works on rows alone; attention is the one place where a row reads others, through the
@@ -14,6 +14,7 @@ Shapes are written in letters:
     H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
     N  rows whose logits are wanted
     B  sequences in one attention group    Q  new rows of each of them    K  keys of the longest of them
+    E  experts of a layer    X  experts of a row
 """
 
 from __future__ import annotations
@@ -196,14 +197,57 @@ class MLP(nn.Module):
         return self.change(change)
 
 
-class Block(nn.Module):
-    """Two changes added to the residual stream: attention mixes positions, the MLP mixes features."""
+class Experts(nn.Module):
+    """An MLP in parts; a router chooses those that a row goes through (arXiv:1701.06538, §2; 2505.09388)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.experts_chosen, self.normalized = config.experts_chosen, config.shares_normalized
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = make_norm(config, config.d)
+        self.router = Linear(config.d, config.experts, bias=False)
+        self.gate_up = nn.ModuleList(Linear(config.d, 2 * config.d_expert, bias=False) for _ in range(config.experts))
+        self.down = nn.ModuleList(Linear(config.d_expert, config.d, bias=False) for _ in range(config.experts))
+        self.normed = HookPoint("T D")
+        self.probabilities = HookPoint("T E")
+        self.chosen = HookPoint("T X")
+        self.shares = HookPoint("T X")
+        self.change = HookPoint("T D")
+
+    @property
+    def of_experts(self) -> list[Linear]:
+        """Their linear layers, those of each expert one after the other."""
+        pairs = zip(self.gate_up, self.down, strict=True)
+        return [linear for pair in pairs for linear in pair if isinstance(linear, Linear)]
+
+    def forward(self, rows: Tensor) -> Tensor:
+        normed = self.normed(self.norm(rows))  # T D
+        probabilities = self.probabilities(self.router(normed).softmax(dim=-1))  # T E
+        shares, chosen = probabilities.topk(self.experts_chosen, dim=-1)  # T X, T X
+        if self.normalized:
+            shares = shares / shares.sum(dim=-1, keepdim=True)
+        chosen, shares = self.chosen(chosen), self.shares(shares)
+        change = torch.zeros_like(rows)
+        for expert in sorted(set(chosen.flatten().tolist())):
+            row, rank = (chosen == expert).nonzero(as_tuple=True)
+            gate, up = self.gate_up[expert](normed[row]).chunk(2, dim=-1)
+            part = self.down[expert](self.activation(gate) * up)
+            change.index_add_(0, row, part * shares[row, rank, None])
+        return self.change(change)
+
+
+class Block(nn.Module):
+    """Two changes added to the residual stream: attention mixes positions, the MLP mixes features."""
+
+    def __init__(self, config: ModelConfig, layer: int):
+        super().__init__()
         self.residual = config.residual
         self.attn = Attention(config)
-        self.mlp = MLP(config) if config.mlp != "none" else None
+        self.mlp: MLP | Experts | None = None
+        if config.has_experts(layer):
+            self.mlp = Experts(config)
+        elif config.mlp != "none":
+            self.mlp = MLP(config)
         self.resid_in = HookPoint("T D")
         self.resid_mid = HookPoint("T D")
         self.resid_out = HookPoint("T D")
@@ -241,7 +285,7 @@ class Transformer(nn.Module):
         """Of the matrices and the embedding, as far as they are not in groups."""
         self.embed: nn.Embedding | GroupedEmbedding = _table(config.vocab, config.d)
         self.positions = _table(config.context, config.d) if config.positions == "learned" else None
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
         self.norm = make_norm(config, config.d)
         self.lm_head = Linear(config.d, config.vocab, bias=False)
         if config.tied:
@@ -305,8 +349,11 @@ class Transformer(nn.Module):
 
     @cached_property
     def block_products(self) -> int:
-        """Weights of one block's matrices: multiply-adds per row."""
-        return sum(linear.in_features * linear.out_features for linear in linears(self.blocks[0]))
+        """Multiply-adds per row in the products of all blocks; of experts, those that a row goes through."""
+        config, sparse = self.config, sum(self.config.has_experts(layer) for layer in range(self.config.layers))
+        per_expert = 3 * config.d * config.d_expert
+        unused = sparse * (config.experts - config.experts_chosen) * per_expert
+        return sum(linear.in_features * linear.out_features for linear in linears(self.blocks)) - unused
 
     @torch.inference_mode()
     def forward(

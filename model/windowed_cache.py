@@ -81,6 +81,8 @@ class WindowedCache(KVCache):
     def extend(self, sequence: Sequence, count: int) -> Tensor:
         first = sequence.length
         slots = super().extend(sequence, count)
+        if sequence.keeps_window:
+            return slots
         for block in sequence.table[sequence.near_from : self._first_seen(first)]:
             self._let_go(block)
         sequence.near_from = max(sequence.near_from, self._first_seen(first))

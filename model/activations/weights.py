@@ -72,10 +72,12 @@ def part_of(transformer: Transformer, layer: int, of: str) -> Part:
         "attn.v": (block.attn.qkv, heads + kv_heads, None),
         "attn.out": (block.attn.out, 0, None),
         "mlp.norm": (block.mlp.norm, 0, None),
-        "mlp.up": (block.mlp.gate_up, config.d_mlp, None) if config.gated else (block.mlp.up, 0, None),
-        "mlp.down": (block.mlp.down, 0, None),
     }
-    if config.gated:
+    sparse = config.has_experts(layer)
+    if not sparse:
+        places["mlp.up"] = (block.mlp.gate_up, config.d_mlp, None) if config.gated else (block.mlp.up, 0, None)
+        places["mlp.down"] = (block.mlp.down, 0, None)
+    if config.gated and not sparse:
         places["mlp.gate"] = (block.mlp.gate_up, 0, config.d_mlp)
     if config.qk_norm:
         places |= {"attn.q_norm": (block.attn.q_norm, 0, None), "attn.k_norm": (block.attn.k_norm, 0, None)}

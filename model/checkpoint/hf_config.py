@@ -153,10 +153,27 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
         post_norms=settings.layer["norms"] == 4,
         embedding_scale=math.sqrt(d) if gemma else 1.0,
         score_width=settings.real(scalar, settings.defaults[scalar]) if gemma else None,
+        **(_experts(settings, layers) if arch == "qwen3_moe" else {}),
         tied=settings.flag("tie_word_embeddings"),
         window=window,
         global_layers=global_layers,
     )
+
+
+def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
+    """How many experts layers have, and which have none. transformers 5 calls `num_experts` num_local_experts."""
+    step, alone = settings.whole("decoder_sparse_step"), settings.raw.get("mlp_only_layers") or []
+    if not isinstance(alone, list) or any(type(layer) is not int for layer in alone):
+        raise settings.refused(f"has mlp_only_layers = {alone!r}, which are not layers")
+    return {
+        "experts": settings.whole("num_experts", None)
+        if "num_experts" in settings.raw
+        else settings.whole("num_local_experts", settings.defaults["num_experts"]),
+        "experts_chosen": settings.whole("num_experts_per_tok"),
+        "d_expert": settings.whole("moe_intermediate_size"),
+        "shares_normalized": settings.flag("norm_topk_prob"),
+        "dense_layers": tuple(layer for layer in range(layers) if layer in alone or (layer + 1) % step),
+    }
 
 
 def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:

@@ -38,6 +38,7 @@ _LLAMA_MODULES = {
     "mlp.gate": "mlp.gate_proj",
     "mlp.up": "mlp.up_proj",
     "mlp.down": "mlp.down_proj",
+    "mlp.router": "mlp.gate",
 }
 _GEMMA3_MODULES = _LLAMA_MODULES | {
     "attn.post_norm": "post_attention_layernorm",
@@ -183,6 +184,8 @@ class _Tensors:
             return part
         if module.startswith("blocks."):
             _, layer, inner = module.split(".", 2)
+            if inner.startswith("mlp.experts."):
+                return f"{self._base}layers.{layer}.{inner}_proj.{kind}"
             stem = "h" if self.config.arch == "gpt2" else "layers"
             return f"{self._base}{stem}.{layer}.{modules[inner]}.{kind}"
         return f"{self._base}{modules[module]}.{kind}"
@@ -231,6 +234,7 @@ def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
     """Rows of Q and K [heads·head_dim, …] of which the first `rotated` of each head are rotated in pairs (i, i +
     rotated/2), put in an order in which each pair is (i, i + head_dim/2). Products of q and k stay what they are.
     """
-    turned, rest = rows.unflatten(0, (-1, head_dim)).split((rotated, head_dim - rotated), dim=1)
-    halves = [part for pair in zip(turned.chunk(2, dim=1), rest.chunk(2, dim=1), strict=True) for part in pair]
-    return torch.cat(halves, dim=1).flatten(0, 1)
+    heads = rows.view(-1, head_dim, *rows.shape[1:])
+    half, rest = rotated // 2, rotated + (head_dim - rotated) // 2
+    ends = (slice(half), slice(rotated, rest), slice(half, rotated), slice(rest, None))
+    return torch.cat([heads[:, part] for part in ends], dim=1).flatten(0, 1)

@@ -231,8 +231,11 @@ class Shape:
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> Self:
-        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each."""
-        return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1))
+        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each, and
+        its experts with their shares, if it has some.
+        """
+        experts = info["experts"]["chosen"] if info.get("experts") else 0
+        return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1) + 6 * experts)
 
 
 def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice, slice, slice]]:
@@ -260,8 +263,8 @@ def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice,
 def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
     """The `layer` frames of a pass. A part's keys end with its last query."""
     layers, heads, queries, _ = rows.attention.shape
-    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm)
-    shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms) // queries)
+    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm, rows.experts, rows.expert_shares)
+    shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms if norm is not None) // queries)
     for some_layers, some_heads, some_queries in tiles(shape, rows.first_query, queries):
         yield _part(step, rows, some_layers, some_heads, some_queries)
 
@@ -276,6 +279,9 @@ def _part(
         tensors["k_norm"] = np.ascontiguousarray(rows.k_norm[layers, :, queries])
         tensors["v_norm"] = np.ascontiguousarray(rows.v_norm[layers, :, queries])
         tensors["residual_norm"] = np.ascontiguousarray(rows.residual_norm[layers, queries])
+        if rows.experts is not None and rows.expert_shares is not None:
+            tensors["experts"] = np.ascontiguousarray(rows.experts[layers, queries])
+            tensors["expert_shares"] = np.ascontiguousarray(rows.expert_shares[layers, queries])
     data = schema.Layer(
         step=step,
         first_layer=layers.start,

@@ -128,6 +128,14 @@ class Weights(Data):
     held: ByFormat
 
 
+class ModelExperts(Data):
+    """Of the layers whose MLP has some: how many, how many a row goes through, and the width of one."""
+
+    count: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    chosen: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    width: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+
+
 class Model(Data):
     """The model that made a log (docs/frames.md). What is missing or null is not said by an older log."""
 
@@ -151,6 +159,7 @@ class Model(Data):
     embedding_scale: Factor | None = None
     score_width: Factor | None = None
     windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None = None
+    experts: ModelExperts | None = None
     tied: bool | None = None
     dtype: Name
     element_bytes: Annotated[int, Field(ge=1, le=16)]
@@ -536,6 +545,10 @@ NORMS = {
     "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False, least=0),
+    "experts": Tensor(("I32",), ("part_layers", "queries", "experts of a row"), optional=True, least=-1),
+    "expert_shares": Tensor(
+        ("F16",), ("part_layers", "queries", "experts of a row"), optional=True, finite=False, least=0
+    ),
 }
 CANDIDATES = {
     "top_ids": Tensor(("I32",), ("n",), least=0, below="vocab", distinct=True),

@@ -17,7 +17,7 @@ from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import linears
 from kvscope.model.native.products import Linear, function, linear, pointer
-from kvscope.model.transformer import AttentionGroup, Batch, Block, Rope, Transformer
+from kvscope.model.transformer import MLP, AttentionGroup, Batch, Block, Rope, Transformer
 
 VALUES = (
     *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
@@ -50,7 +50,12 @@ def can_step(transformer: Transformer) -> bool:
     """Whether kernels.c has what the blocks are made of."""
     config = transformer.config
     as_llama = config.norm == "rms" and config.mlp == "swiglu" and config.positions == "rotary" and config.residual
-    alike = not config.global_layers and not config.post_norms and config.score_width in (None, config.head_dim)
+    alike = (
+        not config.experts
+        and not config.global_layers
+        and not config.post_norms
+        and config.score_width in (None, config.head_dim)
+    )
     return as_llama and alike and all(linear.groups for block in transformer.blocks for linear in linears(block))
 
 
@@ -110,7 +115,7 @@ class NativeStep:
 def _native(block: Block) -> NativeBlock:
     """It points to the block's weights."""
     config, attn, mlp = block.attn.config, block.attn, block.mlp
-    assert mlp is not None
+    assert isinstance(mlp, MLP)
     norms = [attn.norm, mlp.norm, *((attn.q_norm, attn.k_norm) if config.qk_norm else ())]
     weights = [norm.get_parameter("weight").data_ptr() for norm in norms]
     return NativeBlock(

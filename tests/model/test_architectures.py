@@ -32,6 +32,7 @@ LONGROPE = {
     "original_max_position_embeddings": 32,
     "rope_theta": 10000.0,
 }
+EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "head_dim": 16}
 LOCAL_FIRST = ["sliding_attention", "full_attention"]
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {}),
@@ -81,6 +82,9 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "qwen3-experts": ("qwen3_moe", EXPERTS),
+    "qwen3-experts-normalized": ("qwen3_moe", EXPERTS | {"norm_topk_prob": True, "num_experts_per_tok": 3}),
+    "qwen3-experts-some-layers": ("qwen3_moe", EXPERTS | {"decoder_sparse_step": 2}),
     "mistral": ("mistral", {"sliding_window": None}),
     "mistral-window": ("mistral", {"sliding_window": 5}),
 }

@@ -306,8 +306,9 @@ def test_rows_that_stay_are_moved_together_in_both_pools(apart: bool) -> None:
     assert keys(cache, sequence, 0) == [0, 30, 35, 39, 40]
 
 
-def test_guesses_that_were_wrong_are_taken_back() -> None:
+@pytest.mark.parametrize("layers", [0, 1])
+def test_guesses_that_were_wrong_are_taken_back(layers: int) -> None:
     engine, ids = windowed("gemma3_text"), prompt(8, 3) * 8
     expected = tokens_of(plain("gemma3_text"), "a", ids, 30)
-    engine.admit("a", ids, GREEDY, 30, recorded="tokens", draft=Drafting(tokens=4))
+    engine.admit("a", ids, GREEDY, 30, recorded="tokens", draft=Drafting(tokens=12, layers=layers))
     assert [record.token for record in advance_all(engine) if hasattr(record, "token")] == expected

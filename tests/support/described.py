@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SAID_LATER = ("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied", "weight_dtype")
-SAID_LATER += ("post_norms", "embedding_scale", "score_width")
+SAID_LATER += ("post_norms", "embedding_scale", "score_width", "experts")
 """Fields of the `model` object that the first logs do not have."""
 
 
@@ -31,6 +31,7 @@ def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 2
         "post_norms": False,
         "embedding_scale": 1.0,
         "score_width": 8,
+        "experts": None,
         "windows": None,
         "tied": True,
         "dtype": "float32",

@@ -11,6 +11,8 @@
  * @property {boolean} post_norms whether attention and MLP norm what they add to the row
  * @property {number} embedding_scale what an embedding is multiplied by
  * @property {number} score_width q · k is divided by its root
+ * @property {{count: number, chosen: number, width: number}|null} experts of the MLPs that have some: how many, how many a row
+ *   goes through, and the width of one
  * @property {(number|null)[]|null} windows how many keys a query of each layer sees, including its own; null: all; without a
  *   list, all in every layer
  * @property {boolean} tied whether the LM head uses the embedding table
@@ -35,6 +37,7 @@ export function completed(model) {
     post_norms: false,
     embedding_scale: 1,
     score_width: model.head_dim,
+    experts: null,
     windows: null,
     weight_dtype: "float32",
   };
