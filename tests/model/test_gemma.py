@@ -15,7 +15,7 @@ from kvscope.model.engine.records import StepRecord
 from kvscope.model.packaged import GEMMA, check_terms
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
-from tests.model.test_reference import GREEDY_TOKENS, PROMPTS, Reference, prefill
+from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, prefill
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 
