@@ -39,17 +39,29 @@ from kvscope.app.settings import (
     default_data_dir,
 )
 from kvscope.app.stored_commands import runs, sessions, stats
-from kvscope.model.api import WeightDtype
+from kvscope.model.api import Refused, WeightDtype
+from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
 
 MODELS = """\
 SmolLM2-135M-Instruct   the default: downloaded once; later starts need no network
+gemma-3-270m            Gemma 3 270M, not tuned for chat: 238 MB, downloaded once; under the Gemma Terms of Use
 PATH.gguf               a GGUF file
 FOLDER                  a Hugging Face folder: config.json, tokenizer.json, *.safetensors
 org/name                the same, from the Hugging Face hub
 
-Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, GPT-2."""
+Architectures: Llama (SmolLM2 too), Mistral, Qwen2, Qwen3, Gemma 3, GPT-2;
+Phi-3 and Qwen3 with experts from a folder."""
 
 DTYPES = click.Choice(get_args(WeightDtype))
+
+
+accept_terms = click.option(
+    "--accept-terms",
+    "terms",
+    multiple=True,
+    type=click.Choice(list(TERMS)),
+    help="Accept the terms of a model, once; `kvscope models --terms MODEL` says which.",
+)
 
 
 @click.group(
@@ -62,6 +74,7 @@ DTYPES = click.Choice(get_args(WeightDtype))
     metavar="MODEL",
     help="GGUF file, local folder or Hugging Face id; see `kvscope models`.  [default: SmolLM2-135M-Instruct]",
 )
+@accept_terms
 @click.option("--device", default="auto", help="Where the model runs: auto, cpu, cuda or cuda:N.")
 @click.option(
     "--dtype",
@@ -207,7 +220,13 @@ DTYPES = click.Choice(get_args(WeightDtype))
 @click.option("--service", default=DEFAULT_SERVICE, hidden=True)
 @click.pass_context
 def main(
-    context: click.Context, /, data: Path | None, token: str | None, token_file: Path | None, **options: object
+    context: click.Context,
+    /,
+    data: Path | None,
+    token: str | None,
+    token_file: Path | None,
+    terms: tuple[str, ...],
+    **options: object,
 ) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
 
@@ -224,8 +243,17 @@ def main(
         raise WrongUse("--cluster needs the PostgreSQL that the web processes share: --database.")
     settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
+    _accept(terms)
     if context.invoked_subcommand is None:
         _serve(settings)
+
+
+def _accept(terms: tuple[str, ...]) -> None:
+    try:
+        for name in terms:
+            accept(TERMS[name])
+    except OSError as error:
+        raise WrongUse(f"That the terms are accepted cannot be stored: {error.strerror}.") from None
 
 
 def _serve(settings: Settings) -> None:
@@ -233,8 +261,9 @@ def _serve(settings: Settings) -> None:
     from kvscope.app.store.errors import StoreError
 
     try:
+        check_terms(settings.model)
         serve(settings)
-    except (CannotServe, StoreError) as error:
+    except (CannotServe, StoreError, Refused) as error:
         raise WrongUse(str(error)) from None
 
 
@@ -260,6 +289,7 @@ def _serve(settings: Settings) -> None:
 )
 @click.option("--seed", default=0, type=int)
 @click.option("--model", metavar="MODEL", help="As for `kvscope`.")
+@accept_terms
 @click.option("--device", help="As for `kvscope`.")
 @click.option("--dtype", type=DTYPES, help="As for `kvscope`.")
 @click.pass_obj
@@ -270,6 +300,7 @@ def run(
     out: Path,
     figures: Path | None,
     model: str | None,
+    terms: tuple[str, ...],
     device: str | None,
     dtype: str | None,
     **fields: object,
@@ -278,13 +309,14 @@ def run(
     from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
     from kvscope.app.http.requests import NewRun, new_id
-    from kvscope.model.api import Refused
     from kvscope.reader.errors import CannotRead
     from kvscope.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")
         chosen = model or settings.model, device or settings.device, dtype or settings.dtype
+        _accept(terms)
+        check_terms(chosen[0])
         with folder_for_figures(figures) if figures else nullcontext():
             capture(settings.service, *chosen, request, out)
             if figures:
@@ -296,9 +328,26 @@ def run(
 
 
 @main.command()
-def models() -> None:
+@click.option("--terms", "name", metavar="MODEL", help="Fetch the terms under which that model may be used.")
+def models(name: str | None) -> None:
     """List what --model accepts."""
-    click.echo(MODELS)
+    if name is None:
+        click.echo(MODELS)
+        return
+    from kvscope.model.checkpoint.fetch import fetch_terms
+
+    packaged = PACKAGED.get(name)
+    if packaged is None or packaged.terms is None:
+        raise WrongUse(
+            f"{name} is no model with terms; {', '.join(each for each in PACKAGED if PACKAGED[each].terms)} is"
+        )
+    terms = packaged.terms
+    try:
+        path = fetch_terms(terms)
+    except Refused as refused:
+        raise WrongUse(str(refused)) from None
+    click.echo(f"{terms.title}: {terms.address}\nAs they came with the model: {path}")
+    click.echo(f"Accept them with: kvscope --model {packaged.name} --accept-terms {terms.name}")
 
 
 @main.command()

@@ -36,10 +36,12 @@ Weights = Literal[
     "attn.k_norm",
     "attn.rope",
     "attn.out",
+    "attn.post_norm",
     "mlp.norm",
     "mlp.gate",
     "mlp.up",
     "mlp.down",
+    "mlp.post_norm",
 ]
 """Learned weights of a block. `attn.q` is W_Q, `mlp.norm` what the norm multiplies with; no model has them all."""
 
@@ -318,6 +320,10 @@ def completed(model: Mapping[str, Any]) -> dict[str, Any]:
         "activation": "gelu_tanh" if gpt2 else "silu",
         "positions": "learned" if gpt2 else "rotary",
         "qk_norm": model["arch"] == "qwen3",
+        "post_norms": False,
+        "embedding_scale": 1.0,
+        "score_width": model["head_dim"],
+        "experts": None,
         "windows": None,
         "weight_dtype": "float32",
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gpt2", "by hand")
+ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "qwen3_moe", "gpt2", "by hand")
 _CHOICES = {
     "norm": ("rms", "layer", "none"),
-    "mlp": ("swiglu", "gelu", "none"),
+    "mlp": ("swiglu", "geglu", "gelu", "none"),
     "positions": ("rotary", "learned", "none"),
 }
 
@@ -33,16 +34,37 @@ class ModelConfig:
     """Rotary, a learned row added to each embedding (GPT-2), or none."""
     rope_theta: float = 10_000.0
     """Base of the rotary angles."""
+    rotary_dim: int | None = None
+    """How many numbers of a head are rotated; None: all. Pairs that are not have an angle of 0."""
     rope_scaling: dict[str, Any] | None = None
+    local_rope_theta: float | None = None
+    """Base of the rotary angles, unscaled, in layers with a window; None: as in the other layers."""
     qkv_bias: bool = False
     out_bias: bool = False
     mlp_bias: bool = False
     qk_norm: bool = False
+    post_norms: bool = False
+    """Whether each half of a block also norms what it adds to the row."""
+    embedding_scale: float = 1.0
+    """What an embedding is multiplied by."""
+    score_width: float | None = None
+    """The products of q and k are divided by its root; None: by that of head_dim."""
     tied: bool = False
+    experts: int = 0
+    """Experts of a layer's MLP, or 0; `d_mlp` is of layers without."""
+    experts_chosen: int = 0
+    """How many of them a row goes through."""
+    d_expert: int = 0
+    """Width of the MLP of one expert."""
+    shares_normalized: bool = False
+    """Whether the shares of a row's experts are divided by their sum."""
+    dense_layers: tuple[int, ...] = ()
+    """Layers without experts, of a model that has some."""
     residual: bool = True
     """Whether a block adds its changes to the row, or puts them in its place."""
     window: int | None = None
-    """Sliding window: a query sees itself and the window − 1 keys before it."""
+    """Sliding window: a query sees itself and the window − 1 keys before it, but in `global_layers` all keys."""
+    global_layers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.arch not in ARCHITECTURES:
@@ -53,25 +75,51 @@ class ModelConfig:
         for name in ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.experts and not (0 < self.experts_chosen <= self.experts and self.d_expert > 0):
+            raise ValueError(f"a row cannot go through {self.experts_chosen} of {self.experts} experts")
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} query heads cannot share {self.kv_heads} K/V heads evenly")
-        if self.positions == "rotary" and self.head_dim % 2:
-            raise ValueError(f"rotary positions need an even head_dim, not {self.head_dim}")
+        if self.positions == "rotary" and (
+            self.head_dim % 2 or self.rotated % 2 or not 0 < self.rotated <= self.head_dim
+        ):
+            raise ValueError(
+                f"rotary positions of {self.rotated} numbers do not fit into a head_dim of {self.head_dim}"
+            )
 
     @property
     def gated(self) -> bool:
         """Whether the MLP multiplies with a gate, and so has three matrices in place of two."""
-        return self.mlp == "swiglu"
+        return self.mlp in ("swiglu", "geglu")
 
     @property
     def activation(self) -> str | None:
         """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
-        return {"swiglu": "silu", "gelu": "gelu_tanh"}.get(self.mlp)
+        return {"swiglu": "silu", "geglu": "gelu_tanh", "gelu": "gelu_tanh"}.get(self.mlp)
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether that layer's MLP has experts."""
+        return self.experts > 0 and layer not in self.dense_layers
+
+    @property
+    def rotated(self) -> int:
+        """How many numbers of a head are rotated."""
+        return self.head_dim if self.rotary_dim is None else self.rotary_dim
 
     @property
     def windows(self) -> list[int | None] | None:
         """The sliding window of each layer; None where no layer has one."""
-        return None if self.window is None else [self.window] * self.layers
+        if self.window is None:
+            return None
+        return [self.window if self.has_window(layer) else None for layer in range(self.layers)]
+
+    def has_window(self, layer: int) -> bool:
+        """Whether the queries of that layer see only the keys in the window."""
+        return self.window is not None and layer not in self.global_layers
+
+    @property
+    def score_scale(self) -> float:
+        """What the products of q and k are multiplied by."""
+        return 1 / math.sqrt(self.head_dim if self.score_width is None else self.score_width)
 
     @property
     def group(self) -> int:

@@ -21,7 +21,7 @@ from torch import Tensor
 from kvscope.model.api import ComputedBy
 from kvscope.model.hooks import HookPoint, hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.transformer import AttentionGroup, Batch, Transformer
+from kvscope.model.transformer import AttentionGroup, Batch, Rope, Transformer
 
 KEYS = 128
 """Graphs are of a multiple of so many keys."""
@@ -107,8 +107,8 @@ class GraphedStep:
         new = partial(torch.zeros, device=cache.pool.device)
         self._rows, self._last = new(sequences, transformer.config.d), new(sequences, transformer.config.d)
         self._slots, self._keys = new(sequences, dtype=torch.long), new(sequences, keys, dtype=torch.long)
-        self._visible = new(sequences, 1, 1, 1, keys, dtype=torch.bool)
-        self._rope: tuple[Tensor, ...] = ()
+        self._visible, self._near = (new(sequences, 1, 1, 1, keys, dtype=torch.bool) for _ in range(2))
+        self._ropes: tuple[Rope, Rope] = (None, None)
         self.blocks: list[Callable[..., Tensor]] = []
         """To be called as the transformer's are; none before the first `take`."""
 
@@ -119,32 +119,35 @@ class GraphedStep:
         slots = group.slots.view(group.sequences, group.keys)
         self._keys[:, : group.keys] = slots
         self._keys[:, group.keys :] = slots[:, :1]
-        self._visible.zero_()
-        self._visible[..., : group.keys] = True if group.visible is None else group.visible
+        for mask, seen in ((self._visible, group.visible), (self._near, group.near)):
+            mask.zero_()
+            mask[..., : group.keys] = True if seen is None else seen
         if not self.blocks:
             self._make(batch)
+            return
+        for rope, now in zip(self._ropes, self._transformer.ropes(batch.positions), strict=True):
+            for place, turn in zip(rope or (), now or (), strict=True):
+                place.copy_(turn)
 
     def _make(self, batch: Batch) -> None:
         """Record the parts, over any rows: the K and V that this writes are those that the pass writes anew."""
         transformer = self._transformer
-        self._rope = transformer.rope(batch.positions) or ()
-        group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible)
+        self._ropes = transformer.ropes(batch.positions)
+        group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible, self._near)
         static = Batch(batch.ids, batch.positions, self._slots, (group,), batch.out_rows)
         rows = self._rows.normal_()
         blocks = []
         for layer, block in enumerate(transformer.blocks):
             points = {name: point for name, point in hook_points(block).items() if name in BLOCK_POINTS}
-            around = (static, self._rope or None, self._cache, layer)
+            around = (static, self._ropes[transformer.config.has_window(layer)], self._cache, layer)
             blocks.append(GraphedPart(block, rows, around, points, self._record))
             rows = blocks[-1].out
         points = {name: getattr(transformer, name) for name in HEAD_POINTS}
         self._logits = GraphedPart(transformer.decode_rows, self._last, (), points, self._record)
         self._first, self.blocks = blocks[0], [self._enter, *blocks[1:]]
 
-    def _enter(self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, *around: object) -> Tensor:
+    def _enter(self, rows: Tensor, *around: object) -> Tensor:
         self._rows.copy_(rows)
-        for place, turn in zip(self._rope, rope or (), strict=True):
-            place.copy_(turn)
         return self._first()
 
     def head(self, rows: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ its slot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -30,6 +31,10 @@ class Sequence:
     length: int = 0
     reserved: bool = False
     """Whether its blocks stay its own until it is released, written or not, and it never gets others."""
+    keeps_window: bool = False
+    """Whether layers with a window keep all its blocks for now, because it will be taken back."""
+    near_from: int = 0
+    """The first of its blocks that layers with a window still hold; see kvscope.model.windowed_cache."""
 
 
 class KVCache:
@@ -38,13 +43,20 @@ class KVCache:
     def __init__(self, config: ModelConfig, blocks: int, device: str = "cpu", dtype: torch.dtype = torch.float32):
         self.block_size = BLOCK_SIZE
         self.blocks = blocks
-        shape = (config.layers, 2, config.kv_heads, blocks * BLOCK_SIZE, config.head_dim)
-        self.pool = torch.empty(shape, device=device, dtype=dtype)
+        shape = (config.kv_heads, blocks * BLOCK_SIZE, config.head_dim)
+        self.pool = torch.empty((self.stored_layers(config), 2, *shape), device=device, dtype=dtype)
+        self.by_layer = list(self.pool)
+        """K and V of each layer, [2, Hkv, slots, Dh]."""
         self.refcounts = [0] * blocks
         self.apart: set[int] = set()
         """Blocks that only `reserve` hands out."""
         self._free = list(range(blocks - 1, -1, -1))
         self._offsets = torch.arange(BLOCK_SIZE, device=device)
+
+    @staticmethod
+    def stored_layers(config: ModelConfig) -> int:
+        """How many layers `pool` is of."""
+        return config.layers
 
     @property
     def free_blocks(self) -> int:
@@ -62,6 +74,27 @@ class KVCache:
     def bytes_reserved(self, sequence: Sequence) -> int:
         """Bytes of the whole blocks held."""
         return len(sequence.table) * self.block_size * self.position_bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all that is preallocated."""
+        return sum(stored.nbytes for stored in self._stored)
+
+    def windowed(self, sequence: Sequence) -> tuple[int, int] | None:
+        """Positions and blocks that layers with a window hold; None where they hold as many as others."""
+        return None
+
+    def bytes_filled(self, filled: Mapping[int, int]) -> int:
+        """Bytes of the positions written in these blocks, by block."""
+        return sum(filled.values()) * self.position_bytes
+
+    def places(self, layer: int, slots: Tensor) -> Tensor:
+        """Where a layer has the rows of `slots`, in what `by_layer` has of it."""
+        return slots
+
+    def can_fork(self, sequence: Sequence, length: int) -> bool:
+        """Whether all layers hold what the query at position `length` reads."""
+        return True
 
     def extend(self, sequence: Sequence, count: int) -> Tensor:
         """Make room for `count` more positions and return their slots, [count]. Raises CacheFull, changing nothing."""
@@ -122,13 +155,11 @@ class KVCache:
         if len(shared) > len(self._free):
             raise CacheFull(f"{len(shared)} blocks are needed and {len(self._free)} are free")
         old = self.slots(sequence)[rows]
-        kept = [_picked(stored, old) for stored in self._stored]
+        kept = self._pick(old)
         for index in shared:
             self._unshare(sequence, index)
         self.truncate(sequence, count)
-        slots = self.slots(sequence)
-        for stored, values in zip(self._stored, kept, strict=True):
-            stored.index_copy_(3, slots, values)
+        self._put(self.slots(sequence), kept)
 
     def release(self, sequence: Sequence) -> None:
         """Give back every block."""
@@ -165,14 +196,16 @@ class KVCache:
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
         """Store K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
-        keys, values = self.pool[layer]
-        keys.index_copy_(1, slots, k.transpose(0, 1))
-        values.index_copy_(1, slots, v.transpose(0, 1))
+        keys, values = self.by_layer[layer]
+        places = self.places(layer, slots)
+        keys.index_copy_(1, places, k.transpose(0, 1))
+        values.index_copy_(1, places, v.transpose(0, 1))
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
         """K and V at `slots` [n], each [Hkv, n, Dh]."""
-        keys, values = self.pool[layer]
-        return keys.index_select(1, slots), values.index_select(1, slots)
+        keys, values = self.by_layer[layer]
+        places = self.places(layer, slots)
+        return keys.index_select(1, places), values.index_select(1, places)
 
     def read_all(self, slots: Tensor) -> Tensor:
         """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
@@ -181,6 +214,15 @@ class KVCache:
     @property
     def _stored(self) -> list[Tensor]:
         return [self.pool]
+
+    def _pick(self, slots: Tensor) -> list[Tensor]:
+        """Of each of `_stored`, what is at `slots`, [n] or [layers, Hkv, n]."""
+        return [picked(stored, slots) for stored in self._stored]
+
+    def _put(self, slots: Tensor, values: list[Tensor]) -> None:
+        """Store `values`, as `_pick` gives them, at `slots` [n]."""
+        for stored, each in zip(self._stored, values, strict=True):
+            stored.index_copy_(3, slots, each)
 
     def _take(self) -> int:
         block = self._free.pop()
@@ -199,12 +241,16 @@ class KVCache:
         sequence.table[index] = new
 
     def _copy(self, old: int, new: int) -> None:
-        size = self.block_size
         for stored in self._stored:
-            stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
+            self.copy_block(stored, old, new)
+
+    def copy_block(self, stored: Tensor, old: int, new: int) -> None:
+        """Of one of `_stored`."""
+        size = self.block_size
+        stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
 
 
-def _picked(stored: Tensor, slots: Tensor) -> Tensor:
+def picked(stored: Tensor, slots: Tensor) -> Tensor:
     """[layers, 2, Hkv, n, …] of what is stored at `slots`, [n] or [layers, Hkv, n]."""
     if slots.ndim == 1:
         return stored.index_select(3, slots)

@@ -1,8 +1,9 @@
 """The transformer: one decoder for the Llama family and GPT-2.
 
-Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 (2505.09388):
-RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query attention (2305.13245), SwiGLU (2002.05202). GPT-2
-(Radford et al. 2019): LayerNorm, learned positions, GELU.
+Llama, SmolLM2 (arXiv:2302.13971, 2502.02737), Mistral (2310.06825), Qwen2 and 2.5 (2407.10671), Qwen3 with and
+without experts (2505.09388), Phi-3 (2404.14219): RMSNorm (1910.07467), rotary positions (2104.09864), grouped-query
+attention (2305.13245), SwiGLU (2002.05202). Gemma 3 (2503.19786): GEGLU, a norm before and after each half of a block,
+and layers that read only the newest keys. GPT-2 (Radford et al. 2019): LayerNorm, learned positions, GELU.
 
 A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in
 each. Everything but attention works on rows alone; attention is the one place where a row reads others, through the
@@ -13,6 +14,7 @@ Shapes are written in letters:
     H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
     N  rows whose logits are wanted
     B  sequences in one attention group    Q  new rows of each of them    K  keys of the longest of them
+    E  experts of a layer    X  experts of a row
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import torch
@@ -35,6 +37,12 @@ from kvscope.model.linear import COMPUTED, GroupedWeight, Linear, Products, can_
 from kvscope.model.rope import attention_factor, frequencies, rotate, rotations
 
 Weight = Tensor | GroupedWeight
+Rope = tuple[Tensor, Tensor] | None
+"""cos and sin for the rows of a pass, each [T, 1, Dh]; None where positions are not rotary."""
+ACTIVATIONS: Mapping[str | None, Callable[[Tensor], Tensor]] = {
+    "silu": F.silu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,9 @@ class AttentionGroup:
     Padded with its own first slot: a weight of 0 times another's NaN would be NaN.
     """
     visible: Tensor | None
-    """[B, 1, 1, Q, K] bool, None when every query may read every key."""
+    """[B, 1, 1, Q, K] bool, None when every query may read every key, in layers without a window …"""
+    near: Tensor | None = None
+    """… and in those with one."""
 
     @property
     def rows(self) -> int:
@@ -60,6 +70,10 @@ class AttentionGroup:
     @property
     def keys(self) -> int:
         return self.slots.numel() // self.sequences
+
+    def seen(self, window: bool) -> Tensor | None:
+        """The keys that a query may read, in a layer with a window or without."""
+        return self.near if window else self.visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +120,12 @@ class Attention(nn.Module):
         self.scores = HookPoint("B Hkv G Q K")
         self.weights = HookPoint("B Hkv G Q K")
         self.mixed = HookPoint("T H Dh")
+        if config.post_norms:
+            self.post_norm = make_norm(config, config.d)
+            self.raw_change = HookPoint("T D")
         self.change = HookPoint("T D")
 
-    def forward(
-        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
-    ) -> Tensor:
+    def forward(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
         config = self.config
         sizes = (config.heads, config.kv_heads, config.kv_heads)
         qkv = self.qkv(self.normed(self.norm(rows)))  # T D -> T (H+2Hkv)*Dh
@@ -124,21 +139,24 @@ class Attention(nn.Module):
         cache.write(layer, batch.slots, k, v)
         mixed = [self._mix(q, group, cache, layer) for group in batch.groups]
         mix = self.mixed(mixed[0] if len(mixed) == 1 else torch.cat(mixed))  # T H Dh
-        change: Tensor = self.change(self.out(mix.flatten(1)))  # T H*Dh -> T D
-        return change
+        change = self.out(mix.flatten(1))  # T H*Dh -> T D
+        if config.post_norms:
+            change = self.post_norm(self.raw_change(change))
+        return self.change(change)
 
     def _mix(self, q: Tensor, group: AttentionGroup, cache: KVCache, layer: int) -> Tensor:
-        """softmax(Q·Kᵀ/√Dh)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh]."""
+        """softmax(Q·Kᵀ·scale)·V (arXiv:1706.03762, eq. 1) for one group; returns its rows, [B·Q, H, Dh]."""
         B, Q, K = group.sequences, group.queries, group.keys
         Hkv, G, Dh = self.config.kv_heads, self.config.group, self.config.head_dim
         k, v = cache.read(layer, group.slots)  # each Hkv B*K Dh
         k, v = k.view(Hkv * B, K, Dh), v.view(Hkv * B, K, Dh)
         q = q[group.start : group.start + group.rows].view(B, Q, Hkv, G, Dh)
         q = q.permute(2, 0, 3, 1, 4).reshape(Hkv * B, G * Q, Dh)
-        scores = torch.bmm(q, k.transpose(1, 2)).mul_(1 / math.sqrt(Dh))  # Hkv*B G*Q K
+        scores = torch.bmm(q, k.transpose(1, 2)).mul_(self.config.score_scale)  # Hkv*B G*Q K
         scores = self.scores(scores.view(Hkv, B, G, Q, K).transpose(0, 1))  # B Hkv G Q K
-        if group.visible is not None:
-            scores = scores.masked_fill(~group.visible, -math.inf)
+        visible = group.seen(self.config.has_window(layer))
+        if visible is not None:
+            scores = scores.masked_fill(~visible, -math.inf)
         weights = self.weights(scores.softmax(dim=-1)).transpose(0, 1).reshape(Hkv * B, G * Q, K)
         mixed = torch.bmm(weights, v).view(Hkv, B, G, Q, Dh)
         return mixed.permute(1, 3, 0, 2, 4).reshape(B * Q, Hkv * G, Dh)
@@ -149,7 +167,8 @@ class MLP(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.gated = config.gated
+        self.gated, self.post_norms = config.gated, config.post_norms
+        self.activation = ACTIVATIONS[config.activation]
         self.norm = make_norm(config, config.d)
         if self.gated:
             self.gate_up = Linear(config.d, 2 * config.d_mlp, bias=config.mlp_bias)
@@ -160,34 +179,80 @@ class MLP(nn.Module):
         self.normed = HookPoint("T D")
         self.raised = HookPoint("T F")
         self.hidden = HookPoint("T F")
+        if config.post_norms:
+            self.post_norm = make_norm(config, config.d)
+            self.raw_change = HookPoint("T D")
         self.change = HookPoint("T D")
 
     def forward(self, rows: Tensor) -> Tensor:
         normed = self.normed(self.norm(rows))  # T D
         if self.gated:
             gate, up = self.gate_up(normed).chunk(2, dim=-1)  # T F, T F
-            hidden = F.silu(self.gate(gate)) * self.raised(up)
+            hidden = self.activation(self.gate(gate)) * self.raised(up)
         else:
-            hidden = F.gelu(self.raised(self.up(normed)), approximate="tanh")
-        change: Tensor = self.change(self.down(self.hidden(hidden)))  # T F -> T D
-        return change
+            hidden = self.activation(self.raised(self.up(normed)))
+        change = self.down(self.hidden(hidden))  # T F -> T D
+        if self.post_norms:
+            change = self.post_norm(self.raw_change(change))
+        return self.change(change)
+
+
+class Experts(nn.Module):
+    """An MLP in parts; a router chooses those that a row goes through (arXiv:1701.06538, §2; 2505.09388)."""
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.experts_chosen, self.normalized = config.experts_chosen, config.shares_normalized
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = make_norm(config, config.d)
+        self.router = Linear(config.d, config.experts, bias=False)
+        self.gate_up = nn.ModuleList(Linear(config.d, 2 * config.d_expert, bias=False) for _ in range(config.experts))
+        self.down = nn.ModuleList(Linear(config.d_expert, config.d, bias=False) for _ in range(config.experts))
+        self.normed = HookPoint("T D")
+        self.probabilities = HookPoint("T E")
+        self.chosen = HookPoint("T X")
+        self.shares = HookPoint("T X")
+        self.change = HookPoint("T D")
+
+    @property
+    def of_experts(self) -> list[Linear]:
+        """Their linear layers, those of each expert one after the other."""
+        pairs = zip(self.gate_up, self.down, strict=True)
+        return [linear for pair in pairs for linear in pair if isinstance(linear, Linear)]
+
+    def forward(self, rows: Tensor) -> Tensor:
+        normed = self.normed(self.norm(rows))  # T D
+        probabilities = self.probabilities(self.router(normed).softmax(dim=-1))  # T E
+        shares, chosen = probabilities.topk(self.experts_chosen, dim=-1)  # T X, T X
+        if self.normalized:
+            shares = shares / shares.sum(dim=-1, keepdim=True)
+        chosen, shares = self.chosen(chosen), self.shares(shares)
+        change = torch.zeros_like(rows)
+        for expert in sorted(set(chosen.flatten().tolist())):
+            row, rank = (chosen == expert).nonzero(as_tuple=True)
+            gate, up = self.gate_up[expert](normed[row]).chunk(2, dim=-1)
+            part = self.down[expert](self.activation(gate) * up)
+            change.index_add_(0, row, part * shares[row, rank, None])
+        return self.change(change)
 
 
 class Block(nn.Module):
     """Two changes added to the residual stream: attention mixes positions, the MLP mixes features."""
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, layer: int):
         super().__init__()
         self.residual = config.residual
         self.attn = Attention(config)
-        self.mlp = MLP(config) if config.mlp != "none" else None
+        self.mlp: MLP | Experts | None = None
+        if config.has_experts(layer):
+            self.mlp = Experts(config)
+        elif config.mlp != "none":
+            self.mlp = MLP(config)
         self.resid_in = HookPoint("T D")
         self.resid_mid = HookPoint("T D")
         self.resid_out = HookPoint("T D")
 
-    def forward(
-        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
-    ) -> Tensor:
+    def forward(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
         rows = self.resid_in(rows)
         change = self.attn(rows, batch, rope, cache, layer)
         rows = self.resid_mid(rows + change if self.residual else change)
@@ -211,6 +276,7 @@ class Transformer(nn.Module):
     """Embedding, blocks, final norm, LM head. `forward` returns logits [len(batch.out_rows), V]."""
 
     inv_freq: Tensor | None
+    local_inv_freq: Tensor | None
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -219,7 +285,7 @@ class Transformer(nn.Module):
         """Of the matrices and the embedding, as far as they are not in groups."""
         self.embed: nn.Embedding | GroupedEmbedding = _table(config.vocab, config.d)
         self.positions = _table(config.context, config.d) if config.positions == "learned" else None
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
         self.norm = make_norm(config, config.d)
         self.lm_head = Linear(config.d, config.vocab, bias=False)
         if config.tied:
@@ -227,6 +293,7 @@ class Transformer(nn.Module):
         self.embedded = HookPoint("T D")
         self.final = HookPoint("N D")
         self.register_buffer("inv_freq", None, persistent=False)
+        self.register_buffer("local_inv_freq", None, persistent=False)
 
     @classmethod
     def from_weights(
@@ -258,7 +325,10 @@ class Transformer(nn.Module):
             transformer.lm_head.weight = transformer.embed.weight
         transformer = transformer.to(device).eval().requires_grad_(False)
         if config.positions == "rotary":
-            transformer.inv_freq = frequencies(config.rope_theta, config.head_dim, config.rope_scaling).to(device)
+            angles = frequencies(config.rope_theta, config.rotated, config.rope_scaling)
+            transformer.inv_freq = F.pad(angles, (0, (config.head_dim - config.rotated) // 2)).to(device)
+        if config.local_rope_theta is not None:
+            transformer.local_inv_freq = frequencies(config.local_rope_theta, config.head_dim, None).to(device)
         packs = transformer.weight_dtype == COMPUTED and can_pack(device)
         for linear in linears(transformer):
             if linear.groups:
@@ -279,30 +349,39 @@ class Transformer(nn.Module):
 
     @cached_property
     def block_products(self) -> int:
-        """Weights of one block's matrices: multiply-adds per row."""
-        return sum(linear.in_features * linear.out_features for linear in linears(self.blocks[0]))
+        """Multiply-adds per row in the products of all blocks; of experts, those that a row goes through."""
+        config, sparse = self.config, sum(self.config.has_experts(layer) for layer in range(self.config.layers))
+        per_expert = 3 * config.d * config.d_expert
+        unused = sparse * (config.experts - config.experts_chosen) * per_expert
+        return sum(linear.in_features * linear.out_features for linear in linears(self.blocks)) - unused
 
     @torch.inference_mode()
     def forward(
         self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
     ) -> Tensor:
         """`layers`: how many of the first blocks are run; None: all. `stand_in`: for the blocks and the head."""
-        rows = self.embed(batch.ids).to(COMPUTED)  # T -> T D
+        rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
         rows = self.embedded(rows)
-        rope = self.rope(batch.positions)
+        ropes = self.ropes(batch.positions)
         blocks: Sequence[Callable[..., Tensor]] = list(self.blocks) if stand_in is None else stand_in.blocks
         for layer, block in enumerate(blocks[:layers]):
-            rows = block(rows, batch, rope, cache, layer)
+            rows = block(rows, batch, ropes[self.config.has_window(layer)], cache, layer)
         head = self.decode_rows if stand_in is None else stand_in.head
         return head(rows[batch.out_rows])
 
-    def rope(self, positions: Tensor) -> tuple[Tensor, Tensor] | None:
-        """cos and sin for rows at these positions, each [T, 1, Dh]; None where positions are not rotary."""
+    def frequencies(self, layer: int) -> Tensor | None:
+        """[Dh/2] radians per position in that layer; None where positions are not rotary."""
+        own = self.local_inv_freq is not None and self.config.has_window(layer)
+        return self.local_inv_freq if own else self.inv_freq
+
+    def ropes(self, positions: Tensor) -> tuple[Rope, Rope]:
+        """cos and sin for rows at these positions, in layers without a window and with one."""
         if self.inv_freq is None:
-            return None
-        return rotations(self.inv_freq, positions, attention_factor(self.config.rope_scaling))
+            return None, None
+        rope = rotations(self.inv_freq, positions, attention_factor(self.config.rope_scaling))
+        return rope, rope if self.local_inv_freq is None else rotations(self.local_inv_freq, positions)
 
     def decode_rows(self, rows: Tensor) -> Tensor:
         """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""

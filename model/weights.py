@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from torch import nn
+
 from kvscope.model.grouped import GroupedEmbedding
 from kvscope.model.linear import Linear, linears, name_of
-from kvscope.model.transformer import Transformer
+from kvscope.model.transformer import Experts, Transformer
 
 ByFormat = dict[str, int]
 """Bytes by format: "float32", "bfloat16", "4-bit groups" and so on."""
@@ -27,6 +29,19 @@ def added(*parts: Mapping[str, int]) -> ByFormat:
 def weights_read(layers: Iterable[Linear]) -> ByFormat:
     """What these take where a product with them reads them."""
     return added(*(layer.bytes_by_format for layer in layers))
+
+
+def always_read(module: nn.Module) -> list[Linear]:
+    """The linear layers in `module` that every pass multiplies by: all but those of experts."""
+    apart = {linear for experts in module.modules() if isinstance(experts, Experts) for linear in experts.of_experts}
+    return [linear for linear in linears(module) if linear not in apart]
+
+
+def expert_read(transformer: Transformer) -> ByFormat:
+    """What one expert takes where rows go through it; all are alike."""
+    found = (module for module in transformer.modules() if isinstance(module, Experts))
+    experts = next(found, None)
+    return {} if experts is None else weights_read(linear for linear in experts.of_experts[:2])
 
 
 def weights_held(transformer: Transformer) -> ByFormat:

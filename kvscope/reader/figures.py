@@ -105,8 +105,9 @@ def cache(log: LogReader) -> go.Figure:
 
     kv = [step["kv"] for step in log.steps]
     labels = _step_labels(log)
-    written = [each["bytes_written"] for each in kv]
-    before = [each["bytes_used"] - each["bytes_written"] for each in kv]
+    # Layers with a window may let go of some of what a step wrote before it ends.
+    written = [min(each["bytes_written"], each["bytes_used"]) for each in kv]
+    before = [each["bytes_used"] - new for each, new in zip(kv, written, strict=True)]
     positions = [each["positions"] for each in kv]
     figure = go.Figure()
     for name, values, colour in (("cached before", before, CACHED), ("written in this step", written, COMPUTED)):
@@ -127,12 +128,11 @@ def cache(log: LogReader) -> go.Figure:
         customdata=[each["blocks"] for each in kv],
         hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
     )
-    per_token = kv[-1]["bytes_used"] // kv[-1]["positions"]
-    _titled(
-        figure,
-        "KV cache after each step",
-        f"measured: size of the tensors · {per_token:,} bytes per token, all layers",
-    )
+    if windowed := kv[-1].get("windowed"):
+        said = f"layers with a window hold the newest {windowed['positions']:,} of {kv[-1]['positions']:,} positions"
+    else:
+        said = f"{kv[-1]['bytes_used'] // kv[-1]['positions']:,} bytes per token, all layers"
+    _titled(figure, "KV cache after each step", f"measured: size of the tensors · {said}")
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
     figure.update_xaxes(title="step, and the token it chose", type="category")
     figure.update_yaxes(title="bytes", tickformat="~s", rangemode="tozero")

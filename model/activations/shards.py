@@ -25,6 +25,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
 from kvscope.model.transformer import MLP, Attention, Transformer
 
 Half = TypeVar("Half", Attention, MLP)
+HALVES = ("attn", "mlp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +50,32 @@ def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> by
     """The last row of `ids` through one layer on `devices` devices, as safetensors.
 
     For each half of the layer, `attn` and `mlp`: `partials` F32 [devices, D], what each device adds; `bias` F32 [D],
-    added once, of a model that has one; `sum` F32 [D]; `change` F32 [D], what the model itself gives. The MLP's row is
-    the one that the devices' own attention gave. By device `kv_heads` and `columns`, I32 [devices, 2] (first, and the
+    added once, of a model that has one; `sum` F32 [D]; `change` F32 [D], what the model itself gives, before the norm
+    of a model that norms its changes: each device norms the whole sum. The MLP's row is the one that the devices' own
+    attention gave. By device `kv_heads` and `columns`, I32 [devices, 2] (first, and the
     one after the last), and `parameters` I32 [devices], how many weights it holds. Raises CacheFull.
     """
-    names = ("resid_in", "attn.change", "mlp.change")
+    config = engine.transformer.config
+    changes = {f"{half}.change": f"{half}.raw_change" if config.post_norms else f"{half}.change" for half in HALVES}
+    names = ("resid_in", *changes.values())
     seen = observe(engine, ids, len(ids) - 1, [f"blocks.{layer}.{name}" for name in names], cache_of=[layer])
-    own, shares = seen.block(layer), shares_of(engine.transformer.config, devices)
+    own, shares = seen.block(layer), shares_of(config, devices)
     with torch.inference_mode():
         attentions = [_attention(engine.transformer, layer, share.kv_heads) for share in shares]
         mlps = [_mlp(engine.transformer, layer, share.columns) for share in shares]
         row = own["resid_in"]  # 1 D
         told = {"attn.partials": _attended(engine.transformer, attentions, shares, row, ids, seen, layer)}
         told |= _joined("attn", told["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
-        told["mlp.partials"] = torch.cat([mlp(row + told["attn.sum"]) for mlp in mlps])
+        change = told["attn.sum"]
+        if config.post_norms:
+            change = _block(engine.transformer, layer).attn.post_norm(change)
+        told["mlp.partials"] = torch.cat([mlp(row + change) for mlp in mlps])
         told |= _joined("mlp", told["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
     held = [
         sum(weight.numel() for half in halves for weight in half.parameters())
         for halves in zip(attentions, mlps, strict=True)
     ]
-    told |= {name: own[name][0] for name in names[1:]}
+    told |= {name: own[given][0] for name, given in changes.items()}
     told |= {
         "kv_heads": _ends([share.kv_heads for share in shares]),
         "columns": _ends([share.columns for share in shares]),
@@ -97,14 +104,15 @@ def _attended(
 ) -> Tensor:
     """What each device's heads add to the row [1, D]: [devices, D]. Each has the K and V of its own heads alone."""
     device, partials = str(row.device), []
+    has_window = transformer.config.has_window(layer)
     for attention, share in zip(attentions, shares, strict=True):
         mine = slice(share.kv_heads.start, share.kv_heads.stop)
-        cache, sequence = KVCache(replace(attention.config, layers=1), -(-len(ids) // BLOCK_SIZE), device), Sequence()
+        cache, sequence = KVCache(attention.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
         slots = cache.extend(sequence, len(ids))
         k, v = (stored[mine, :-1].transpose(0, 1) for stored in seen.cache[layer])  # T Hkv Dh
         cache.write(0, slots[:-1], k, v)
         batch, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], device, attention.config.window)
-        partials.append(attention(row, batch, transformer.rope(batch.positions), cache, 0))
+        partials.append(attention(row, batch, transformer.ropes(batch.positions)[has_window], cache, 0))
     return torch.cat(partials)
 
 
@@ -122,7 +130,15 @@ def _attention(transformer: Transformer, layer: int, kv_heads: range) -> Attenti
     }
     if config.qkv_bias:
         weights["qkv.bias"] = torch.cat([part.bias[rows] for part, rows in parts if part.bias is not None])
-    mine = replace(config, heads=len(kv_heads) * config.group, kv_heads=len(kv_heads), out_bias=False)
+    mine = replace(
+        config,
+        layers=1,
+        global_layers=() if config.has_window(layer) else (0,),
+        heads=len(kv_heads) * config.group,
+        kv_heads=len(kv_heads),
+        out_bias=False,
+        post_norms=False,
+    )
     return _filled(Attention, mine, weights | _norms(whole))
 
 
@@ -140,12 +156,13 @@ def _mlp(transformer: Transformer, layer: int, columns: range) -> MLP:
         weights[f"{name}.bias"] = torch.cat([part.bias[mine] for part in into if part.bias is not None])
         # The sum's own bias is added once, after it.
         weights["down.bias"] = torch.zeros(config.d, device=weights["down.weight"].device)
-    return _filled(MLP, replace(config, d_mlp=len(columns)), weights | _norms(whole))
+    return _filled(MLP, replace(config, d_mlp=len(columns), post_norms=False), weights | _norms(whole))
 
 
 def _norms(whole: nn.Module) -> dict[str, Tensor]:
-    """The norms, which every device has whole."""
-    return {name: value for name, value in whole.state_dict().items() if name.partition(".")[0].endswith("norm")}
+    """The norms before the products, which every device has whole."""
+    norms = ("norm", "q_norm", "k_norm")
+    return {name: value for name, value in whole.state_dict().items() if name.partition(".")[0] in norms}
 
 
 def _block(transformer: Transformer, layer: int) -> Any:

@@ -45,9 +45,9 @@ def step_values(
     rows = torch.cat([seen.values.pop(name) for name in ends])  # layers D
     short = {point: name for name, point in QKV.items()}
     found = [{short.get(point, point): value.cpu().numpy() for point, value in seen.block(n).items()} for n in layers]
-    if level == "block" and transformer.inv_freq is not None:
-        for arrays in found:
-            arrays["rope"] = transformer.inv_freq.float().cpu().numpy()
+    for layer, arrays in enumerate(found):
+        if level == "block" and (angles := transformer.frequencies(layer)) is not None:
+            arrays["rope"] = angles.float().cpu().numpy()
     return found, lens_of(transformer.decode_rows(rows), token)
 
 

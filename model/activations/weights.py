@@ -72,15 +72,19 @@ def part_of(transformer: Transformer, layer: int, of: str) -> Part:
         "attn.v": (block.attn.qkv, heads + kv_heads, None),
         "attn.out": (block.attn.out, 0, None),
         "mlp.norm": (block.mlp.norm, 0, None),
-        "mlp.up": (block.mlp.gate_up, config.d_mlp, None) if config.gated else (block.mlp.up, 0, None),
-        "mlp.down": (block.mlp.down, 0, None),
     }
-    if config.gated:
+    sparse = config.has_experts(layer)
+    if not sparse:
+        places["mlp.up"] = (block.mlp.gate_up, config.d_mlp, None) if config.gated else (block.mlp.up, 0, None)
+        places["mlp.down"] = (block.mlp.down, 0, None)
+    if config.gated and not sparse:
         places["mlp.gate"] = (block.mlp.gate_up, 0, config.d_mlp)
     if config.qk_norm:
         places |= {"attn.q_norm": (block.attn.q_norm, 0, None), "attn.k_norm": (block.attn.k_norm, 0, None)}
-    if of == "attn.rope" and transformer.inv_freq is not None:
-        return Part(transformer.inv_freq)
+    if config.post_norms:
+        places |= {"attn.post_norm": (block.attn.post_norm, 0, None), "mlp.post_norm": (block.mlp.post_norm, 0, None)}
+    if of == "attn.rope" and (frequencies := transformer.frequencies(layer)) is not None:
+        return Part(frequencies)
     if of not in places:
         raise Refused("of", f"This model has no {of}.", limit=list(places))
     module, first, end = places[of]

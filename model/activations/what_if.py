@@ -65,7 +65,7 @@ def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: 
     """K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
     cache, slots, batch = _by_itself(transformer, ids, device)
     if not masked:
-        batch = replace(batch, groups=tuple(replace(group, visible=None) for group in batch.groups))
+        batch = replace(batch, groups=tuple(replace(group, visible=None, near=None) for group in batch.groups))
     logits: Tensor = transformer(batch, cache)
     return cache.read_all(slots), logits[-1]
 

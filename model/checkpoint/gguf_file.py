@@ -36,12 +36,19 @@ _MODULES = {
     "attn.q_norm": "attn_q_norm",
     "attn.k_norm": "attn_k_norm",
     "attn.out": "attn_output",
+    "attn.post_norm": "post_attention_norm",
     "mlp.norm": "ffn_norm",
     "mlp.gate": "ffn_gate",
     "mlp.up": "ffn_up",
     "mlp.down": "ffn_down",
+    "mlp.post_norm": "post_ffw_norm",
 }
-_ARCHS = ("llama", "qwen2", "qwen3", "gpt2")
+_ARCHS = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma3": "gemma3_text", "gpt2": "gpt2"}
+"""The architectures that can be read, by GGUF's name."""
+_GEMMA3_PERIOD, _GEMMA3_LOCAL_THETA, _GEMMA3_27B_LAYERS = 6, 10_000.0, 62
+"""What a file leaves out, as llama.cpp has it (src/models/gemma3.cpp): each sixth layer has no window; the base of the
+rotary angles in layers with one; and only the model of 27B, known by its layers, scales its queries by width ÷ heads.
+"""
 _DIVISORS = "rope_freqs.weight"
 _SHORT, _LONG = "rope_factors_short.weight", "rope_factors_long.weight"
 """LongRoPE's divisors for texts within the first context, to which runs here are limited, and for longer ones."""
@@ -56,7 +63,9 @@ _USED = frozenset(
         *("vocab_size", "rope.scaling.finetuned", "tensor_data_layout", "expert_used_count"),  # say nothing more
     )
 )
-"""The architecture's settings that are read here, or that change nothing."""
+"""The architecture's settings that are read here, or that change nothing …"""
+_USED_OF_GEMMA3 = ("attention.sliding_window_pattern", "rope.freq_base_swa")
+"""… and those that are read of Gemma 3 alone."""
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "attention.causal": (True,),
     "attention.clamp_kqv": (0.0,),
@@ -144,12 +153,13 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number of a float type")
         return value
 
+    rms, gemma = arch != "gpt2", arch == "gemma3"
     if own.get("expert_count"):
         raise Malformed("is a mixture of experts, which is not supported")
     for key, value in own.items():
-        if key not in _USED and (key not in _NEUTRAL or value not in _NEUTRAL[key]):
+        used = key in _USED or (key in _USED_OF_GEMMA3 and gemma)
+        if not used and (key not in _NEUTRAL or value not in _NEUTRAL[key]):
             raise Malformed(f"sets {arch}.{key} to {value!r}, which may change what it computes and is not supported")
-    rms = arch != "gpt2"
     heads, d = whole("attention.head_count"), whole("embedding_length")
     if heads > d:
         raise Malformed(f"is corrupted: its {arch}.attention.head_count is {heads}, for a width of {d}")
@@ -175,8 +185,9 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
     window = whole("attention.sliding_window") if own.get("attention.sliding_window") else None  # 0 is for none
     if _SHORT in tensors:
         context = min(context, whole("rope.scaling.original_context_length", context))
+    every = whole("attention.sliding_window_pattern", _GEMMA3_PERIOD) if gemma else layers + 1
     return ModelConfig(
-        arch=arch,
+        arch=_ARCHS[arch],
         layers=layers,
         heads=heads,
         kv_heads=kv_heads,
@@ -187,17 +198,22 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         context=context,
         norm="rms" if rms else "layer",
         norm_eps=real("attention.layer_norm_rms_epsilon" if rms else "attention.layer_norm_epsilon"),
-        mlp="swiglu" if rms else "gelu",
+        mlp="geglu" if gemma else "swiglu" if rms else "gelu",
         positions="rotary" if rms else "learned",
         rope_theta=real("rope.freq_base", 10000.0),
         rope_scaling=scaling,
-        # GPT-2 has its biases and Qwen3 its norms in any case, other families only as here; llama.cpp holds to it too.
+        local_rope_theta=real("rope.freq_base_swa", _GEMMA3_LOCAL_THETA) if gemma else None,
+        # GPT-2 has its biases, Qwen3 and Gemma 3 their norms in any case, others only as here; so it is in llama.cpp.
         qkv_bias=not rms or "blk.0.attn_q.bias" in tensors,
         out_bias=not rms or "blk.0.attn_output.bias" in tensors,
         mlp_bias=not rms or "blk.0.ffn_down.bias" in tensors,
-        qk_norm=arch == "qwen3",
+        qk_norm=arch in ("qwen3", "gemma3"),
+        post_norms=gemma,
+        embedding_scale=math.sqrt(d) if gemma else 1.0,
+        score_width=d // heads if gemma and layers == _GEMMA3_27B_LAYERS else None,
         tied="output.weight" not in tensors,
         window=window,
+        global_layers=() if window is None else tuple(range(every - 1, layers, every)),
     )
 
 

@@ -109,14 +109,26 @@ def _gpt2(settings: _Settings) -> ModelConfig:
 
 
 def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
-    settings.must_be("hidden_act", "silu")
+    gemma = arch == "gemma3_text"
+    if gemma:
+        settings.must_be("hidden_activation", "gelu_pytorch_tanh")
+        settings.must_be("use_bidirectional_attention", False)
+        for softcapping in ("attn_logit_softcapping", "final_logit_softcapping"):
+            settings.must_be(softcapping, None)
+    else:
+        settings.must_be("hidden_act", "silu")
     d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
     head_dim = settings.whole("head_dim", d // heads)
-    theta, scaling = _rope(settings, head_dim)
+    tables = _rope_tables(settings, gemma)
+    rotated = _rotated(settings, head_dim, tables["full_attention"]) if arch == "phi3" else head_dim
+    theta, scaling = _rope(settings, rotated, tables["full_attention"])
+    local_theta = _local_theta(settings, head_dim, tables) if gemma else None
+    window, global_layers = _window(FAMILIES[arch].get("window"), layers, settings)
     context = settings.whole("max_position_embeddings")
     if scaling is not None and scaling["rope_type"] == "divisors":
         context = min(context, int(scaling[_FIRST_CONTEXT]))
     kv_heads = "num_key_value_heads"
+    scalar = "query_pre_attn_scalar"
     as_many = kv_heads in settings.raw and settings.raw[kv_heads] is None
     return ModelConfig(
         arch=arch,
@@ -130,28 +142,83 @@ def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
         context=context,
         norm_eps=settings.real("rms_norm_eps", settings.defaults["rms_norm_eps"]),
         rope_theta=theta,
+        rotary_dim=None if rotated == head_dim else rotated,
         rope_scaling=scaling,
+        local_rope_theta=local_theta,
+        mlp="geglu" if gemma else "swiglu",
         qkv_bias=settings.fact("qkv_bias"),
         out_bias=settings.fact("out_bias"),
         mlp_bias=settings.fact("mlp_bias"),
         qk_norm=settings.fact("qk_norm"),
+        post_norms=settings.layer["norms"] == 4,
+        embedding_scale=math.sqrt(d) if gemma else 1.0,
+        score_width=settings.real(scalar, settings.defaults[scalar]) if gemma else None,
+        **(_experts(settings, layers) if arch == "qwen3_moe" else {}),
         tied=settings.flag("tie_word_embeddings"),
-        window=_window(FAMILIES[arch].get("window"), layers, settings),
+        window=window,
+        global_layers=global_layers,
     )
 
 
-def _rope(settings: _Settings, head_dim: int) -> tuple[float, Scaling | None]:
-    """Base and scaling. Where there are two tables, `rope_scaling` counts, as in `transformers`: it takes the place of
-    `rope_parameters`, in which transformers 5 has both, with all that is in there.
+def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
+    """How many experts layers have, and which have none. transformers 5 calls `num_experts` num_local_experts."""
+    step, alone = settings.whole("decoder_sparse_step"), settings.raw.get("mlp_only_layers") or []
+    if not isinstance(alone, list) or any(type(layer) is not int for layer in alone):
+        raise settings.refused(f"has mlp_only_layers = {alone!r}, which are not layers")
+    return {
+        "experts": settings.whole("num_experts", None)
+        if "num_experts" in settings.raw
+        else settings.whole("num_local_experts", settings.defaults["num_experts"]),
+        "experts_chosen": settings.whole("num_experts_per_tok"),
+        "d_expert": settings.whole("moe_intermediate_size"),
+        "shares_normalized": settings.flag("norm_topk_prob"),
+        "dense_layers": tuple(layer for layer in range(layers) if layer in alone or (layer + 1) % step),
+    }
+
+
+def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
+    """How positions are rotated, by kind of layer. Where there are two tables, `rope_scaling` counts, as in
+    `transformers`: it takes the place of `rope_parameters`, in which transformers 5 has both, with all that is there.
+    With `local` there is a table for layers with a window too, and `rope_scaling` is of the other layers alone.
     """
-    table = settings.raw.get("rope_scaling") or settings.raw.get("rope_parameters") or {}
+    given, scaling = (settings.raw.get(key) or {} for key in ("rope_parameters", "rope_scaling"))
+    if local and isinstance(given, dict) and isinstance(scaling, dict):
+        tables = {kind: given.get(kind) or {} for kind in ("full_attention", "sliding_attention")}
+        if set(given) <= tables.keys() and all(isinstance(table, dict) for table in tables.values()):
+            return tables | {"full_attention": tables["full_attention"] | scaling}
+        raise settings.refused("has rope_parameters that are not those of its two kinds of layers")
+    table = scaling or given
     if not isinstance(table, dict) or any(isinstance(value, dict) for value in table.values()):
         raise settings.refused("rotates positions differently from layer to layer, which is not supported")
-    theta = settings.real("rope_theta", settings.real("rope_theta", 10_000.0), table)
+    return {"full_attention": table}
+
+
+def _rotated(settings: _Settings, head_dim: int, table: dict[str, Any]) -> int:
+    """How many numbers of each head are rotated."""
+    share = settings.real("partial_rotary_factor", settings.real("partial_rotary_factor", 1.0), table)
+    return int(head_dim * share)
+
+
+def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
+    """Base of the layers with a window."""
+    table = {"rope_theta": settings.real("rope_local_base_freq", settings.defaults["rope_local_base_freq"])}
+    theta, scaling = _rope(settings, head_dim, table | tables["sliding_attention"])
+    if scaling is not None:
+        raise settings.refused("scales the positions of layers with a window, which is not supported")
+    return theta
+
+
+def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[float, Scaling | None]:
+    """Base and scaling."""
+    default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
+    theta = settings.real("rope_theta", default, table)
+    phi3 = settings.raw.get("model_type") == "phi3"
     for holder in (settings.raw, table):
-        if holder.get("partial_rotary_factor", 1.0) != 1.0:
+        if holder.get("partial_rotary_factor", 1.0) != 1.0 and not phi3:
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
+    if phi3 and kind in ("su", "yarn"):
+        kind = "longrope"  # what its first files called it
     if kind == "default":
         if table.get("factor", 1.0) != 1.0:
             raise settings.refused(f"has a rope factor of {table['factor']!r} without a rope_type, which says what for")
@@ -242,18 +309,20 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
-def _window(rule: Mapping[str, str] | None, layers: int, settings: _Settings) -> int | None:
-    """The sliding window that all layers share, or None. Qwen can have one from some layer on; a mix is refused."""
+def _window(rule: Mapping[str, Any] | None, layers: int, settings: _Settings) -> tuple[int | None, tuple[int, ...]]:
+    """The sliding window, or None, and the layers that do not have it."""
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
-        return None
-    if settings.raw.get("sliding_window", settings.defaults["sliding_window"]) is None:
-        return None
+        return None, ()
+    if settings.raw.get("sliding_window", settings.defaults.get("sliding_window")) is None:
+        return None, ()
     first = settings.raw.get(rule["from"], settings.defaults[rule["from"]]) if "from" in rule else 0
+    every = settings.whole(rule["but_each"]) if "but_each" in rule else layers + 1
     kinds = settings.raw.get("layer_types") or [
-        "sliding_attention" if layer >= first else "full_attention" for layer in range(layers)
+        "sliding_attention" if layer >= first and (layer + 1) % every else "full_attention" for layer in range(layers)
     ]
-    if set(kinds) == {"full_attention"}:
-        return None
-    if set(kinds) != {"sliding_attention"}:
-        raise settings.refused("gives only some layers a sliding window, which is not supported")
-    return settings.whole("sliding_window")
+    if len(kinds) != layers or not {"full_attention", "sliding_attention"}.issuperset(kinds):
+        raise settings.refused("has layer_types that are not full_attention or sliding_attention, one for each layer")
+    if "sliding_attention" not in kinds:
+        return None, ()
+    global_layers = tuple(layer for layer, kind in enumerate(kinds) if kind == "full_attention")
+    return settings.whole("sliding_window"), global_layers

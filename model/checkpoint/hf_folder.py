@@ -38,7 +38,14 @@ _LLAMA_MODULES = {
     "mlp.gate": "mlp.gate_proj",
     "mlp.up": "mlp.up_proj",
     "mlp.down": "mlp.down_proj",
+    "mlp.router": "mlp.gate",
 }
+_GEMMA3_MODULES = _LLAMA_MODULES | {
+    "attn.post_norm": "post_attention_layernorm",
+    "mlp.norm": "pre_feedforward_layernorm",
+    "mlp.post_norm": "post_feedforward_layernorm",
+}
+_PHI3_MODULES = _LLAMA_MODULES | {"attn.qkv": "self_attn.qkv_proj", "mlp.gate_up": "mlp.gate_up_proj"}
 _GPT2_MODULES = {
     "embed": "wte",
     "positions": "wpe",
@@ -50,6 +57,8 @@ _GPT2_MODULES = {
     "mlp.up": "mlp.c_fc",
     "mlp.down": "mlp.c_proj",
 }
+_MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES, "phi3": _PHI3_MODULES}
+"""Of the families whose names are not Llama's."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 """GPT-2 keeps these as [in, out]."""
 _BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
@@ -170,11 +179,13 @@ class _Tensors:
     def _name(self, part: str) -> str:
         """The folder's name of a part, e.g. `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
         module, kind = part.rsplit(".", 1)
-        modules = _GPT2_MODULES if self.config.arch == "gpt2" else _LLAMA_MODULES
+        modules = _MODULES.get(self.config.arch, _LLAMA_MODULES)
         if module == "lm_head":
             return part
         if module.startswith("blocks."):
             _, layer, inner = module.split(".", 2)
+            if inner.startswith("mlp.experts."):
+                return f"{self._base}layers.{layer}.{inner}_proj.{kind}"
             stem = "h" if self.config.arch == "gpt2" else "layers"
             return f"{self._base}{stem}.{layer}.{modules[inner]}.{kind}"
         return f"{self._base}{modules[module]}.{kind}"
@@ -212,3 +223,18 @@ class _Tensors:
         tensor = self._handles[name][0].get_tensor(name)
         self.stored[name_of(tensor.dtype)] += tensor.nbytes
         out.copy_(tensor.T if self._turned(name) else tensor)
+        if self.config.rotary_dim is not None and part.endswith("attn.qkv.weight"):
+            rotated = (self.config.heads + self.config.kv_heads) * self.config.head_dim
+            out[:rotated] = paired(out[:rotated], self.config.head_dim, self.config.rotary_dim)
+        if self.config.arch == "gemma3_text" and part.endswith("norm.weight"):
+            out += 1  # its norms multiply by 1 + what is stored
+
+
+def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
+    """Rows of Q and K [heads·head_dim, …] of which the first `rotated` of each head are rotated in pairs (i, i +
+    rotated/2), put in an order in which each pair is (i, i + head_dim/2). Products of q and k stay what they are.
+    """
+    heads = rows.view(-1, head_dim, *rows.shape[1:])
+    half, rest = rotated // 2, rotated + (head_dim - rotated) // 2
+    ends = (slice(half), slice(rotated, rest), slice(half, rotated), slice(rest, None))
+    return torch.cat([heads[:, part] for part in ends], dim=1).flatten(0, 1)

@@ -46,31 +46,53 @@ def slots(config: ModelConfig) -> list[Slot]:
     if config.positions == "learned":
         found.append(_slot("positions.weight", (config.context, config.d)))
     for layer in range(config.layers):
-        found += _block(config, f"blocks.{layer}.")
+        found += _block(config, layer)
     found += _norm(config, "norm")
     if not config.tied:
         found.append(_slot("lm_head.weight", (config.vocab, config.d), matrix=True))
     return found
 
 
-def _block(config: ModelConfig, prefix: str) -> Iterator[Slot]:
+def _block(config: ModelConfig, layer: int) -> Iterator[Slot]:
+    prefix = f"blocks.{layer}."
+    qkv: tuple[tuple[str, int], ...]
+    gate_up: tuple[tuple[str, int], ...]
     q_rows, kv_rows = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    qkv = (("qkv", q_rows + 2 * kv_rows),) if config.arch == "gpt2" else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
+    whole = config.arch in ("gpt2", "phi3")  # which have W_Q, W_K and W_V as one matrix
+    qkv = (("qkv", q_rows + 2 * kv_rows),) if whole else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
     yield from _norm(config, f"{prefix}attn.norm")
     yield from _linear(f"{prefix}attn.", "qkv", qkv, config.d, config.qkv_bias)
     if config.qk_norm:
         yield _slot(f"{prefix}attn.q_norm.weight", (config.head_dim,))
         yield _slot(f"{prefix}attn.k_norm.weight", (config.head_dim,))
     yield from _linear(f"{prefix}attn.", "out", (("out", config.d),), q_rows, config.out_bias)
+    if config.post_norms:
+        yield from _norm(config, f"{prefix}attn.post_norm")
     if config.mlp == "none":
         return
     yield from _norm(config, f"{prefix}mlp.norm")
+    if config.has_experts(layer):
+        yield from _experts(config, f"{prefix}mlp.")
+        return
     if config.gated:
         gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
+        if config.arch == "phi3":
+            gate_up = (("gate_up", 2 * config.d_mlp),)
         yield from _linear(f"{prefix}mlp.", "gate_up", gate_up, config.d, config.mlp_bias)
     else:
         yield from _linear(f"{prefix}mlp.", "up", (("up", config.d_mlp),), config.d, config.mlp_bias)
     yield from _linear(f"{prefix}mlp.", "down", (("down", config.d),), config.d_mlp, config.mlp_bias)
+    if config.post_norms:
+        yield from _norm(config, f"{prefix}mlp.post_norm")
+
+
+def _experts(config: ModelConfig, prefix: str) -> Iterator[Slot]:
+    yield from _linear(prefix, "router", (("router", config.experts),), config.d, False)
+    for expert in range(config.experts):
+        own = f"experts.{expert}"
+        gate_up = ((f"{own}.gate", config.d_expert), (f"{own}.up", config.d_expert))
+        yield from _linear(prefix, f"gate_up.{expert}", gate_up, config.d, False)
+        yield from _linear(prefix, f"down.{expert}", ((f"{own}.down", config.d),), config.d_expert, False)
 
 
 def _slot(name: str, shape: tuple[int, ...], *, matrix: bool = False) -> Slot:

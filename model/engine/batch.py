@@ -78,14 +78,13 @@ def make_batch(
 def _group(members: list[Entry], start: int, queries: int, device: str, window: int | None) -> AttentionGroup:
     keys = max(entry.length for entry in members)
     slots = torch.cat([pad for entry in members for pad in (entry.slots, entry.slots[:1].expand(keys - entry.length))])
-    everything = queries == 1 and all(entry.length == keys for entry in members) and (window is None or keys <= window)
-    visible = None
-    if not everything:
+    visible = near = None
+    everything = queries == 1 and all(entry.length == keys for entry in members)
+    if not everything or (window is not None and keys > window):
         first = torch.tensor([entry.first for entry in members], device=device)
         query = first[:, None, None] + torch.arange(queries, device=device)[:, None]  # B Q 1
         key = torch.arange(keys, device=device)  # K
         seen = key <= query  # B Q K: causal, and so blind to the padding too
-        if window is not None:
-            seen &= key > query - window
-        visible = seen[:, None, None]
-    return AttentionGroup(start, len(members), queries, slots, visible)
+        visible = None if everything else seen[:, None, None]
+        near = visible if window is None else (seen & (key > query - window))[:, None, None]
+    return AttentionGroup(start, len(members), queries, slots, visible, near)

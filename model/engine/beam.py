@@ -146,7 +146,7 @@ class BeamSearch:
         return BeamKV(
             blocks=len(tables),
             shared_blocks=sum(count > 1 for count in tables.values()),
-            bytes_used=sum(filled.values()) * cache.position_bytes,
+            bytes_used=cache.bytes_filled(filled),
             bytes_if_copied=sum(cache.bytes_used(each.sequence) for each in self.live),
         )
 

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from kvscope.model.companding import compand
 from kvscope.model.config import ModelConfig
+from kvscope.model.engine.experts import ChosenExperts
 from kvscope.model.hooks import Observer
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import Batch
@@ -38,6 +39,10 @@ class CapturedRows:
     v_norm: np.ndarray
     residual_norm: np.ndarray
     """F16 [layers, Q]"""
+    experts: np.ndarray | None = None
+    """I32 [layers, Q, X], of a model with experts: those of each row, and …"""
+    expert_shares: np.ndarray | None = None
+    """… F16 [layers, Q, X], their shares"""
 
 
 class Capture:
@@ -76,14 +81,25 @@ class Capture:
         self._borders.append(time.perf_counter())
         self._residual.append(rows)
 
-    def rows(self, batch: Batch, lengths: Sequence[Sequence[int]], cache: KVCache) -> list[CapturedRows]:
-        """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass.
+    def rows(
+        self,
+        batch: Batch,
+        lengths: Sequence[Sequence[int]],
+        cache: KVCache,
+        experts: ChosenExperts | None = None,
+    ) -> list[CapturedRows]:
+        """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass. `experts`: those
+        of the pass, of a model that has some.
 
         K and V are measured where the pass has put them, in the cache.
         """
         q_norm = _norms(torch.stack(self._q)).swapaxes(1, 2)  # L H T
         kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
         residual_norm = _norms(torch.stack(self._residual))  # L T
+        chosen = shares = None
+        if experts is not None:
+            of_rows, their = experts.rows()
+            chosen, shares = of_rows.int().cpu().numpy(), their.half().cpu().numpy()  # L T X
         found = []
         for index, (group, group_lengths) in enumerate(zip(batch.groups, lengths, strict=True)):
             # Hooks fire once per layer and group, layer by layer.
@@ -104,6 +120,8 @@ class Capture:
                         k_norm=kv_norm[:, 0, :, new],
                         v_norm=kv_norm[:, 1, :, new],
                         residual_norm=residual_norm[:, new],
+                        experts=None if chosen is None else chosen[:, new],
+                        expert_shares=None if shares is None else shares[:, new],
                     )
                 )
         return found

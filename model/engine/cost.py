@@ -34,7 +34,7 @@ class Cost:
         Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
         """
         config = transformer.config
-        blocks = config.layers * transformer.block_products
+        blocks = transformer.block_products
         head = config.d * config.vocab
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
         kv = 2 * config.layers * config.kv_heads * config.head_dim * keys

@@ -31,6 +31,7 @@ from kvscope.model.hooks import Observer
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
 from kvscope.model.settings import Drafting, Kept, Sampling
 from kvscope.model.transformer import Transformer
+from kvscope.model.windowed_cache import WindowedCache
 
 REPLAYED = ""
 """Key, no run's, of the cache that `Engine.replay` keeps."""
@@ -59,7 +60,8 @@ class Engine:
     ):
         self.transformer = transformer
         self.eos = frozenset(eos)
-        self.cache = cache or KVCache(transformer.config, -(-capacity // BLOCK_SIZE), device)
+        kind = KVCache if transformer.config.window is None else WindowedCache
+        self.cache = cache or kind(transformer.config, -(-capacity // BLOCK_SIZE), device)
         self.scheduler = Scheduler(self.cache, reserve, prefill_chunk)
         self.runner = Runner(transformer, self.cache, device)
         self.guesser = Guesser(self.runner, self.scheduler)

@@ -10,8 +10,7 @@ from kvscope.model.engine.records import DraftRecord
 from kvscope.model.engine.run import Run
 from kvscope.model.engine.runner import Runner
 from kvscope.model.engine.scheduler import Scheduler
-from kvscope.model.linear import linears
-from kvscope.model.weights import ByFormat, added, weights_read
+from kvscope.model.weights import ByFormat, added, always_read, weights_read
 
 
 class Guesser:
@@ -20,7 +19,7 @@ class Guesser:
     def __init__(self, runner: Runner, scheduler: Scheduler):
         self._runner, self._scheduler = runner, scheduler
         transformer = runner.transformer
-        self._of_block = [weights_read(linears(block)) for block in transformer.blocks]
+        self._of_block = [weights_read(always_read(block)) for block in transformer.blocks]
         self._of_head = weights_read([transformer.lm_head])
 
     def guess(self, runs: Sequence[Run]) -> DraftRecord | None:
@@ -54,6 +53,16 @@ class Guesser:
         are given back: they are computed again, by all layers, when the guesses are checked.
         """
         before = [(run, run.sequence.length, run.most_guesses) for run in runs]
+        for run, _, _ in before:
+            run.sequence.keeps_window = True
+        try:
+            return self._guess_in_turn(before, layers)
+        finally:
+            for run, length, _ in before:
+                run.sequence.keeps_window = False
+                self._scheduler.cache.truncate(run.sequence, length)
+
+    def _guess_in_turn(self, before: list[tuple[Run, int, int]], layers: int) -> int:
         passes = 0
         while guessing := [run for run, _, most in before if len(run.guessed) < most]:
             entries = [
@@ -63,8 +72,6 @@ class Guesser:
             passes += 1
             for place, index in enumerate(done.order):
                 guessing[index].guessed.append(int(done.logits_of(place)[-1].argmax()))
-        for run, length, _ in before:
-            self._scheduler.cache.truncate(run.sequence, length)
         return passes
 
     def _weights_of(self, layers: int) -> ByFormat:

@@ -26,6 +26,8 @@ class KVState:
     bytes_written: int
     bytes_used: int
     bytes_reserved: int
+    windowed: tuple[int, int] | None = None
+    """Positions and blocks that layers with a window hold, of a model that has some."""
 
 
 @dataclass(frozen=True, slots=True)

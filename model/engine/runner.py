@@ -16,12 +16,12 @@ from kvscope.model.api import ComputedBy
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
 from kvscope.model.engine.eviction import LookedAt
+from kvscope.model.engine.experts import ChosenExperts
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.linear import linears
 from kvscope.model.transformer import Batch, StandIn, Transformer
-from kvscope.model.weights import ByFormat, weights_read
+from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ class Runner:
         self.cache = cache
         self.device = device
         self.points = hook_points(transformer)
-        self._weights = weights_read(linears(transformer))
+        self._weights = weights_read(always_read(transformer))
+        self._of_expert = expert_read(transformer)
         self.spare = 1
         """How many processors a pass of one row leaves to others, such as the browser."""
         self.steps: Steps | None = None
@@ -92,9 +93,10 @@ class Runner:
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
+            experts = ChosenExperts(self.transformer.config) if self.transformer.config.experts else None
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
-            watched = [seen.observers for seen in (recording, looks) if seen] + [observers or {}]
+            watched = [seen.observers for seen in (recording, looks, experts) if seen] + [observers or {}]
             steps = None if alike else self.steps
             step = steps.for_pass(batch, chain.from_iterable(watched)) if steps else None
             started = time.perf_counter()
@@ -104,7 +106,8 @@ class Runner:
                 logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
             computed = time.perf_counter()
-            captured = recording.rows(batch, lengths, self.cache) if recording else []
+            captured = recording.rows(batch, lengths, self.cache, experts) if recording else []
+            used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
             return Pass(
                 order=order,
                 logits=logits,
@@ -112,7 +115,7 @@ class Runner:
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
-                weights=self._weights,
+                weights=added(self._weights, used),
                 by=steps.by if steps and step else "lines",
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.

@@ -117,7 +117,7 @@ class Scheduler:
         for key, (tokens, sequence) in held.items():
             if among is None or key in among:
                 common = _common_prefix(tokens[: sequence.length], ids[:most])
-                if common > best:
+                if common > best and self.cache.can_fork(sequence, common):
                     best, donor = common, key
         return donor, best
 

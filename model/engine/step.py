@@ -76,4 +76,5 @@ def _kv_state(run: Run, cache: KVCache) -> KVState:
         bytes_written=run.spent.cost.rows * cache.position_bytes,
         bytes_used=cache.bytes_used(sequence),
         bytes_reserved=cache.bytes_reserved(sequence),
+        windowed=cache.windowed(sequence),
     )

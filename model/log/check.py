@@ -172,6 +172,8 @@ class LogCheck:
             raise BadFile(f"{where}.data.kv.positions", f"are more than the {data.position + 1} that there are")
         if not kv.blocks == len(kv.block_table) == len(kv.refcounts) or (kv.blocks - 1) * size > kv.positions:
             raise BadFile(f"{where}.data.kv.blocks", "are more than its positions fill, or other than its tables say")
+        if kv.windowed and (kv.windowed.positions > kv.positions or kv.windowed.blocks > kv.blocks):
+            raise BadFile(f"{where}.data.kv.windowed", "is more than what all layers hold")
         if len(data.ms.chunks) > len(self._rows) or len(data.ms.layers or ()) > self._sizes["layers"]:
             raise BadFile(f"{where}.data.ms", "has the times of more passes or layers than there are")
 

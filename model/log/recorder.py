@@ -99,6 +99,9 @@ class Recorder:
             rest["own"] = schema.OwnToken(**token, prob=own.prob, raw_prob=own.raw_prob)
         if record.timing.conditions:
             rest["conditions"] = schema.Conditions(**conditions_record(record.timing.conditions))
+        windowed: dict[str, Any] = {}
+        if kv.windowed is not None:
+            windowed["windowed"] = schema.Windowed(positions=kv.windowed[0], blocks=kv.windowed[1])
         return schema.Step(
             step=record.step,
             phase=record.phase,
@@ -127,6 +130,7 @@ class Recorder:
                 bytes_written=kv.bytes_written,
                 bytes_used=kv.bytes_used,
                 bytes_reserved=kv.bytes_reserved,
+                **windowed,
             ),
             flops=record.cost.flops,
             bytes_read=record.cost.bytes_read,
@@ -163,7 +167,6 @@ class Recorder:
 def values_frames(
     request: ValuesRequest,
     info: Mapping[str, Any],
-    window: int | None,
     layers: Sequence[Mapping[str, np.ndarray]],
     lens: dict[str, Any],
 ) -> list[Frame]:
@@ -176,14 +179,22 @@ def values_frames(
         "step": request.step,
         "first_query": request.first_query,
         "level": request.level,
-        "window": window,
+        **_needed_for_answers(model),
     }
-    made = []
+    windows, made = model.windows or [None] * len(layers), []
     for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True)):
-        seq, data = request.step * len(layers) + layer, schema.Values(**place, layer=layer, **also)
+        seq = request.step * len(layers) + layer
+        data = schema.Values(**place, layer=layer, window=windows[layer], **also)
         schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
         made.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
     return made
+
+
+def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
+    """What makes scores and the MLP's product, where it is not as in most models."""
+    usual = "silu" if model.gated else "gelu_tanh"
+    said = {"score_width": (model.score_width, model.head_dim), "activation": (model.activation, usual)}
+    return {name: value for name, (value, most) in said.items() if value != most}
 
 
 def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:
@@ -220,8 +231,11 @@ class Shape:
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> Self:
-        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each."""
-        return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1))
+        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each, and
+        its experts with their shares, if it has some.
+        """
+        experts = info["experts"]["chosen"] if info.get("experts") else 0
+        return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1) + 6 * experts)
 
 
 def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice, slice, slice]]:
@@ -249,8 +263,8 @@ def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice,
 def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
     """The `layer` frames of a pass. A part's keys end with its last query."""
     layers, heads, queries, _ = rows.attention.shape
-    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm)
-    shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms) // queries)
+    norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm, rows.experts, rows.expert_shares)
+    shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms if norm is not None) // queries)
     for some_layers, some_heads, some_queries in tiles(shape, rows.first_query, queries):
         yield _part(step, rows, some_layers, some_heads, some_queries)
 
@@ -265,6 +279,9 @@ def _part(
         tensors["k_norm"] = np.ascontiguousarray(rows.k_norm[layers, :, queries])
         tensors["v_norm"] = np.ascontiguousarray(rows.v_norm[layers, :, queries])
         tensors["residual_norm"] = np.ascontiguousarray(rows.residual_norm[layers, queries])
+        if rows.experts is not None and rows.expert_shares is not None:
+            tensors["experts"] = np.ascontiguousarray(rows.experts[layers, queries])
+            tensors["expert_shares"] = np.ascontiguousarray(rows.expert_shares[layers, queries])
     data = schema.Layer(
         step=step,
         first_layer=layers.start,

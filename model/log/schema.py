@@ -114,6 +114,9 @@ class RatedToken(Token):
     prob: Share
 
 
+Activation = Literal["silu", "gelu_tanh"]
+Factor = Annotated[float, Field(gt=0, le=2.0**64, allow_inf_nan=False)]
+
 ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
 """Bytes of weights by what they are kept as."""
 
@@ -123,6 +126,14 @@ class Weights(Data):
 
     stored: ByFormat
     held: ByFormat
+
+
+class ModelExperts(Data):
+    """Of the layers whose MLP has some: how many, how many a row goes through, and the width of one."""
+
+    count: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    chosen: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
+    width: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
 
 
 class Model(Data):
@@ -141,10 +152,14 @@ class Model(Data):
     context: Positive
     norm: Literal["rms", "layer"] | None = None
     gated: bool | None = None
-    activation: Literal["silu", "gelu_tanh"] | None = None
+    activation: Activation | None = None
     positions: Literal["rotary", "learned", "none"] | None = None
     qk_norm: bool | None = None
+    post_norms: bool | None = None
+    embedding_scale: Factor | None = None
+    score_width: Factor | None = None
     windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None = None
+    experts: ModelExperts | None = None
     tied: bool | None = None
     dtype: Name
     element_bytes: Annotated[int, Field(ge=1, le=16)]
@@ -289,6 +304,11 @@ class Conditions(Data):
     stolen: Annotated[float, Field(ge=0, le=1)] | None
 
 
+class Windowed(Data):
+    positions: Place
+    blocks: Place
+
+
 class KV(Data):
     positions: Place
     blocks: Place
@@ -297,6 +317,8 @@ class KV(Data):
     bytes_written: Natural
     bytes_used: Natural
     bytes_reserved: Natural
+    windowed: Windowed | None = None
+    """What layers with a window hold, where that may be less."""
 
 
 class Step(FrameData):
@@ -504,6 +526,10 @@ class Values(FrameData):
     first_query: Natural
     level: Literal["qkv", "block"]
     window: Annotated[int, Field(ge=1, le=2**53)] | None
+    score_width: Factor | None = None
+    """Where it is not head_dim."""
+    activation: Activation | None = None
+    """Where it is not SiLU with a gate or GELU without one."""
     lens: Lens | None = None
     """In the last layer's frame only."""
 
@@ -519,6 +545,10 @@ NORMS = {
     "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False, least=0),
+    "experts": Tensor(("I32",), ("part_layers", "queries", "experts of a row"), optional=True, least=-1),
+    "expert_shares": Tensor(
+        ("F16",), ("part_layers", "queries", "experts of a row"), optional=True, finite=False, least=0
+    ),
 }
 CANDIDATES = {
     "top_ids": Tensor(("I32",), ("n",), least=0, below="vocab", distinct=True),

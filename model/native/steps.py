@@ -17,7 +17,7 @@ from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import linears
 from kvscope.model.native.products import Linear, function, linear, pointer
-from kvscope.model.transformer import AttentionGroup, Batch, Block, Transformer
+from kvscope.model.transformer import MLP, AttentionGroup, Batch, Block, Rope, Transformer
 
 VALUES = (
     *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
@@ -50,7 +50,13 @@ def can_step(transformer: Transformer) -> bool:
     """Whether kernels.c has what the blocks are made of."""
     config = transformer.config
     as_llama = config.norm == "rms" and config.mlp == "swiglu" and config.positions == "rotary" and config.residual
-    return as_llama and all(linear.groups for block in transformer.blocks for linear in linears(block))
+    alike = (
+        not config.experts
+        and not config.global_layers
+        and not config.post_norms
+        and config.score_width in (None, config.head_dim)
+    )
+    return as_llama and alike and all(linear.groups for block in transformer.blocks for linear in linears(block))
 
 
 class NativeSteps:
@@ -64,7 +70,7 @@ class NativeSteps:
         self.blocks = [block for block in transformer.blocks if isinstance(block, Block)]
         self.points = [hook_points(block) for block in self.blocks]
         self.natives = [_native(block) for block in self.blocks]
-        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.pool]
+        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.by_layer]
 
     def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
         """What takes this pass, with whatever is `observed`; None for another kind of pass."""
@@ -83,15 +89,16 @@ class NativeStep:
         starts = [0, *accumulate(map(prod, shapes.values()))]
         self._size = starts.pop()
         self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        slots, visible = group.slots, group.visible
+        # All layers have a window, or none has (`can_step`), so the places of one are those of each.
+        own, places = (steps.cache.places(0, slots) for slots in (batch.slots, group.slots))
+        visible = group.seen(steps.transformer.config.has_window(0))
+        self._places_held = own, places
         self._pass = NativePass(
-            *(None, None, pointer(batch.slots), pointer(slots), pointer(visible)),
-            *(group.sequences, group.keys, steps.cache.pool.shape[3], *starts),
+            *(None, None, pointer(own), pointer(places), pointer(visible)),
+            *(group.sequences, group.keys, steps.cache.by_layer[0].shape[2], *starts),
         )
 
-    def _block(
-        self, rows: Tensor, batch: Batch, rope: tuple[Tensor, Tensor] | None, cache: KVCache, layer: int
-    ) -> Tensor:
+    def _block(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
         steps, native = self._steps, self._pass
         assert rope is not None
         points = steps.points[layer]
@@ -108,7 +115,7 @@ class NativeStep:
 def _native(block: Block) -> NativeBlock:
     """It points to the block's weights."""
     config, attn, mlp = block.attn.config, block.attn, block.mlp
-    assert mlp is not None
+    assert isinstance(mlp, MLP)
     norms = [attn.norm, mlp.norm, *((attn.q_norm, attn.k_norm) if config.qk_norm else ())]
     weights = [norm.get_parameter("weight").data_ptr() for norm in norms]
     return NativeBlock(

@@ -8,13 +8,15 @@ import torch
 from torch import Tensor
 
 from kvscope.model.checkpoint import Checkpoint
+from kvscope.model.config import ModelConfig
 from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.transformer import Transformer, Weight
 from kvscope.model.weights import weights_held
 
 _OF_CONFIG = (
     *("arch", "layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context"),
-    *("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied"),
+    *("norm", "gated", "activation", "positions", "qk_norm", "post_norms", "windows", "tied"),
+    "embedding_scale",
 )
 """What the configuration says of it, by the same names."""
 
@@ -26,6 +28,8 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "name": checkpoint.name,
         "sha256": checkpoint.sha256,
         **{name: getattr(config, name) for name in _OF_CONFIG},
+        "score_width": config.score_width or config.head_dim,
+        "experts": _experts(config) if config.experts else None,
         "dtype": name_of(COMPUTED),
         "element_bytes": COMPUTED.itemsize,
         "weight_dtype": name_of(transformer.weight_dtype),
@@ -35,6 +39,10 @@ def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> d
         "device": device,
         "eos": list(checkpoint.tokenizer.eos),
     }
+
+
+def _experts(config: ModelConfig) -> dict[str, int]:
+    return {"count": config.experts, "chosen": config.experts_chosen, "width": config.d_expert}
 
 
 def _numbers(weight: Weight) -> int:

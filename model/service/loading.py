@@ -9,9 +9,9 @@ import torch
 
 from kvscope.model.api import Progress, Refused, WeightDtype
 from kvscope.model.checkpoint import load
-from kvscope.model.checkpoint.fetch import cache_folder
 from kvscope.model.linear import COMPUTED, name_of
 from kvscope.model.native import Native, Unavailable
+from kvscope.model.packaged import cache_folder
 from kvscope.model.service.service import ModelService
 
 NATIVE, NO_NATIVE = "native code for this processor", "no native code"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import NoneType
 
 HOOK, CACHE = "HookPoint", "KVCache"
-STORES, POOL = "write", "pool"
+STORES, POOL = "write", "by_layer"
 """The cache's method whose last two parameters are K and V, and its attribute, which has K before V."""
 KV = ("cache.k", "cache.v")
 IN_WORDS = {"logits": ("logits",), "choice": ("choice",), "Choice": ("choice",), "ids": ("tokens",)}

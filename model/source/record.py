@@ -17,7 +17,7 @@ from kvscope.model.source.listing import FILES, named_of
 from kvscope.model.source.names import Function, Statement
 
 PASS, BLOCK = "Transformer.forward", "Block.forward"
-IN_BLOCK = ("Block", "Attention", "MLP", "KVCache")
+IN_BLOCK = ("Block", "Attention", "MLP", "Experts", "KVCache")
 """What is recorded of one layer alone."""
 
 

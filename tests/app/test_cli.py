@@ -49,6 +49,19 @@ def test_run_keeps_weights_as_it_is_told(tmp_path: Path) -> None:
         assert header(split(out.read_bytes())[0].payload).data["model"]["weight_dtype"] == kept
 
 
+def test_a_model_with_terms_runs_once_they_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
+    asked = ("run", "abc", "--out", str(tmp_path / "f.safetensors"), "--max-new-tokens", "1", "--model", "gemma-3-270m")
+    for refused in (kvscope(*asked), kvscope("--model", "gemma-3-270m", *asked[:-2])):
+        assert refused.exit_code == 2
+        assert "https://ai.google.dev/gemma/terms" in refused.stderr
+        assert "--accept-terms gemma" in refused.stderr
+    assert not (tmp_path / "f.safetensors").exists()
+    kvscope("--accept-terms", "gemma", *asked[:-1], "load=0")
+    again = kvscope(*asked)
+    assert "terms" not in again.stderr  # the fake does not know the model
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from kvscope.model.checkpoint.fetch import cache_folder
 from kvscope.model.hooks import HookPoint, Observer
 from kvscope.model.native import Native, Unavailable, library
+from kvscope.model.packaged import cache_folder
 
 
 @pytest.fixture(scope="session")

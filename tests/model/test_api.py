@@ -36,7 +36,7 @@ def test_a_model_is_called_by_what_tells_it_from_others() -> None:
 
 
 @pytest.mark.parametrize("tied", [True, False])
-@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("arch", [arch for arch in ARCHS if arch != "gemma3_text"])  # younger than these fields
 def test_an_old_log_means_what_its_model_is(arch: str, tied: bool) -> None:
     """All but the window, of which nothing in such a log tells."""
     model = describe(tiny_checkpoint(arch, tied=tied), shared_model(arch, tied=tied), "cpu")

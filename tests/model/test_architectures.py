@@ -32,6 +32,8 @@ LONGROPE = {
     "original_max_position_embeddings": 32,
     "rope_theta": 10000.0,
 }
+EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "head_dim": 16}
+LOCAL_FIRST = ["sliding_attention", "full_attention"]
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {}),
     "llama": ("llama", {}),
@@ -46,6 +48,43 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "longrope": ("llama", {"rope_parameters": LONGROPE}),
     "qwen2": ("qwen2", {}),
     "qwen3": ("qwen3", {"head_dim": 16}),
+    "qwen3-window": (
+        "qwen3",
+        {"head_dim": 16, "use_sliding_window": True, "sliding_window": 5, "layer_types": LOCAL_FIRST[::-1]},
+    ),
+    "gemma3": (
+        "gemma3_text",
+        {"head_dim": 16, "num_key_value_heads": 1, "sliding_window": 5, "layer_types": LOCAL_FIRST},
+    ),
+    "gemma3-scaled": (
+        "gemma3_text",
+        {
+            "head_dim": 16,
+            "query_pre_attn_scalar": 9,
+            "sliding_window": 4,
+            "layer_types": LOCAL_FIRST,
+            "rope_parameters": {
+                "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 5e5},
+                "sliding_attention": {"rope_type": "default", "rope_theta": 300.0},
+            },
+        },
+    ),
+    "phi3": ("phi3", {}),
+    "phi3-window": ("phi3", {"sliding_window": 5, "num_key_value_heads": 4}),
+    "phi3-partial": ("phi3", {"partial_rotary_factor": 0.5}),
+    "phi3-longrope": (
+        "phi3",
+        {
+            "original_max_position_embeddings": 32,
+            "rope_parameters": {
+                **{name: value for name, value in LONGROPE.items() if name != "original_max_position_embeddings"},
+                "partial_rotary_factor": 1.0,
+            },
+        },
+    ),
+    "qwen3-experts": ("qwen3_moe", EXPERTS),
+    "qwen3-experts-normalized": ("qwen3_moe", EXPERTS | {"norm_topk_prob": True, "num_experts_per_tok": 3}),
+    "qwen3-experts-some-layers": ("qwen3_moe", EXPERTS | {"decoder_sparse_step": 2}),
     "mistral": ("mistral", {"sliding_window": None}),
     "mistral-window": ("mistral", {"sliding_window": 5}),
 }

@@ -75,6 +75,17 @@ ALIKE: list[tuple[str, Change]] = [
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": False, "sliding_window": 4}),
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 0}),
     ("qwen2", {"layer_types": LEFT_OUT, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 9}),
+    ("phi3", {"sliding_window": 4}),
+    ("phi3", {"sliding_window": LEFT_OUT}),
+    ("phi3", {"num_key_value_heads": 2, "partial_rotary_factor": 0.5, "rope_parameters": LEFT_OUT}),
+    ("phi3", {"rope_parameters": LEFT_OUT, "rope_theta": 500.0}),
+    ("qwen2", {"layer_types": MIXED, "use_sliding_window": True, "sliding_window": 4}),
+    ("gemma3_text", {"layer_types": LEFT_OUT, "sliding_window_pattern": 2, "sliding_window": 4}),
+    ("gemma3_text", {"layer_types": LEFT_OUT, "sliding_window": 4}),
+    ("gemma3_text", {"rope_parameters": LEFT_OUT, "rope_theta": 500.0, "rope_local_base_freq": 70.0}),
+    ("gemma3_text", {"rope_parameters": LEFT_OUT, "rope_scaling": {"rope_type": "linear", "factor": 8.0}}),
+    ("gemma3_text", {"rope_parameters": LEFT_OUT}),
+    ("gemma3_text", {"query_pre_attn_scalar": LEFT_OUT}),
     ("qwen3", {"layer_types": ["sliding_attention"] * 2, "use_sliding_window": True, "sliding_window": 4}),
     # tied or not
     ("llama", {"tie_word_embeddings": True}),
@@ -100,9 +111,16 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx"),
     (
         "qwen2",
-        {"layer_types": MIXED, "use_sliding_window": True, "sliding_window": 4},
-        "only some layers",
+        {"layer_types": ["linear_attention"] * 2, "use_sliding_window": True, "sliding_window": 4},
+        "layer_types",
     ),
+    ("qwen2", {"layer_types": MIXED[:1], "use_sliding_window": True, "sliding_window": 4}, "layer_types"),
+    ("gemma3_text", {"final_logit_softcapping": 30.0}, "final_logit_softcapping"),
+    ("gemma3_text", {"attn_logit_softcapping": 30.0}, "attn_logit_softcapping"),
+    ("gemma3_text", {"use_bidirectional_attention": True}, "use_bidirectional_attention"),
+    ("gemma3_text", {"hidden_activation": "silu"}, "hidden_activation"),
+    ("gemma3_text", {"rope_parameters": {"other_attention": {}}}, "two kinds of layers"),
+    ("gemma3_text", {"rope_parameters": {"sliding_attention": LINEAR}}, "layers with a window"),
     ("mistral", {"model_type": "mixtral"}, "'mixtral'"),
     ("llama", {"model_type": "llava"}, "'llava'"),
     ("llama", {"model_type": LEFT_OUT}, "None"),
@@ -113,7 +131,7 @@ REFUSED: list[tuple[str, Change, str]] = [
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of each family, untied."""
     folders = {}
-    for arch in ("llama", "mistral", "qwen2", "qwen3", "gpt2"):
+    for arch in ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "gpt2"):
         folders[arch] = tmp_path_factory.mktemp(arch)
         write_folder(folders[arch], arch, **({} if arch == "gpt2" else {"tie_word_embeddings": False}))
     return folders

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,58 +21,14 @@ from kvscope.model.kv_cache import Sequence
 from kvscope.model.native import Native
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
+from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, prefill
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
-GREEDY_TOKENS = 64
 FLOAT32_OFF = 2e-5
 """Two right implementations in float32 differ by up to 1.12e-5 in a weight, each by 1e-5 from one in float64."""
 BFLOAT16_OFF = 0.5
 """Of logits up to 30: weights in bfloat16, and what is multiplied with them, have 8 bits. Up to 0.29 was seen."""
-CODE = 'def fib(n: int) -> int:\n    """Fibonacci."""\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\n\nprint('
-PROMPTS = {
-    "one token": "Hello",
-    "500 tokens": " ".join(f"On day {day} the keeper wrote what the sea had brought." for day in range(1, 60)),
-    "code": CODE,
-    "non-Latin": "Москва — столица России. 東京は日本の首都です。 القاهرة عاصمة",
-    "emoji": "I feel 😀🎉👩‍👩‍👧‍👦 today because 🇫🇷",
-    "chat": "Why is the sky blue?",
-    "whitespace": "   \n\n\t  ",
-    "digits": "31415926535897932384626433832795",
-    "plain": "The animal didn't cross the street because it was too",
-}
-
-
-class Reference:
-    """The model and tokenizer as `transformers` reads them."""
-
-    def __init__(self, path: Path):
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-            self.model = AutoModelForCausalLM.from_pretrained(
-                path.parent, gguf_file=path.name, dtype=torch.float32, attn_implementation="eager"
-            ).eval()
-
-    def encode(self, name: str) -> list[int]:
-        if name == "chat":
-            messages = [{"role": "user", "content": PROMPTS[name]}]
-            text = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-        return list(self.tokenizer(PROMPTS[name])["input_ids"])
-
-    @torch.inference_mode()
-    def prefill(self, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
-        """Logits [V] of the last row, and attention [H, Q, K] of every layer."""
-        out = self.model(torch.tensor([ids]), output_attentions=True)
-        return out.logits[0, -1], [attention[0] for attention in out.attentions]
-
-    @torch.inference_mode()
-    def largest(self, ids: list[int], count: int) -> list[int]:
-        """The largest logit of each of the last `count` rows: what it would choose after each."""
-        return list(map(int, self.model(torch.tensor([ids])).logits[0, -count:].argmax(-1)))
 
 
 @pytest.fixture(scope="module")
@@ -118,20 +71,6 @@ def encode(checkpoint: Checkpoint, name: str) -> list[int]:
         text = checkpoint.tokenizer.chat([{"role": "user", "content": PROMPTS[name]}])
         return checkpoint.tokenizer.encode(text, special=True)
     return checkpoint.tokenizer.encode(PROMPTS[name])
-
-
-def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
-    """Logits [V] of the last row and attention [H, Q, K] of every layer, from one pass over an empty cache."""
-    layers: list[Tensor] = []
-    final: list[Tensor] = []
-    keep: dict[str, Callable[[Tensor], None]] = {
-        f"blocks.{layer}.attn.weights": lambda weights: layers.append(weights[0].flatten(0, 1))
-        for layer in range(engine.transformer.config.layers)
-    }
-    with engine.replay(ids, 0, {**keep, "final": final.append}):
-        pass
-    with torch.inference_mode():
-        return engine.transformer.lm_head(final[0][-1:])[0], layers
 
 
 def test_token_ids_equal(checkpoint: Checkpoint, reference: Reference) -> None:

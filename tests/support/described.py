@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SAID_LATER = ("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied", "weight_dtype")
+SAID_LATER += ("post_norms", "embedding_scale", "score_width", "experts")
 """Fields of the `model` object that the first logs do not have."""
 
 
@@ -27,6 +28,10 @@ def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 2
         "activation": "silu",
         "positions": "rotary",
         "qk_norm": False,
+        "post_norms": False,
+        "embedding_scale": 1.0,
+        "score_width": 8,
+        "experts": None,
         "windows": None,
         "tied": True,
         "dtype": "float32",

@@ -33,6 +33,29 @@ _OF_ARCH: dict[str, dict[str, Any]] = {
     "mistral": {"window": 9},
     "qwen2": {"qkv_bias": True},
     "qwen3": {"qk_norm": True, "head_dim": 16},
+    "gemma3_text": {
+        "head_dim": 16,
+        "mlp": "geglu",
+        "qk_norm": True,
+        "post_norms": True,
+        "embedding_scale": 32**0.5,
+        "score_width": 25,
+        "rope_theta": 1e6,
+        "local_rope_theta": 1e4,
+        "window": 9,
+        "global_layers": (1,),
+        "tied": True,
+    },
+    "qwen3_moe": {
+        "head_dim": 16,
+        "qk_norm": True,
+        "layers": 3,
+        "experts": 5,
+        "experts_chosen": 2,
+        "d_expert": 24,
+        "shares_normalized": True,
+        "dense_layers": (1,),
+    },
     "gpt2": {
         "kv_heads": 4,
         "norm": "layer",
@@ -44,7 +67,8 @@ _OF_ARCH: dict[str, dict[str, Any]] = {
         "tied": True,
     },
 }
-ARCHS = tuple(_OF_ARCH)
+ARCHS = tuple(arch for arch, own in _OF_ARCH.items() if "experts" not in own)
+"""Those whose MLPs are one part."""
 
 
 def tiny_config(arch: str = "llama", **changes: Any) -> ModelConfig:

@@ -123,7 +123,9 @@ def gguf_tensors(arch: str = "llama", layers: int = 2) -> dict[str, np.ndarray]:
         shapes |= {f"{p}ffn_gate.weight": (mlp, d)}
         if arch == "qwen2":
             shapes |= {f"{p}attn_q.bias": (d,), f"{p}attn_k.bias": (kv,), f"{p}attn_v.bias": (kv,)}
-        if arch == "qwen3":
+        if arch == "gemma3":
+            shapes |= {f"{p}post_attention_norm.weight": (d,), f"{p}post_ffw_norm.weight": (d,)}
+        if arch in ("qwen3", "gemma3"):
             shapes |= {f"{p}attn_q_norm.weight": (8,), f"{p}attn_k_norm.weight": (8,)}
     return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 

@@ -8,6 +8,11 @@
  * @property {"silu"|"gelu_tanh"} activation inside the MLP
  * @property {"rotary"|"learned"|"none"} positions
  * @property {boolean} qk_norm whether q and k of each head are normalized
+ * @property {boolean} post_norms whether attention and MLP norm what they add to the row
+ * @property {number} embedding_scale what an embedding is multiplied by
+ * @property {number} score_width q · k is divided by its root
+ * @property {{count: number, chosen: number, width: number}|null} experts of the MLPs that have some: how many, how many a row
+ *   goes through, and the width of one
  * @property {(number|null)[]|null} windows how many keys a query of each layer sees, including its own; null: all; without a
  *   list, all in every layer
  * @property {boolean} tied whether the LM head uses the embedding table
@@ -29,6 +34,10 @@ export function completed(model) {
     activation: gpt2 ? "gelu_tanh" : "silu",
     positions: gpt2 ? "learned" : "rotary",
     qk_norm: model.arch === "qwen3",
+    post_norms: false,
+    embedding_scale: 1,
+    score_width: model.head_dim,
+    experts: null,
     windows: null,
     weight_dtype: "float32",
   };

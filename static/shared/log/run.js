@@ -101,6 +101,8 @@ export class Run extends Log {
       kNorm: tensors.k_norm?.data ?? null,
       vNorm: tensors.v_norm?.data ?? null,
       residualNorm: tensors.residual_norm?.data ?? null,
+      experts: tensors.experts ?? null,
+      expertShares: tensors.expert_shares?.data ?? null,
     };
     this.#pending.push(part);
     this.partialRows = Math.max(this.partialRows, part.firstQuery + queries - this.#nextRow);
@@ -192,6 +194,18 @@ export class Run extends Log {
     const part = this.#part(layer, 0, position);
     if (!part?.residualNorm) return null;
     return part.residualNorm[(layer - part.firstLayer) * part.queries + position - part.firstQuery];
+  }
+
+  /** @returns {{expert: number, share: number}[]} those that the router of a layer chose for a row; none without experts */
+  experts(layer, position) {
+    const part = this.#part(layer, 0, position);
+    if (!part?.experts) return [];
+    const count = part.experts.shape[2];
+    const at = ((layer - part.firstLayer) * part.queries + position - part.firstQuery) * count;
+    return Array.from(part.experts.data.subarray(at, at + count), (expert, rank) => ({
+      expert,
+      share: part.expertShares[at + rank],
+    })).filter(({ expert }) => expert >= 0);
   }
 
   #headNorm(name, heads, layer, head, position) {

@@ -5,7 +5,7 @@
  * weights and a head's output, and inside a block the sums and the MLP's product. Sums are taken in double precision and
  * rounded once, so that they differ from the engine's float32 by less than its own rounding.
  *
- * A values frame is {data: {step, layer, level, first_query, window}, tensors}: q [heads, rows, head_dim], k and v
+ * A values frame is {data: {step, layer, level, first_query, window, score_width?, activation?}, tensors}: q [heads, rows, head_dim], k and v
  * [kv_heads, rows, head_dim] of the rows that the step computed, and at level "block" the vectors of each row.
  */
 
@@ -38,7 +38,7 @@ export function headOf(frames, head) {
   const keys = firstQuery + rows;
   const q = tensors.q.data.subarray(head * rows * width, (head + 1) * rows * width);
   const [k, v] = ["k", "v"].map((name) => rowsOf(frames, name, kvHead, keys));
-  const attention = attend({ q, k, v, rows, keys, width, firstQuery, window: data.window });
+  const attention = attend({ ...shapesOf(data), q, k, v, rows, keys, width, firstQuery });
   return {
     q: { shape: [rows, width], data: q },
     k: { shape: [keys, width], data: k },
@@ -73,16 +73,8 @@ export function blockOf(frames, position) {
   const attended = headsOf(heads).map((head) => {
     const kvHead = Math.floor((head * kvHeads) / heads);
     const q = slice(tensors.q.data, head * rows + row, width);
-    return attend({
-      q,
-      k: cache.k[kvHead],
-      v: cache.v[kvHead],
-      rows: 1,
-      keys,
-      width,
-      firstQuery: position,
-      window: data.window,
-    });
+    const kv = { k: cache.k[kvHead], v: cache.v[kvHead] };
+    return attend({ ...shapesOf(data), ...kv, q, rows: 1, keys, width, firstQuery: position });
   });
   const [q, k] = [headRows("q"), headRows("k")];
   const unturned = (turned) => (tensors.rope ? turnedBack(turned, tensors.rope.data, position) : turned);
@@ -107,7 +99,7 @@ export function blockOf(frames, position) {
     "mlp.normed": flat(vector("mlp.normed")),
     ...(gate && { "mlp.gate": flat(gate) }),
     "mlp.raised": flat(vector("mlp.raised")),
-    "mlp.hidden": flat(gate ? swiglu(gate, vector("mlp.raised")) : vector("mlp.raised").map(gelu)),
+    "mlp.hidden": flat(activated(gate, vector("mlp.raised"), data.activation)),
     "mlp.change": flat(vector("mlp.change")),
     resid_out: flat(sum(middle, vector("mlp.change"))),
     "cache.k": { shape: [kvHeads, keys, width], data: stack(cache.k) },
@@ -115,12 +107,15 @@ export function blockOf(frames, position) {
   };
 }
 
+/** What of a frame decides scores and weights. */
+const shapesOf = ({ window, score_width: scoreWidth }) => ({ window, scoreWidth });
+
 /** softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; masked keys have no weight. */
-function attend({ q, k, v, rows, keys, width, firstQuery, window }) {
+function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = width }) {
   const scores = new Float32Array(rows * keys);
   const weights = new Float32Array(rows * keys);
   const output = new Float32Array(rows * width);
-  const scale = 1 / Math.sqrt(width);
+  const scale = 1 / Math.sqrt(scoreWidth);
   const mix = new Float64Array(width);
   for (let row = 0; row < rows; row++) {
     const query = firstQuery + row;
@@ -185,12 +180,11 @@ function turnedBack(turned, rope, position) {
   return found;
 }
 
-/** silu(gate) × up */
-function swiglu(gate, up) {
-  return gate.map((x, i) => x * ACTIVATIONS.silu.share(x) * up[i]);
+/** activation(gate) × up, or activation(up) without a gate */
+function activated(gate, up, activation = gate ? "silu" : "gelu_tanh") {
+  const { share } = ACTIVATIONS[activation];
+  return gate ? gate.map((x, i) => x * share(x) * up[i]) : up.map((x) => x * share(x));
 }
-
-const gelu = (x) => x * ACTIVATIONS.gelu_tanh.share(x);
 
 function sum(a, b) {
   return a.map((value, i) => value + b[i]);

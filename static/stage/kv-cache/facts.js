@@ -9,7 +9,15 @@ import { msg } from "../../shared/words/msg.js";
  * @param {number} positions
  */
 export function cacheBytes(model, positions) {
-  return 2 * model.layers * model.kv_heads * model.head_dim * positions * model.element_bytes;
+  return model.layers * layerBytes(model, positions);
+}
+
+const layerBytes = (model, positions) => 2 * model.kv_heads * model.head_dim * positions * model.element_bytes;
+
+/** The same where layers with a window hold fewer positions, of a model that has some. */
+function heldBytes(model, positions, inWindow = positions) {
+  const held = Array.from({ length: model.layers }, (_, layer) => (model.windows?.[layer] ? inWindow : positions));
+  return held.reduce((total, each) => total + layerBytes(model, each), 0);
 }
 
 /**
@@ -17,7 +25,7 @@ export function cacheBytes(model, positions) {
  * @param {number} step index of a complete step
  * @returns {{rows: number, positions: number, written: {measured: number, formula: number},
  *   used: {measured: number, formula: number}, reserved: {measured: number, formula: number},
- *   room: number, blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number}} `room`: blocks reserved
+ *   room: number, windowed?: {positions: number, blocks: number}, blocks: {id: number, filled: number, sharedBy: number}[], blockSize: number}} `room`: blocks reserved
  */
 export function cacheAccount(run, step) {
   const { rows, data } = run.steps[step];
@@ -33,9 +41,13 @@ export function cacheAccount(run, step) {
     rows,
     positions,
     written: { measured: kv.bytes_written, formula: cacheBytes(model, rows) },
-    used: { measured: kv.bytes_used, formula: cacheBytes(model, positions) },
-    reserved: { measured: kv.bytes_reserved, formula: cacheBytes(model, room * blockSize) },
+    used: { measured: kv.bytes_used, formula: heldBytes(model, positions, kv.windowed?.positions) },
+    reserved: {
+      measured: kv.bytes_reserved,
+      formula: heldBytes(model, room * blockSize, kv.windowed && kv.windowed.blocks * blockSize),
+    },
     room,
+    windowed: kv.windowed,
     blocks,
     blockSize,
   };

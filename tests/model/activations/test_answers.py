@@ -43,9 +43,10 @@ def test_a_heads_values_are_its_arithmetic(arch: str, first: int, layer: int, he
         "output": (rows, config.head_dim),
     }
     assert {value.dtype for value in found.values()} == {torch.float32}
-    scores = found["q"] @ found["k"].T / math.sqrt(config.head_dim)
+    scores = found["q"] @ found["k"].T * config.score_scale
+    window = config.window if config.has_window(layer) else None
     torch.testing.assert_close(found["scores"], scores, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(found["weights"], softmax_of(scores, first, config.window), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(found["weights"], softmax_of(scores, first, window), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found["output"], found["weights"] @ found["v"], atol=1e-5, rtol=1e-4)
 
 
@@ -105,7 +106,7 @@ def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> N
     assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
     assert torch.equal(found["cache.v"][:, -1], found["attn.v"])
     k = found["cache.k"].repeat_interleave(config.group, dim=0)  # H K Dh
-    scores = torch.einsum("hd,hkd->hk", found["attn.q_rot"], k) / math.sqrt(config.head_dim)
+    scores = torch.einsum("hd,hkd->hk", found["attn.q_rot"], k) * config.score_scale
     torch.testing.assert_close(found["attn.scores"], scores, atol=1e-4, rtol=1e-4)
     v = found["cache.v"].repeat_interleave(config.group, dim=0)
     mixed = torch.einsum("hk,hkd->hd", found["attn.weights"], v)

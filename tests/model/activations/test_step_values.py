@@ -102,8 +102,8 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
     exactly = {"attn.q", "attn.k", "attn.v", "attn.q_rot", "attn.k_rot", "attn.scores", "attn.weights", "attn.mixed"}
     for (layer, position), answer in zip(places, found, strict=True):
         exact = safetensors.numpy.load(made.block(ids, layer, position))
-        # Before a norm of their own, q and k cannot be made of what is stored.
-        assert answer.keys() == exact.keys() - {"attn.q_raw", "attn.k_raw"}
+        # Before a norm of their own, q, k and changes cannot be made of what is stored.
+        assert answer.keys() == exact.keys() - {"attn.q_raw", "attn.k_raw", "attn.raw_change", "mlp.raw_change"}
         for name in answer:
             values = exact[name]
             assert answer[name].shape == values.shape, name
@@ -133,12 +133,14 @@ def test_frames_say_what_they_hold(arch: str) -> None:
                 "layer": layer,
                 "level": level,
                 "first_query": want.first_query,
-                "window": config.window,
+                "window": (config.windows or [None, None])[layer],
             }
+            assert head.data.get("score_width", config.head_dim) == (config.score_width or config.head_dim)
+            assert head.data.get("activation", "silu" if config.gated else "gelu_tanh") == config.activation
             assert arrays["q"].shape == (info["heads"], rows, info["head_dim"])
             assert arrays["k"].shape == arrays["v"].shape == (info["kv_heads"], rows, info["head_dim"])
             assert {arrays[name].dtype for name in "qkv"} == {np.dtype(np.float32)}
-            points = set(OF_BLOCK) - (set() if config.mlp == "swiglu" else {"mlp.gate"})
+            points = set(OF_BLOCK) - (set() if config.gated else {"mlp.gate"})
             expected = points | ({"rope"} if config.positions == "rotary" else set()) if level == "block" else set()
             assert set(arrays) - set("qkv") == expected
             assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}

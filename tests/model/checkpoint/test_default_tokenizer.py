@@ -8,10 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from kvscope.model.checkpoint.fetch import FILE, cache_folder, fetch
+from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.checkpoint.gguf_header import mapped, read_header
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.tokenizer import Tokenizer
+from kvscope.model.packaged import DEFAULT, cache_folder
 from tests.support.texts import TEXTS
 
 
@@ -25,14 +26,14 @@ def ours() -> Tokenizer:
 def theirs(ours: Tokenizer) -> Any:
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(cache_folder(), gguf_file=FILE)
+    return AutoTokenizer.from_pretrained(cache_folder(), gguf_file=DEFAULT.file)
 
 
 @pytest.fixture(scope="module")
 def published(ours: Tokenizer) -> Any:
     from transformers import AutoTokenizer
 
-    theirs = AutoTokenizer.from_pretrained(cache_folder(), gguf_file=FILE)
+    theirs = AutoTokenizer.from_pretrained(cache_folder(), gguf_file=DEFAULT.file)
     theirs.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
     )

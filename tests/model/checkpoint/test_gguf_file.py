@@ -35,20 +35,46 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "gpt2"])
+@pytest.mark.parametrize("arch", ["llama", "qwen2", "qwen3", "gemma3", "gpt2"])
 def test_every_weight_has_its_name_and_shape(tmp_path: Path, arch: str) -> None:
     write_gguf(tmp_path / "a.gguf", arch, **({"attention__key_length": 8} if arch == "qwen3" else {}))
     model = read_gguf(tmp_path / "a.gguf", ignore)
     assert {name: tuple(w.shape) for name, w in model.weights.items()} == {s.name: s.shape for s in slots(model.config)}
     assert all(w.dtype == torch.float32 and w.is_contiguous() for w in model.weights.values())
     config = model.config
-    assert (config.arch, config.layers, config.heads, config.head_dim, config.d) == (arch, 2, 4, 8, 32)
+    assert (config.arch, config.layers, config.heads, config.head_dim, config.d) == (
+        {"gemma3": "gemma3_text"}.get(arch, arch),
+        *(2, 4, 8, 32),
+    )
     assert config.kv_heads == (4 if arch == "gpt2" else 2)
     assert config.tied
-    assert config.qk_norm == (arch == "qwen3")
+    assert config.qk_norm == (arch in ("qwen3", "gemma3"))
+    assert config.post_norms == (config.mlp == "geglu") == (arch == "gemma3")
     assert config.qkv_bias == (arch in ("qwen2", "gpt2"))
     assert config.out_bias == config.mlp_bias == (arch == "gpt2")
     assert (config.positions == "learned") == (config.norm == "layer") == (config.mlp == "gelu") == (arch == "gpt2")
+
+
+def test_gemma_has_what_llama_cpp_takes_where_a_file_says_nothing(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf", "gemma3", attention__sliding_window=4, rope__freq_base=1e6)
+    config = read_gguf(tmp_path / "a.gguf", ignore).config
+    assert config.windows == [4, 4]
+    assert (config.rope_theta, config.local_rope_theta) == (1e6, 1e4)
+    assert (config.embedding_scale, config.score_scale) == (math.sqrt(32), 1 / math.sqrt(8))
+
+
+def test_gemma_has_what_its_file_says(tmp_path: Path) -> None:
+    keys = {"attention__sliding_window": 4, "attention__sliding_window_pattern": 2, "rope__freq_base_swa": 500.0}
+    write_gguf(tmp_path / "a.gguf", "gemma3", rope__scaling__factor=8.0, **keys)
+    config = read_gguf(tmp_path / "a.gguf", ignore).config
+    assert config.windows == [4, None]
+    assert config.local_rope_theta == 500.0
+    assert config.rope_scaling == {"rope_type": "linear", "factor": 8.0}
+
+
+def test_a_pattern_of_windows_is_refused_where_nobody_says_what_it_means(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "a.gguf", attention__sliding_window_pattern=2)
+    assert "sliding_window_pattern" in refusal(tmp_path / "a.gguf")
 
 
 def test_q_and_k_rows_of_llama_are_put_back_in_order(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from safetensors.torch import load_file, save_file
 from kvscope.model.activations.embedding import neighbourhood
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import load
-from kvscope.model.checkpoint.fetch import SHA256, sha256_of
+from kvscope.model.checkpoint.fetch import sha256_of
+from kvscope.model.packaged import DEFAULT
 from tests.support.tiny_files import VOCAB, write_folder, write_gguf
 
 
@@ -121,7 +122,7 @@ def test_an_lm_head_in_the_file_counts_whatever_the_config_says(tmp_path: Path) 
 def test_the_default_model_loads() -> None:
     loaded = load(None, ignore)
     config = loaded.config
-    assert (loaded.name, loaded.sha256) == ("SmolLM2-135M-Instruct", SHA256)
+    assert (loaded.name, loaded.sha256) == ("SmolLM2-135M-Instruct", DEFAULT.sha256)
     assert (config.layers, config.heads, config.kv_heads, config.d, config.head_dim) == (30, 9, 3, 576, 64)
     assert (config.vocab, config.context, config.rope_theta, config.tied) == (49152, 8192, 100000.0, True)
     assert sum(weight.numel() for weight in loaded.weights.values()) == 134_515_008

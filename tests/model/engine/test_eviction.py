@@ -65,7 +65,7 @@ def _seeing_only(model: Any, ids: list[int], keys: list[int]) -> int:
     last, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], "cpu", window)
     visible = torch.zeros(1, 1, 1, 1, len(ids), dtype=torch.bool)
     visible[..., keys] = True
-    group = replace(last.groups[0], visible=visible)
+    group = replace(last.groups[0], visible=visible, near=visible)
     return int(model(replace(last, groups=(group,)), cache)[-1].argmax())
 
 

@@ -85,7 +85,7 @@ def masked_logits(model: Transformer, ids: list[int], seen: Tensor) -> Tensor:
         rows = rows + model.positions(batch.positions)
     for layer, block in enumerate(model.blocks):
         group = replace(batch.groups[0], visible=seen[layer][None, :, None])
-        rows = block(rows, replace(batch, groups=(group,)), model.rope(batch.positions), cache, layer)
+        rows = block(rows, replace(batch, groups=(group,)), model.ropes(batch.positions)[0], cache, layer)
     return model.decode_rows(rows)
 
 

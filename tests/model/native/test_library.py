@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from kvscope.model.checkpoint.fetch import cache_folder
 from kvscope.model.native import Native, library
 from kvscope.model.native.library import AN_HOUR_S, COMPILERS, COMPILING, Unavailable, load
+from kvscope.model.packaged import cache_folder
 from tests.support.waiting import eventually
 
 READS_ITS_ARGUMENTS = """#!/bin/sh

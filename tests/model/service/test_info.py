@@ -52,6 +52,7 @@ def test_it_is_what_the_modules_are(arch: str, tied: bool) -> None:
         assert type(block.attn.norm) is type(block.mlp.norm) is type(transformer.norm) is norms[model["norm"]]
         assert hasattr(block.mlp, "gate_up") == hasattr(block.mlp, "gate") == model["gated"]
         assert hasattr(block.attn, "q_norm") == hasattr(block.attn, "k_norm") == model["qk_norm"]
+        assert hasattr(block.attn, "post_norm") == hasattr(block.mlp, "post_norm") == model["post_norms"]
     assert (transformer.inv_freq is not None) == (model["positions"] == "rotary")
     assert (transformer.positions is not None) == (model["positions"] == "learned")
     assert torch.equal(transformer.lm_head.dense(), transformer.embed.weight) == model["tied"] == tied
@@ -72,7 +73,7 @@ def test_a_query_sees_as_many_keys_as_the_window_of_its_layer(arch: str, window:
     engine = Engine(transformer, capacity=64)
     for layer in range(model["layers"]):
         weights = load(block_values(engine, prompt(12), layer))["attn.weights"]
-        seen = 12 if model["windows"] is None else model["windows"][layer]
+        seen = (model["windows"] or [None] * model["layers"])[layer] or 12
         assert (weights > 0).sum(-1).unique().tolist() == [seen]
 
 

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from kvscope.model.api import Progress, Refused
-from kvscope.model.checkpoint.fetch import cache_folder
 from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.engine import Engine
 from kvscope.model.native import Native, Unavailable
 from kvscope.model.native.steps import NativeSteps
+from kvscope.model.packaged import cache_folder
 from kvscope.model.service import load_service, loading
 from kvscope.model.service.loading import NATIVE, pick_device
 from tests.support.grouped import write_grouped

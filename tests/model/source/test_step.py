@@ -127,5 +127,6 @@ def test_names_in_the_listing_are_those_of_the_hook_points_and_a_few_more(engine
     }
     points = {point.removeprefix("blocks.0.") for point in engine.runner.points if not point.startswith("blocks.1.")}
     assert points <= names
-    of_other_models = {"attn.q_raw", "attn.k_raw", "mlp.gate"}
+    of_other_models = {"attn.q_raw", "attn.k_raw", "attn.raw_change", "mlp.gate", "mlp.raw_change"}
+    of_other_models |= {"mlp.probabilities", "mlp.chosen", "mlp.shares"}
     assert names - points - of_other_models == {"cache.k", "cache.v", "tokens", "logits", "choice"}

@@ -84,7 +84,8 @@ RUN_WITHOUT = (
     *("linear_num_value_heads", "kv_lora_rank", "qk_rope_head_dim", "num_experts_per_tok"),
 )
 """Those without which a model is run, too."""
-EPSILON = ("rms_norm_eps", "layer_norm_epsilon")
+NO_SIZE = ("rms_norm_eps", "layer_norm_epsilon", "query_pre_attn_scalar", "rope_theta", "rope_local_base_freq")
+"""Fields that change no size."""
 Case = tuple[str, str | None]
 """A family, and the field that is left out."""
 
@@ -93,13 +94,13 @@ def changed(family: str) -> dict[str, Any]:
     """A config of the family with no field as its class has it."""
     defaults = FAMILIES[family]["defaults"].items()
     fields = {
-        name: not value if isinstance(value, bool) else OTHER[name] for name, value in defaults if name not in EPSILON
+        name: not value if isinstance(value, bool) else OTHER[name] for name, value in defaults if name not in NO_SIZE
     }
     return fields | KEPT.get(family, {})
 
 
 def left_out(family: str) -> list[str]:
-    return [name for name in FAMILIES[family]["defaults"] if name not in EPSILON]
+    return [name for name in FAMILIES[family]["defaults"] if name not in NO_SIZE]
 
 
 def without(family: str, field: str | None) -> dict[str, Any]:

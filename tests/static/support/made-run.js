@@ -6,7 +6,7 @@ import { token } from "./wire.js";
 /** What a model like Llama is, and one like GPT-2, as a log says it. */
 export const LIKE_LLAMA = {
   ...{ norm: "rms", gated: true, activation: "silu", positions: "rotary", qk_norm: false, windows: null, tied: true },
-  ...{ dtype: "float32", element_bytes: 4, weight_dtype: "float32" },
+  ...{ dtype: "float32", element_bytes: 4, weight_dtype: "float32", post_norms: false, embedding_scale: 1 },
 };
 export const LIKE_GPT2 = {
   ...LIKE_LLAMA,
@@ -45,7 +45,17 @@ export function madeRun({
     tokens: words.map((word, id) => token(word, id)),
     open: {
       block_size: blockSize,
-      model: { ...LIKE_LLAMA, layers, heads, kv_heads: kvHeads, head_dim: headDim, d: 32, d_mlp: 64, vocab: 100 },
+      model: {
+        ...LIKE_LLAMA,
+        layers,
+        heads,
+        kv_heads: kvHeads,
+        head_dim: headDim,
+        score_width: headDim,
+        d: 32,
+        d_mlp: 64,
+        vocab: 100,
+      },
     },
     steps: [],
     stepOfQuery: (query) => Math.max(0, query - promptLength + 1),

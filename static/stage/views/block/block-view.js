@@ -2,12 +2,14 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
+import { fixed } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { Fold } from "../../../shared/ui/fold.js";
 import { msg } from "../../../shared/words/msg.js";
+
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";
 import { BlockNumbers } from "./numbers.js";
@@ -30,6 +32,7 @@ export function BlockView({ state, focus, dispatch, client }) {
   return html`
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
     <${Note} status=${status} stored=${stored} />
+    ${scene.experts.length > 0 && html`<${Experts} experts=${scene.experts} of=${run.open.model.experts} />`}
     <${BlockDrawing}
       scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover} lit=${state.lit}
       opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
@@ -76,6 +79,16 @@ const STORED = msg`These values are stored with this session. Q, K and V are exa
 function Note({ status, stored }) {
   const note = stored && status === "ready" ? STORED : NOTES[status];
   return note ? html`<p class="block-note" role="status">${note}</p>` : null;
+}
+
+/** The MLP of a layer with experts is one of several, each as wide as the drawing shows. */
+function Experts({ experts, of }) {
+  const chosen = experts.map(({ expert, share }) => `${expert} (${fixed(share, 3)})`).join(", ");
+  return html`<p class="block-note">
+    ${msg`The MLP of this layer has ${of.count} experts. The router chose these for this token, with their shares: ${chosen}.`}${" "}
+    ${msg`The drawing shows the shapes of one expert; the values inside the experts are not available.`}
+    <${Badge} origin="computed" />
+  </p>`;
 }
 
 function Sentence({ scene }) {

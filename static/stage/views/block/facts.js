@@ -102,7 +102,7 @@ const FACTS = {
   "attn.mixed": headOutput,
   "attn.change": (scene, place) => ({
     ...vector(scene, place, msg`Attention’s change`),
-    notes: [headOutputs(scene)],
+    notes: [headOutputs(scene), ...normedAfter(scene)],
   }),
   resid_mid: (scene, place) => sum(scene, place, msg`The row after attention`, ["resid_in", "attn.change"]),
   "mlp.normed": (scene, place) => norm(scene, place, "resid_mid"),
@@ -117,12 +117,14 @@ const FACTS = {
   "mlp.hidden": hidden,
   "mlp.change": (scene, place) => ({
     ...vector(scene, place, msg`The MLP’s change`),
-    notes: [products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down")],
+    notes: [products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down"), ...normedAfter(scene)],
   }),
   resid_out: (scene, place) => sum(scene, place, msg`Output row`, ["resid_mid", "mlp.change"]),
   "cache.k": (scene, place) => cachedVector(scene, place, "K"),
   "cache.v": (scene, place) => cachedVector(scene, place, "V"),
 };
+
+const normedAfter = ({ dims }) => (dims.postNorms ? [msg`then normed before it is added to the row`] : []);
 
 function sum(scene, place, name, [row, change]) {
   const [before, added] = [at(scene, row, place), at(scene, change, place)];
@@ -177,7 +179,7 @@ function score(scene, { part: head, key }) {
     title: msg`Head ${head}: score of q of ${queryToken} and k of ${keyToken}`,
     value: msg`score ${value}`,
     notes: [
-      `= q · k ÷ √${dims.headDim} = ${fixed(dot, 2)} ÷ ${significant(Math.sqrt(dims.headDim))}`,
+      `= q · k ÷ √${dims.scoreWidth} = ${fixed(dot, 2)} ÷ ${significant(Math.sqrt(dims.scoreWidth))}`,
       msg`key at position ${key}`,
     ],
   };

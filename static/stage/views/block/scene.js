@@ -9,7 +9,9 @@ import { weightOf } from "../../../shared/log/companding.js";
  *   only the attention weights of the log
  */
 export function blockScene(run, { layer, query }, values) {
-  const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: mlp, ...kind } = run.open.model;
+  const { heads, kv_heads: kvHeads, head_dim: headDim, d, d_mlp: dense, ...kind } = run.open.model;
+  const experts = kind.experts ? run.experts(layer, query) : [];
+  const mlp = experts.length ? kind.experts.width : dense;
   const step = run.stepOfQuery(query);
   const prefill = step === 0;
   return {
@@ -20,6 +22,8 @@ export function blockScene(run, { layer, query }, values) {
     prefill,
     exact: Boolean(values),
     values: values ?? { "attn.weights": weightsOfLog(run, layer, query) },
+    /** Those that the router chose for this row; none in a layer without experts. */
+    experts,
     rows: prefill ? run.prefillRows : 1,
     /** Positions whose K and V were in the cache before this step. */
     cachedBefore: prefill ? run.reused : query,
@@ -38,6 +42,10 @@ export function blockScene(run, { layer, query }, values) {
       centred: kind.norm === "layer",
       /** q and k of each head are normed too (arXiv:2505.09388). */
       headNorms: kind.qk_norm,
+      /** So are the changes of attention and MLP (arXiv:2503.19786). */
+      postNorms: kind.post_norms,
+      /** A score is q · k ÷ the root of this. */
+      scoreWidth: kind.score_width,
       /** How many keys a query reads at most, its own included; null: all. */
       window: kind.windows?.[layer] ?? null,
     },

@@ -32,13 +32,19 @@ const LINEAR = {
   "attn.k_raw": { of: "attn.k", from: "attn.normed", weights: "W_K" },
   "attn.v": { of: "attn.v", from: "attn.normed", weights: "W_V" },
   "attn.change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
+  "attn.raw_change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
   "mlp.gate": { of: "mlp.gate", from: "mlp.normed", weights: "W_gate" },
   "mlp.raised": { of: "mlp.up", from: "mlp.normed", weights: "W_up" },
   "mlp.change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
+  "mlp.raw_change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
 };
 const SUMS = { resid_mid: ["resid_in", "attn.change"], resid_out: ["resid_mid", "mlp.change"] };
 const NORMS = { "attn.normed": ["attn.norm", "resid_in"], "mlp.normed": ["mlp.norm", "resid_mid"] };
 const HEAD_NORMS = { "attn.q": ["attn.q_norm", "attn.q_raw"], "attn.k": ["attn.k_norm", "attn.k_raw"] };
+const POST_NORMS = {
+  "attn.change": ["attn.post_norm", "attn.raw_change"],
+  "mlp.change": ["mlp.post_norm", "mlp.raw_change"],
+};
 const ROTATED = { "attn.q_rot": "attn.q", "attn.k_rot": "attn.k" };
 
 /**
@@ -52,10 +58,9 @@ export function calculationOf(scene, at) {
   if (!values[tensor]) return null;
   if (tensor in SUMS) return sum(scene, at);
   if (tensor in NORMS) return norm(scene, at, NORMS[tensor]);
-  if (tensor in HEAD_NORMS && dims.headNorms) {
-    // A saved session does not store them.
-    return HEAD_NORMS[tensor][1] in values ? norm(scene, at, HEAD_NORMS[tensor]) : null;
-  }
+  const ownNorm = (dims.headNorms && HEAD_NORMS[tensor]) || (dims.postNorms && POST_NORMS[tensor]);
+  // What it norms is not stored in a saved session.
+  if (ownNorm) return ownNorm[1] in values ? norm(scene, at, ownNorm) : null;
   if (tensor in ROTATED) return dims.rotary ? rotated(scene, at) : same(scene, at, ROTATED[tensor]);
   if (tensor in LINEAR) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);
@@ -184,13 +189,13 @@ function score(scene, { part: head, key }) {
   const kvHead = kvHeadOf(run, head);
   const [q, k] = [lineOf(values["attn.q_rot"], head), lineOf(values["cache.k"], kvHead, key)];
   return {
-    ...{ formula: "Σ q × k ÷ √head_dim", note: msg`${dims.headDim} products`, weights: null, wanted: null },
+    ...{ formula: `Σ q × k ÷ √${dims.scoreWidth}`, note: msg`${dims.headDim} products`, weights: null, wanted: null },
     terms: () =>
       Array.from(q, (value, at) =>
         product(
           { name: `q ${at}`, value, place: place("attn.q_rot", at, head) },
           { name: `k ${at}`, value: k[at], place: place("cache.k", at, kvHead, key) },
-          { name: `1 ÷ √${dims.headDim}`, value: 1 / Math.sqrt(dims.headDim) },
+          { name: `1 ÷ √${dims.scoreWidth}`, value: 1 / Math.sqrt(dims.scoreWidth) },
         ),
       ),
   };

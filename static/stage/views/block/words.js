@@ -16,7 +16,7 @@ export function captions(scene, terse = false) {
   const tone = cachedBefore ? "cached" : "computed";
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
-  const { heads, kvHeads, headDim } = dims;
+  const { heads, kvHeads, headDim, scoreWidth } = dims;
   // The shape is of all heads together, as that of the weights beside it; the drawing shows the heads of one row.
   const ofHeads = (name) => [
     { text: name, tone: "strong" },
@@ -64,7 +64,7 @@ export function captions(scene, terse = false) {
         },
       },
     ],
-    "attn.scores": [{ text: `q·k ÷ √${headDim}`, tone: "strong", ...tail(msg`reads all K`, "cached") }],
+    "attn.scores": [{ text: `q·k ÷ √${scoreWidth}`, tone: "strong", ...tail(msg`reads all K`, "cached") }],
     "attn.weights": [{ text: msg`softmax`, tone: "strong", ...tail(msg`own scores only`, "muted") }],
     "attn.mixed": [
       { text: msg`Σ weight × V`, tone: "strong" },

@@ -24,13 +24,23 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
 }
 
 function Formula({ model, account }) {
-  const { positions, used } = account;
+  const { positions, windowed, used } = account;
+  const near = (windowed && model.windows?.filter((window) => window !== null).length) ?? 0;
   const factors = [
     { value: 2, name: msg`K and V` },
-    { value: model.layers, name: msg`layers` },
+    ...(near
+      ? [
+          {
+            value: html`(${model.layers - near} × ${positions} + ${near} × ${windowed.positions})`,
+            name: msg`layers × positions: without a window, and with one`,
+          },
+        ]
+      : [
+          { value: model.layers, name: msg`layers` },
+          { value: positions, name: msg`positions` },
+        ]),
     { value: model.kv_heads, name: msg`KV heads` },
     { value: model.head_dim, name: msg`numbers per head` },
-    { value: positions, name: msg`positions` },
     { value: model.element_bytes, name: msg`bytes per number` },
   ];
   const agrees = used.measured === used.formula;

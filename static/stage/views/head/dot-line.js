@@ -16,6 +16,7 @@ export function DotLine({ state, focus, exact, dispatch }) {
   const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
   if (key === null)
     return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}><${Awaited} /></section>`;
+  const { score_width: scoreWidth } = run.open.model;
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const onOpen = () => dispatch({ type: "enter", selection: { query, key, view: "pair" } });
   return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}>
@@ -23,9 +24,9 @@ export function DotLine({ state, focus, exact, dispatch }) {
       <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} />${" "}
       ${
         pair
-          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${pair.headDim} = <b>${fixed(pair.score, 2)}</b> → ${softmaxOver(pair.keys)} →${" "}
+          ? html`= <b>${fixed(pair.dot, 2)}</b> ÷ √${scoreWidth} = <b>${fixed(pair.score, 2)}</b> → ${softmaxOver(pair.keys)} →${" "}
               <b>${bounded(pair.weight, 3)}</b>`
-          : html`÷ √${run.open.model.head_dim} → ${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
+          : html`÷ √${scoreWidth} → ${msg`softmax`} → <b>${fixed(run.weight(layer, head, query, key), 3)}</b> ± 0.004`
       } <${Badge} origin="computed" />
       ${pair && stored && html` <span class="dot-why muted">${msg`stored with this session`}</span>`}
       ${WHY[status] && html`<span class="dot-why muted">${WHY[status]}</span>`}

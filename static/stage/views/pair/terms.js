@@ -15,10 +15,11 @@ import { Vector } from "./vector.js";
  * @param {Object} props
  * @param {Object|null} props.pair as `dotProduct` gives it; null: not loaded yet
  * @param {number} props.headDim
+ * @param {number} props.scoreWidth the score is the sum divided by the root of it
  * @param {{query: string, key: string}} props.names labels of the two tokens
  * @param {string} props.note shown while `pair` is null
  */
-export function Terms({ pair, headDim, names, note }) {
+export function Terms({ pair, headDim, scoreWidth, names, note }) {
   const [wanted, setWanted] = useState(null);
   const [sorted, setSorted] = useState(false);
   const theme = useTheme();
@@ -61,7 +62,7 @@ export function Terms({ pair, headDim, names, note }) {
       onChoose=${setWanted} entry=${true} below=${below}
     />
     ${term ? html`<${Term} term=${term} />` : html`<p class="term-large row on-line between is-waiting">${note}</p>`}
-    ${pair && html`<${Scaled} pair=${pair} names=${names} />`}
+    ${pair && html`<${Scaled} pair=${pair} scoreWidth=${scoreWidth} names=${names} />`}
   </section>`;
 }
 
@@ -86,16 +87,16 @@ function Term({ term }) {
   </p>`;
 }
 
-function Scaled({ pair, names }) {
-  const root = Math.sqrt(pair.headDim);
+function Scaled({ pair, scoreWidth, names }) {
+  const root = Math.sqrt(scoreWidth);
   const score = html`<b>${fixed(pair.score, 2)}</b>`;
   const divisor = Number.isInteger(root) ? String(root) : fixed(root, 3);
   return html`<p class="scaled mono">
     <${Vector} name="q" of=${names.query} /> · <${Vector} name="k" of=${names.key} /> = <b>${fixed(pair.dot, 2)}</b>,${" "}
-    ÷ √${pair.headDim} = ÷ ${divisor} → ${nodes`score ${score}`} <${Badge} origin="computed" />
+    ÷ √${scoreWidth} = ÷ ${divisor} → ${nodes`score ${score}`} <${Badge} origin="computed" />
     </p>
     <p class="pair-how muted small">
-      ${msg`Why ÷ √${pair.headDim}? A sum of ${pair.headDim} products is about √${pair.headDim} times as large as one product.`}
+      ${msg`Why ÷ √${scoreWidth}? A sum of ${pair.headDim} products is about √${pair.headDim} times as large as one product.`}
       ${" "}${msg`Without the division, softmax would give nearly all the weight to one key.`}
     </p>`;
 }

@@ -71,6 +71,29 @@ test("norms are found by layer, head and position", () => {
   assert.equal(run.residualNorm(0, 9), null);
 });
 
+test("experts are found by layer and position, and layers without them have none", () => {
+  const run = new Run("r1");
+  const chosen = {
+    experts: ["I32", [2, 2, 2], [4, 0, 1, 2, -1, -1, -1, -1]],
+    expert_shares: ["F16", [2, 2, 2], [0x3a00, 0x3400, 0x3800, 0x3800, 0, 0, 0, 0]],
+  };
+  const { tensors: added } = decodeFrame(encode({ kind: "layer", seq: 0, tensors: chosen }));
+  for (const frame of frames) {
+    const first = frame.kind === "layer" && frame.data.first_query === 0;
+    run.push(first ? { ...frame, tensors: { ...frame.tensors, ...added } } : frame);
+  }
+  assert.deepEqual(run.experts(0, 0), [
+    { expert: 4, share: 0.75 },
+    { expert: 0, share: 0.25 },
+  ]);
+  assert.deepEqual(
+    run.experts(0, 1).map(({ expert }) => expert),
+    [1, 2],
+  );
+  assert.deepEqual(run.experts(1, 1), []);
+  assert.deepEqual(run.experts(0, 4), []);
+});
+
 test("a log from before lengths of Q were kept has none and is read all the same", () => {
   const run = new Run("r1");
   for (const frame of frames) {

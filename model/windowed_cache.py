@@ -1,0 +1,191 @@
+"""The KV cache of a model in which some layers have a sliding window: those keep the newest rows only.
+
+A sequence has one block table for all layers. Of each block, the rows of layers without a window lie in one pool, and
+those of layers with one in another, where the block has a place only as long as some sequence may still read it there.
+Before the rows from position p on are written, a sequence lets go of the blocks that the query at p no longer sees:
+what it holds then begins at 16·⌊max(0, p + 1 − window) ÷ 16⌋. So a step can be taken back, or computed once more.
+
+The second pool has a place for each block of the first, so that it is never the one that is full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from kvscope.model.config import ModelConfig
+from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence, picked
+
+NOWHERE = 0
+"""The place in the second pool of blocks that have none: its rows are zeros, and masked wherever they are read."""
+
+
+class WindowedCache(KVCache):
+    """`pool` is of the layers without a window, `near` of those with one, both as `KVCache.pool`."""
+
+    def __init__(self, config: ModelConfig, blocks: int, device: str = "cpu", dtype: torch.dtype = torch.float32):
+        assert config.window is not None
+        super().__init__(config, blocks, device, dtype)
+        self.window = config.window
+        self._with_window = [layer for layer in range(config.layers) if config.has_window(layer)]
+        self._without = [layer for layer in range(config.layers) if not config.has_window(layer)]
+        shape = (config.kv_heads, (blocks + 1) * BLOCK_SIZE, config.head_dim)
+        self.near = torch.empty((len(self._with_window), 2, *shape), device=device, dtype=dtype)
+        self.near[:, :, :, :BLOCK_SIZE] = 0
+        far, near = iter(self.pool), iter(self.near)
+        self.by_layer = [next(near if config.has_window(layer) else far) for layer in range(config.layers)]
+        self._places = torch.full((blocks,), NOWHERE, device=device)
+        """Of each block, its place in `near` …"""
+        self._place_of = [NOWHERE] * blocks
+        """… which the host knows too."""
+        self.near_refcounts = [0] * blocks
+        """Sequences that hold a block in layers with a window."""
+        self._free_places = list(range(blocks, NOWHERE, -1))
+
+    @staticmethod
+    def stored_layers(config: ModelConfig) -> int:
+        return sum(not config.has_window(layer) for layer in range(config.layers))
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes one position takes over all layers, as long as all hold it."""
+        return sum(stored[:, :, :, 0].nbytes for stored in self._stored)
+
+    def windowed(self, sequence: Sequence) -> tuple[int, int]:
+        positions = max(0, sequence.length - sequence.near_from * self.block_size)
+        return positions, len(sequence.table) - sequence.near_from
+
+    def bytes_used(self, sequence: Sequence) -> int:
+        far, near = (stored[:, :, :, 0].nbytes for stored in self._stored)
+        return sequence.length * far + self.windowed(sequence)[0] * near
+
+    def bytes_reserved(self, sequence: Sequence) -> int:
+        far, near = (stored[:, :, :, : self.block_size].nbytes for stored in self._stored)
+        return len(sequence.table) * far + self.windowed(sequence)[1] * near
+
+    def bytes_filled(self, filled: Mapping[int, int]) -> int:
+        far, near = (stored[:, :, :, 0].nbytes for stored in self._stored)
+        held = sum(rows for block, rows in filled.items() if self.near_refcounts[block])
+        return sum(filled.values()) * far + held * near
+
+    def places(self, layer: int, slots: Tensor) -> Tensor:
+        if layer in self._without:
+            return slots
+        return self._places[slots // self.block_size] * self.block_size + slots % self.block_size
+
+    def can_fork(self, sequence: Sequence, length: int) -> bool:
+        return self._first_seen(length) >= sequence.near_from
+
+    def extend(self, sequence: Sequence, count: int) -> Tensor:
+        first = sequence.length
+        slots = super().extend(sequence, count)
+        if sequence.keeps_window:
+            return slots
+        for block in sequence.table[sequence.near_from : self._first_seen(first)]:
+            self._let_go(block)
+        sequence.near_from = max(sequence.near_from, self._first_seen(first))
+        return slots
+
+    def fork(self, sequence: Sequence, length: int) -> Sequence:
+        """As of any cache. Raises ValueError, too, where layers with a window no longer hold what comes before."""
+        if not self.can_fork(sequence, length):
+            raise ValueError(f"layers with a window no longer hold what position {length} reads")
+        child = super().fork(sequence, length)
+        child.near_from = min(sequence.near_from, len(child.table))
+        for block in child.table[child.near_from :]:
+            self.near_refcounts[block] += 1
+        return child
+
+    def truncate(self, sequence: Sequence, length: int) -> None:
+        """As of any cache. Raises ValueError, too, where layers with a window no longer hold what is to be kept."""
+        if 0 < length <= sequence.length and not self.can_fork(sequence, length):
+            raise ValueError(f"layers with a window no longer hold what position {length} reads")
+        keep = -(-length // self.block_size)
+        if not sequence.reserved and 0 <= length <= sequence.length:
+            for block in sequence.table[max(keep, sequence.near_from) :]:
+                self._let_go(block)
+            sequence.near_from = min(sequence.near_from, keep)
+        super().truncate(sequence, length)
+
+    def select(self, sequence: Sequence, rows: Tensor) -> None:
+        """As of any cache; rows that layers with a window no longer hold are zeros there."""
+        for block in sequence.table[: sequence.near_from]:
+            if not self.near_refcounts[block]:
+                self._give_place(block)
+                place = self._place_of[block] * self.block_size
+                self.near[:, :, :, place : place + self.block_size] = 0
+            self.near_refcounts[block] += 1
+        sequence.near_from = 0
+        super().select(sequence, rows)
+
+    def reserve(self, blocks: range) -> Sequence:
+        sequence = super().reserve(blocks)
+        for block in blocks:
+            self._give_place(block)
+            self.near_refcounts[block] = 1
+        return sequence
+
+    def move(self, block: int) -> int:
+        new = super().move(block)
+        self._let_go(new, self.near_refcounts[new])
+        self._place_of[new], self._place_of[block] = self._place_of[block], NOWHERE
+        self._places[new], self._places[block] = self._place_of[new], NOWHERE
+        self.near_refcounts[new], self.near_refcounts[block] = self.near_refcounts[block], 0
+        return new
+
+    def read_all(self, slots: Tensor) -> Tensor:
+        both = [stored.index_select(2, self.places(layer, slots)) for layer, stored in enumerate(self.by_layer)]
+        return torch.stack(both)
+
+    @property
+    def _stored(self) -> list[Tensor]:
+        return [self.pool, self.near]
+
+    def _pick(self, slots: Tensor) -> list[Tensor]:
+        apart = slots.ndim > 1
+        parts = ((self.pool, self._without), (self.near, self._with_window))
+        return [
+            picked(pool, self.places(layers[0], slots[layers] if apart else slots)) if layers else pool[:, :, :, :0]
+            for pool, layers in parts
+        ]
+
+    def _put(self, slots: Tensor, values: list[Tensor]) -> None:
+        parts = ((self.pool, self._without), (self.near, self._with_window))
+        for (pool, layers), each in zip(parts, values, strict=True):
+            if layers:
+                pool.index_copy_(3, self.places(layers[0], slots), each)
+
+    def _take(self) -> int:
+        block = super()._take()
+        self._give_place(block)
+        self.near_refcounts[block] = 1
+        return block
+
+    def _unshare(self, sequence: Sequence, index: int) -> None:
+        old = sequence.table[index]
+        super()._unshare(sequence, index)
+        self._let_go(old)
+
+    def _copy(self, old: int, new: int) -> None:
+        for stored, (source, target) in zip(
+            self._stored, ((old, new), (self._place_of[old], self._place_of[new])), strict=True
+        ):
+            self.copy_block(stored, source, target)
+
+    def _first_seen(self, position: int) -> int:
+        """The first block that the query at that position sees in layers with a window."""
+        return max(0, position + 1 - self.window) // self.block_size
+
+    def _give_place(self, block: int) -> None:
+        self._place_of[block] = self._free_places.pop()
+        self._places[block] = self._place_of[block]
+
+    def _let_go(self, block: int, count: int = 1) -> None:
+        """So many sequences no longer hold the block in layers with a window."""
+        self.near_refcounts[block] -= count
+        if self.near_refcounts[block] == 0:
+            self._free_places.append(self._place_of[block])
+            self._place_of[block] = NOWHERE
+            self._places[block] = NOWHERE

@@ -1,0 +1,87 @@
+"""Gemma 3 270M against `transformers`, in float32 on the same dequantized weights, and its cache by the formula.
+
+Only where its terms have been accepted (`kvscope --model gemma-3-270m --accept-terms gemma`): a test accepts nothing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint import Checkpoint, load
+from kvscope.model.checkpoint.fetch import fetch
+from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import StepRecord
+from kvscope.model.packaged import GEMMA, check_terms
+from kvscope.model.settings import Sampling
+from kvscope.model.transformer import Transformer
+from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, prefill
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
+
+ATTENTION_OFF = 1e-4
+"""Over 500 tokens, float32 here is off by 4.8e-5 in a weight from float64, and so is `transformers`, by 4.2e-5."""
+TEXTS = {name: text for name, text in PROMPTS.items() if name != "chat"} | {
+    "story": "Once upon a time there was a mouse"
+}
+"""It has no chat template."""
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    try:
+        check_terms(GEMMA.name)
+    except Refused as why:
+        pytest.skip(str(why))
+    return load(GEMMA.name, lambda progress: None)
+
+
+@pytest.fixture(scope="module")
+def engine(checkpoint: Checkpoint) -> Engine:
+    return Engine(Transformer.from_weights(checkpoint.config, dict(checkpoint.weights)), capacity=4096)
+
+
+@pytest.fixture(scope="module")
+def reference(checkpoint: Checkpoint) -> Reference:
+    return Reference(fetch(lambda progress: None, GEMMA))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_ids_logits_attention_and_greedy_tokens_equal(
+    name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference
+) -> None:
+    ids = checkpoint.tokenizer.encode(TEXTS[name])
+    assert ids == list(reference.tokenizer(TEXTS[name])["input_ids"])
+    ids = ids[:500]
+    logits, attention = prefill(engine, ids)
+    expected_logits, expected = reference.prefill(ids)
+    off = float((logits - expected_logits).abs().max())
+    attention_off = max(float((a - b).abs().max()) for a, b in zip(attention, expected, strict=True))
+    print(f"{name}: {len(ids)} tokens, logits differ by {off:.2g}, attention by {attention_off:.2g}")
+    assert off < 1e-3
+    assert attention_off < (ATTENTION_OFF if len(ids) > 100 else 1e-5)
+    engine.admit(name, ids, Sampling(), GREEDY_TOKENS, recorded="steps")
+    chosen: list[int] = []
+    while engine.busy:
+        chosen += [record.choice.token for record in engine.advance() if isinstance(record, StepRecord)]
+    assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
+
+
+@pytest.mark.parametrize("positions", [100, 1500])
+def test_the_cache_holds_what_the_formula_says(positions: int, checkpoint: Checkpoint, engine: Engine) -> None:
+    ids = checkpoint.tokenizer.encode(" ".join(f"On day {day} the keeper wrote." for day in range(400)))
+    engine.admit("a", ids[: positions - 2], Sampling(), 3)
+    steps = [record for record in iter_records(engine) if isinstance(record, StepRecord)]
+    kv, windows = steps[-1].kv, checkpoint.config.windows
+    assert windows is not None
+    assert (windows.count(512), windows.count(None)) == (15, 3)
+    near = positions - max(0, positions - 512) // 16 * 16
+    assert kv.positions == positions
+    assert kv.bytes_used == 2 * 1 * 256 * 4 * (3 * positions + 15 * near)
+
+
+def iter_records(engine: Engine) -> list[object]:
+    records: list[object] = []
+    while engine.busy:
+        records += engine.advance()
+    return records
