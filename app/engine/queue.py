@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import ceil
 from threading import Event
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kvscope.app.engine.filling import Request
+if TYPE_CHECKING:
+    from kvscope.app.engine.filling import Request
 
 REMEMBERED = 20
 """Ended runs from whose durations the duration of a waiting run is estimated."""
