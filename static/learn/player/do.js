@@ -3,14 +3,16 @@
 import { html } from "htm/preact";
 import { msg } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
+import { useInSight } from "./in-sight.js";
 import { Prose } from "./prose.js";
 
 /** @param {{task: Object, done: boolean, hints: number, picture: Object, dispatch: Function}} props */
 export function Do({ task, done, hints, picture, dispatch }) {
+  const verdict = useInSight([done]);
   return html`<section class=${`lesson-box stack${done ? " is-over" : ""}`} aria-label=${msg`Task`}>
     <h2>${msg`Do it yourself`}</h2>
     <p><${Prose} nodes=${task.task} picture=${picture} /></p>
-    <div role="status">
+    <div role="status" ref=${verdict}>
       ${
         done
           ? html`<p><b class="word-output">✓ ${msg`Done.`}</b> <${Prose} nodes=${task.done} picture=${picture} /></p>`

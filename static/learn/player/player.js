@@ -12,6 +12,7 @@ import { KEYS } from "./keys.js";
 import { pictureOf } from "./picture-address.js";
 import { Predict } from "./predict.js";
 import { Prose } from "./prose.js";
+import { pictureAt } from "./state.js";
 import { Steps } from "./steps.js";
 import { useLesson } from "./use-lesson.js";
 
@@ -19,25 +20,22 @@ import { useLesson } from "./use-lesson.js";
 export function Player({ given, lessons, file, present, settings, identity, framed, theme, setTheme }) {
   const { state, dispatch, glossary, go } = useLesson({ given, settings, identity, framed, file });
   const [hover, setHover] = useState(null);
-  const [shows, setShows] = useState(null);
   const heading = useRef(null);
   const { lesson, index, shown } = state;
   const step = lesson.steps[index];
   const number = lessons.find(({ id }) => id === lesson.id)?.number;
-  const at = shows?.index === index ? shows.at : step.at;
-  const picture = pictureOf(at, { ...lesson, framed, file, present });
+  const picture = pictureOf(pictureAt(state), { ...lesson, framed, file, present });
   const light = (names, place) => {
     dispatch({ type: "light", names });
     setHover(place && Object.fromEntries(Object.entries(place).map(([name, value]) => [name, Number(value)])));
   };
   const parts = {
     light,
-    show: (address) => setShows({ index, at: address }),
+    show: (to) => dispatch({ type: "link", to }),
     lit: shown?.lit ?? [],
     hover: shown?.hover ?? null,
   };
   const move = (to) => {
-    setShows(null);
     setHover(null);
     go(to);
   };
@@ -79,7 +77,7 @@ export function Player({ given, lessons, file, present, settings, identity, fram
             step.predict &&
             html`<${Predict}
               key=${`predict${index}`} predict=${step.predict} answer=${state.answers[index]} hints=${state.hints[`${index}.predict`] ?? 0}
-              picture=${parts} dispatch=${dispatch} onShow=${parts.show}
+              picture=${parts} dispatch=${dispatch}
             />`
           }
           ${

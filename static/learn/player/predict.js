@@ -4,27 +4,23 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
+import { useInSight } from "./in-sight.js";
 import { plainNumber } from "./number-text.js";
 import { Prose } from "./prose.js";
 
-/** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function, onShow: Function}} props */
-export function Predict({ predict, answer, hints, picture, dispatch, onShow }) {
+/** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function}} props */
+export function Predict({ predict, answer, hints, picture, dispatch }) {
   const over = Boolean(answer?.right || answer?.revealed);
-  const give = (given) => {
-    dispatch({ type: "answer", given });
-    if (!over && predict.shows) onShow(predict.shows);
-  };
-  const reveal = () => {
-    dispatch({ type: "reveal" });
-    if (predict.shows) onShow(predict.shows);
-  };
+  const give = (given) => dispatch({ type: "answer", given });
+  const reveal = () => dispatch({ type: "reveal" });
+  const verdict = useInSight([answer]);
   return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <h2>${msg`Predict, then look`}</h2>
     <p><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
     ${predict.answer !== null && html`<${Choices} choices=${predict.choices} answer=${answer} over=${over} right=${predict.answer} give=${give} />`}
     ${predict.cell !== null && !over && html`<p class="muted">${msg`Click the place in the picture.`}</p>`}
-    <div role="status"><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
+    <div role="status" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
     ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
     ${
       !over &&

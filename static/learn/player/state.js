@@ -18,6 +18,8 @@ export const initialState = {
   hints: {},
   done: [],
   lit: [],
+  /** An address that a link of the prose asked for; null: the picture is the step's own. */
+  linked: null,
   folded: false,
   problem: null,
 };
@@ -25,17 +27,19 @@ export const initialState = {
 const REDUCERS = {
   /** The lesson computed over another run; null: its own recording, which the picture does not show yet. */
   lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
-  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], folded: false, settled: false }),
-  shown: (state, { shown }) => ({
-    shown,
-    settled: state.settled || isAt(state, shown),
-    done: withDone(state, shown),
-    answers: withCell(state, shown),
-  }),
-  answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) } }),
+  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], linked: null, folded: false, settled: false }),
+  shown: (state, { shown }) => {
+    const done = withDone(state, shown);
+    // On a phone the text says that the task is done: it comes back over the picture.
+    const folded = state.folded && done === state.done;
+    return { shown, settled: state.settled || isAt(state, shown), done, folded, answers: withCell(state, shown) };
+  },
+  answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) }, linked: null }),
   reveal: (state) => ({
     answers: { ...state.answers, [state.index]: { ...state.answers[state.index], revealed: true } },
+    linked: null,
   }),
+  link: (_state, { to }) => ({ linked: to }),
   hint: (state, { block }) => {
     const name = `${state.index}.${block}`;
     return { hints: { ...state.hints, [name]: (state.hints[name] ?? 0) + 1 } };
@@ -85,6 +89,16 @@ export function numberOf(text) {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : null;
 }
 
+/**
+ * @returns {string|null} the address that the picture shows in the current step. From the first answer on, right or wrong, it is the
+ *   one that explains it, also for readers who come back
+ */
+export function pictureAt({ lesson, index, answers, linked }) {
+  const { at, predict } = lesson.steps[index];
+  const answer = answers[index];
+  return linked ?? (((answer?.tries > 0 || answer?.revealed) && predict?.shows) || at);
+}
+
 /** @returns {boolean} whether a step's prediction is answered or revealed, or it has none */
 export function isAnswered({ lesson, answers }, index) {
   const { predict } = lesson.steps[index];
@@ -121,7 +135,7 @@ function placeOf(address) {
   return { page: pathname.split("/")[1] || "stage", step: step === null ? undefined : Number(step) };
 }
 
-function isAt({ lesson, index }, shown) {
-  const { page, step } = placeOf(lesson.steps[index].at);
+function isAt(state, shown) {
+  const { page, step } = placeOf(pictureAt(state));
   return page === shown.page && (step === undefined || step === shown.step);
 }

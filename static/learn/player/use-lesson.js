@@ -49,7 +49,7 @@ export function useLesson({ given, settings, identity, framed, file }) {
   }, []);
   useEffect(
     () => writeProgress(settings, given.id, { step: state.index, done: state.done, answered: answeredIn(state) }),
-    [state.index, state.done],
+    [state.index, state.done, state.answers],
   );
   useEffect(() => tellAround(state, framed), [state.index, state.done, state.answers]);
   useFollowedRun(state, store, given, file ? null : identity);

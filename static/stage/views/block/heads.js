@@ -1,4 +1,4 @@
-/** For each head a button that opens it, and one at its largest weight that opens the arithmetic of that query and key. */
+/** For each head a button that opens it at each of its names, and one at its largest weight that opens the arithmetic of that query and key. */
 
 import { html } from "htm/preact";
 import { fixed, quoted } from "../../../shared/facts/format.js";
@@ -13,13 +13,17 @@ export function BlockHeads({ geometry, scene, dispatch }) {
     event.stopPropagation();
     dispatch({ type: "select", selection: { layer, query, ...selection } });
   };
-  return geometry.heads.map(({ head, name, topKey }) => {
+  return geometry.heads.map(({ head, name, again, topKey }) => {
     const { key, weight } = strongestKey(scene, head);
     const label = topKeyLabel(head, { key, weight }, run, exact);
+    const open = (event) => select(event, { head, view: "head" });
     return html`<button
-        key=${`name-${head}`} type="button" class="block-head cut" style=${placed(name)} aria-label=${msg`Open head ${head}`}
-        onClick=${(event) => select(event, { head, view: "head" })}
+        key=${`name-${head}`} type="button" class="block-head cut" style=${placed(name)} aria-label=${msg`Open head ${head}`} onClick=${open}
       >h${head}</button>
+      ${
+        again &&
+        html`<button key=${`again-${head}`} type="button" class="block-head cut" style=${placed(again)} tabindex="-1" aria-hidden="true" onClick=${open}>h${head}</button>`
+      }
       <button
         key=${`top-${head}`} type="button" class="block-top-key cut" style=${placed(topKey)} aria-label=${label}
         title=${msg`looks most at ${quoted(run.tokens[key])}`}

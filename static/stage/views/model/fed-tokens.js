@@ -11,17 +11,21 @@ import { form, msg, plural } from "../../../shared/words/msg.js";
 /** More rows than this are shown after a press on a button. */
 const SHOWN = 40;
 
-/** @param {{run: Object, step: number, flow: Object, onOpen: (token: Object) => void}} props `flow`: of `flowOf` */
-export function FedTokens({ run, step, flow, onOpen }) {
+/**
+ * @param {{run: Object, step: number, flow: Object, locked: number[], onOpen: (token: Object) => void}} props `flow`: of `flowOf`;
+ *   `locked`: positions of the tokens that are locked, the first of which the list scrolls to
+ */
+export function FedTokens({ run, step, flow, locked, onOpen }) {
   const list = useRef(null);
   const [all, setAll] = useState(false);
   const end = flow.first + flow.rows;
-  const start = all ? 0 : Math.max(0, end - SHOWN);
+  const marked = locked.filter((position) => position < end).sort((a, b) => a - b);
+  const start = all ? 0 : Math.max(0, Math.min(end - SHOWN, marked[0] ?? end));
   const rows = useMemo(
     () =>
       run.tokens.slice(start, end).map((token, index) => {
         const position = start + index;
-        return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"}>
+        return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"} data-locked=${marked.includes(position) || null}>
           <td>${position}</td>
           <td><button
             type="button" tabindex="-1" class="part-word" aria-label=${msg`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}
@@ -29,9 +33,9 @@ export function FedTokens({ run, step, flow, onOpen }) {
           <td>${token.id}</td>
         </tr>`;
       }),
-    [run, start, end, flow.first, onOpen],
+    [run, start, end, flow.first, marked.join(), onOpen],
   );
-  useScroll(scrollToEnd, list, [run, step]);
+  useScroll(marked.length > 0 ? scrollToLocked : scrollToEnd, list, [run, step, marked.join()]);
   return html`<div class="fed scrolls grow" ref=${list} role="group" aria-label=${msg`Tokens and ids of this step`} tabindex="0" onKeyDown=${walkButtons}>
     ${
       start > 0 &&
@@ -50,4 +54,10 @@ export function FedTokens({ run, step, flow, onOpen }) {
 
 function scrollToEnd(list) {
   list.scrollTop = list.scrollHeight;
+}
+
+/** The first locked line comes below the heading, which stays. */
+function scrollToLocked(list) {
+  const line = list.querySelector("[data-locked]");
+  list.scrollTop = line.getBoundingClientRect().top - line.parentElement.getBoundingClientRect().top;
 }

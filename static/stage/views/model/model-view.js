@@ -45,7 +45,7 @@ export function ModelView({ state, dispatch, client, controller }) {
     <${WeightSizes} model=${run.open.model} data=${run.steps[step].data} total=${parts.total} />
     <div class="model-picture anchor grow" data-layout=${layout.name} data-wide=${wide} style=${columns} ref=${ref}>
       ${wide && goesRound(run, step) && html`<${LoopLine} ...${size} from=${layout.outputs / 2} />`}
-      <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} onOpen=${setOpened} />
+      <${Inputs} run=${run} step=${step} flow=${flow} parts=${parts} locked=${lockedIn(state.selection)} onOpen=${setOpened} />
       <${Blocks}
         state=${state} flow=${flow} parts=${parts} lens=${lens} layout=${layout.name} dispatch=${dispatch} go=${go}
       />
@@ -60,6 +60,11 @@ export function ModelView({ state, dispatch, client, controller }) {
     </div>
     ${opened && html`<${Fetched} of=${DIALOG} token=${opened} state=${state} client=${client} onClose=${() => setOpened(null)} />`}
   `;
+}
+
+/** @returns {number[]} the positions that a click or an address has locked */
+function lockedIn({ query, key }) {
+  return [...new Set([key, query])].filter((position) => position !== null);
 }
 
 /** The three sizes of the weights, each with its format. */
@@ -92,7 +97,7 @@ function headline(run, step, { rows, cached }) {
   );
 }
 
-function Inputs({ run, step, flow, parts, onOpen }) {
+function Inputs({ run, step, flow, parts, locked, onOpen }) {
   const { vocab, d } = run.open.model;
   const { rows, first } = flow;
   const chosen = step > 0 && rows === 1;
@@ -108,7 +113,7 @@ function Inputs({ run, step, flow, parts, onOpen }) {
             : nodes`The text is cut into ${html`<${Term} id="token">${msg`tokens`}<//>`}, each with an id from 0 to ${integer(vocab - 1)}.`
         }
       </p>
-      <${FedTokens} run=${run} step=${step} flow=${flow} onOpen=${onOpen} />
+      <${FedTokens} run=${run} step=${step} flow=${flow} locked=${locked} onOpen=${onOpen} />
     <//>
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
     <${Part} number=${2} name=${msg`Embed`} place="embed">

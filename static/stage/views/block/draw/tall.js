@@ -153,22 +153,22 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
   const start = (x, top) => ({ x, y: top, anchor: "start" });
   const kvNames = (top) =>
     kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * CACHE_PITCH + 26 }));
-  const headNames = headRows.map((head) => ({
-    text: `h${head}`,
-    tone: "muted",
-    anchor: "end",
-    x: lanes.x - 6,
-    y: y.scoreLanes + head * HEAD_PITCH + 15,
-  }));
+  const headName = (lanesTop, head) => ({
+    x: LEFT,
+    y: lanesTop + head * HEAD_PITCH,
+    width: HEAD_NAME - 6,
+    height: HEAD_PITCH - 2,
+  });
   const ownMiddle = (place) => LEFT + place * third + (third - 10) / 2;
   const lanesMiddle = lanes.x + columns.width / 2;
   return {
     boxes,
     ribbons: ribbonsOf({ columns, lanes, width, y, heads }),
-    names: [...headNames, ...kvNames(y.cacheK), ...kvNames(y.cacheV)],
+    names: [...kvNames(y.cacheK), ...kvNames(y.cacheV)],
     heads: headRows.map((head) => ({
       head,
-      name: { x: LEFT, y: y.weightLanes + head * HEAD_PITCH, width: HEAD_NAME - 6, height: HEAD_PITCH - 2 },
+      name: headName(y.scoreLanes, head),
+      again: headName(y.weightLanes, head),
       topKey: {
         x: lanes.x + lanes.width + 4,
         y: y.weightLanes + head * HEAD_PITCH,
