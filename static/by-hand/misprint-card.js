@@ -11,7 +11,7 @@ export function Misprints({ shown, actions, framed }) {
   const { example, table, plain } = shown;
   if (example === "a") {
     const target = framed ? "_blank" : null;
-    return html`<section class="own-card stack box is-misprint" aria-label=${msg`Misprints`}>
+    return html`<section class="own-card stack box is-misprint is-of-other" aria-label=${msg`Misprints`}>
       <h2>${msg`Example B, head 2: published as 0.503, but its Q and K give 0.516`}</h2>
       <p>${msg`The published weights of “love” are 0.503 and 0.497. Check them with Q and K of the same example.`}${" "}
         <a target=${target} rel=${target && "noopener"} href=${under("/by-hand/b?cell=weights2:1:0&step=decode")}>${msg`Open example B at this cell`}</a></p>

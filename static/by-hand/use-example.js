@@ -145,12 +145,16 @@ export function useExample({ example, window, keepAddress }) {
   return { shown, open: state.open, wrong: state.wrong, waiting: state.waiting, predict, code, search, actions };
 }
 
-/** Scrolls the selected cell's matrix above the panels at the lower edge, which would cover it. */
+/**
+ * Scrolls the selected cell's matrix above the panels at the lower edge, which would cover it; with the matrix over it, such as its
+ * weights, if there is room.
+ */
 function showSelected({ document, scrollBy, innerHeight }) {
   const matrix = document.querySelector(".cell.is-selected")?.closest("table");
   if (!matrix) return;
-  const { top, bottom } = matrix.getBoundingClientRect();
   const edge = Math.min(document.querySelector(".by-hand-foot").getBoundingClientRect().top, innerHeight) - GAP_PX;
+  const column = matrix.closest(".by-hand-column").getBoundingClientRect();
+  const { top, bottom } = column.height < edge ? column : matrix.getBoundingClientRect();
   if (top < 0 || bottom > edge) scrollBy({ top: Math.min(top - GAP_PX, bottom - edge) });
 }
 

@@ -60,12 +60,22 @@ function keepInSight(window, inside, name) {
   return end;
 }
 
-/** A panel that scrolls cuts off what is outside it. Of a tall part its beginning is what has to be seen. */
+/** Of a tall part its beginning is what has to be seen. */
 function isInSight(window, part) {
   const { top, bottom } = part.getBoundingClientRect();
-  const panel = part.closest(".scrolls")?.getBoundingClientRect();
-  const [first, last] = [Math.max(0, panel?.top ?? 0), Math.min(window.innerHeight, panel?.bottom ?? Infinity)];
+  const [first, last] = opening(window, part);
   return isTall(window, part) ? top >= first - 1 && top <= (first + last) / 2 : top >= first && bottom <= last;
+}
+
+/** @returns {number[]} first and last y at which a part can be seen: all that it scrolls in cuts off what is outside */
+function opening(window, part) {
+  let [first, last] = [0, window.innerHeight];
+  for (let around = part.parentElement; around; around = around.parentElement) {
+    if (window.getComputedStyle(around).overflowY === "visible") continue;
+    const { top, bottom } = around.getBoundingClientRect();
+    [first, last] = [Math.max(first, top), Math.min(last, bottom)];
+  }
+  return [first, last];
 }
 
 function isTall(window, part) {

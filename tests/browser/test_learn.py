@@ -92,6 +92,8 @@ def test_a_prediction_is_compared_with_the_run_and_keeps_what_was_typed(learn: C
     lesson.page.get_by_role("button", name="Back", exact=True).click()
     lesson.next()
     expect(box.get_by_role("status")).to_contain_text("It is 46,080")
+    lesson.page.reload()
+    expect(box.get_by_role("status")).to_contain_text("It is 46,080")
 
 
 def test_an_answer_can_be_shown_and_brings_its_picture(learn: Callable[..., Lesson]) -> None:
@@ -208,6 +210,40 @@ def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhe
     part.evaluate(to_the_top)
     part.evaluate("part => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     expect(part).not_to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_a_task_leads_to_the_picture_and_what_is_said_afterwards_is_in_sight(
+    learn: Callable[..., Lesson],
+) -> None:
+    lesson = learn(TASK, **PHONE)
+    page = lesson.page
+    task = page.get_by_role("region", name="Task")
+    task.get_by_role("button", name="Show the picture").click()
+    expect(task).not_to_be_visible()
+    lesson.picture.get_by_role("button", name="Open the layer above").click()
+    expect(task.get_by_role("status")).to_contain_text("Done")
+    expect(task.get_by_role("status")).to_be_in_viewport(ratio=1)
+
+
+def test_on_a_phone_a_verdict_is_in_sight(learn: Callable[..., Lesson]) -> None:
+    page = learn(BYTES, **PHONE).page
+    box = page.get_by_role("region", name="Prediction")
+    box.get_by_role("textbox").fill("46080")
+    box.get_by_role("textbox").press("Enter")
+    expect(box.get_by_role("status")).to_contain_text("It is 46,080")
+    expect(box.get_by_role("status")).to_be_in_viewport(ratio=1)
+
+
+def test_the_list_of_tokens_is_at_the_positions_that_a_step_speaks_of(
+    new_page: Callable[..., Page], server: Server
+) -> None:
+    lesson = Lesson(new_page(**PHONE), f"{server.url}learn/01-what-is-a-token#3")
+    expect(lesson.picture.get_by_role("row", name="8 ·assistant")).to_be_in_viewport()
+    lesson.page.get_by_role("textbox").fill("2")
+    lesson.page.get_by_role("button", name="Check").click()
+    expect(lesson.picture.locator("[data-locked]").first).to_contain_text("ass")
+    expect(lesson.picture.locator("[data-locked]").last).to_be_in_viewport()
+    lesson.expect_shown(step=0)
 
 
 def test_a_saved_lesson_plays_without_a_network(new_page: Callable[..., Page], server: Server, tmp_path: Path) -> None:

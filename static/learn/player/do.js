@@ -16,7 +16,8 @@ export function Do({ task, done, hints, picture, dispatch }) {
       ${
         done
           ? html`<p><b class="word-output">✓ ${msg`Done.`}</b> <${Prose} nodes=${task.done} picture=${picture} /></p>`
-          : html`<p class="muted">${msg`The page notices when you have done it.`}</p>`
+          : html`<p class="muted">${msg`The page notices when you have done it.`}</p>
+            <button type="button" class="button small lesson-to-picture" onClick=${() => dispatch({ type: "fold", folded: true })}>${msg`Show the picture`}</button>`
       }
     </div>
     ${!done && html`<${Hints} hints=${task.hints} open=${hints} block="do" picture=${picture} dispatch=${dispatch} />`}

@@ -27,14 +27,23 @@ export const initialState = {
 const REDUCERS = {
   /** The lesson computed over another run; null: its own recording, which the picture does not show yet. */
   lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
-  go: (state, { to }) => ({ index: clamp(to, state.lesson.steps.length - 1), lit: [], linked: null, folded: false, settled: false }),
+  go: (state, { to }) => ({
+    index: clamp(to, state.lesson.steps.length - 1),
+    lit: [],
+    linked: null,
+    folded: false,
+    settled: false,
+  }),
   shown: (state, { shown }) => {
     const done = withDone(state, shown);
     // On a phone the text says that the task is done: it comes back over the picture.
     const folded = state.folded && done === state.done;
     return { shown, settled: state.settled || isAt(state, shown), done, folded, answers: withCell(state, shown) };
   },
-  answer: (state, { given }) => ({ answers: { ...state.answers, [state.index]: answered(state, given) }, linked: null }),
+  answer: (state, { given }) => ({
+    answers: { ...state.answers, [state.index]: answered(state, given) },
+    linked: null,
+  }),
   reveal: (state) => ({
     answers: { ...state.answers, [state.index]: { ...state.answers[state.index], revealed: true } },
     linked: null,

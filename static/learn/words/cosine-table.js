@@ -9,7 +9,7 @@ import { msg } from "../../shared/words/msg.js";
 export function CosineTable({ words, table }) {
   const text = (value) => (value === null ? "–" : fixed(value, 3));
   const shade = (value) => ({ "--share": `${Math.round(100 * Math.max(0, value))}%` });
-  return html`<section class="own-card stack box" aria-label=${msg`Cosine similarities`}>
+  return html`<section class="own-card stack box" data-names="cosines" aria-label=${msg`Cosine similarities`}>
     <h2>${msg`Cosine similarity of each pair`} <${Badge} origin="computed" /></h2>
     <div class="across" tabindex="0" role="region" aria-label=${msg`Table of cosine similarities`}><table class="learn-table words-cosines">
       <thead><tr><td></td>${words.map((word) => html`<th key=${word} scope="col" class="is-number"><bdi>${word}</bdi></th>`)}</tr></thead>

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { useNarrow } from "../../shared/ui/use-narrow.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { DRAFT_NUMBERS, draftNumbers, SETTINGS } from "../settings.js";
 import { boundsOf, PRESETS, typedIn } from "../workload-form.js";
@@ -16,23 +17,10 @@ const LENGTHS = [
 /** Offered only once a prompt has been edited. */
 const OWN = { id: "own", name: msg`edited` };
 
-/** There the form would fill the screen, so it is folded. */
-const NARROW = "(max-width: 719px)";
-
-function useNarrow() {
-  const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = window.matchMedia(NARROW);
-    const changed = () => setNarrow(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return narrow;
-}
-
 /** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
 export function WorkloadForm({ state, limits, live }) {
   const { fields, problem, actions, mine, starting } = state;
+  // There the form would fill the screen, so it is folded.
   const narrow = useNarrow();
   const whole = (field, label) =>
     html`<${Whole} field=${field} label=${label} text=${typedIn(fields, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;

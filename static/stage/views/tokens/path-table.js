@@ -4,12 +4,16 @@ import { html } from "htm/preact";
 import { branchRefusal } from "../../../shared/facts/branching.js";
 import { fixed, integer, percent, quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
+import { useNarrow } from "../../../shared/ui/use-narrow.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { LogitHistogram } from "./logit-histogram.js";
 import { drawnBy } from "./token-path.js";
 import { WhatIfSlider } from "./what-if-slider.js";
 
+const NAMES = { temperature: msg`Temperature`, top_k: msg`Top-k`, top_p: msg`Top-p` };
+// Not language: the settings with a slider, in the order of their columns.
+const SLIDERS = ["temperature", "top_k", "top_p"];
 const UNFILTERED = msg`greedy does not filter`;
 const BRANCH_TOKEN = msg`This branch set the token instead.`;
 
@@ -19,9 +23,17 @@ const BRANCH_TOKEN = msg`This branch set the token instead.`;
  */
 export function PathTable({ path, rows, run, step, lookup, branching, onLookUp, onBranch, dispatch }) {
   const sums = runningSums(path.topP.shares);
-  return html`<div class="path-box still anchor across" data-names="path" role="group" aria-label=${msg`From logits to the next token`} tabindex="0">
+  const sliders = Object.fromEntries(
+    SLIDERS.map((name) => [
+      name,
+      html`<${WhatIfSlider} name=${name} settings=${path.settings} vocab=${path.vocab} dispatch=${dispatch} />`,
+    ]),
+  );
+  const narrow = useNarrow();
+  return html`${narrow && html`<${Sliders} sliders=${sliders} />`}
+  <div class="path-box still anchor across" data-names="path" role="group" aria-label=${msg`From logits to the next token`} tabindex="0">
     <table class="path fill">
-      <${Head} path=${path} settings=${path.settings} dispatch=${dispatch} />
+      <${Head} path=${path} sliders=${narrow ? {} : sliders} />
       <tbody>
         ${rows.map(
           ({ rank, token }) => html`<${Row}
@@ -44,16 +56,21 @@ function runningSums(shares) {
   return sums;
 }
 
-function Head({ path, settings, dispatch }) {
-  const slider = (name) =>
-    html`<${WhatIfSlider} name=${name} settings=${settings} vocab=${path.vocab} dispatch=${dispatch} />`;
+/** On a phone, where no column has room for its slider. */
+function Sliders({ sliders }) {
+  return html`<div class="path-sliders stack tight">
+    ${SLIDERS.map((name) => html`<div key=${name}><b class="small">${NAMES[name]}</b>${sliders[name]}</div>`)}
+  </div>`;
+}
+
+function Head({ path, sliders }) {
   return html`<thead>
     <tr>
       <td class="path-token"></td>
       <th scope="col" data-names="logits"><b>${msg`Logits`}</b> <span>${msg`one for each of the model’s ${integer(path.vocab)} tokens`}</span></th>
-      <th scope="col"><i>→</i> <b>${msg`Temperature`}</b> <span>${msg`divide the logits; softmax then gives probabilities`}</span>${slider("temperature")}</th>
-      <th scope="col"><i>→</i> <b>${msg`Top-k`}</b> <span>${msg`keep only the k largest`}</span>${slider("top_k")}</th>
-      <th scope="col"><i>→</i> <b>${msg`Top-p`}</b> <span>${msg`keep the likeliest until their sum reaches p`}</span>${slider("top_p")}</th>
+      <th scope="col"><i>→</i> <b>${NAMES.temperature}</b> <span>${msg`divide the logits; softmax then gives probabilities`}</span>${sliders.temperature}</th>
+      <th scope="col"><i>→</i> <b>${NAMES.top_k}</b> <span>${msg`keep only the k largest`}</span>${sliders.top_k}</th>
+      <th scope="col"><i>→</i> <b>${NAMES.top_p}</b> <span>${msg`keep the likeliest until their sum reaches p`}</span>${sliders.top_p}</th>
       <th scope="col" data-names="choice">
         <i>→</i> <b>${msg`Choice`}</b>
         <span>${path.greedy ? msg`greedy: always the largest` : msg`a random number from 0 to 1 selects one of these ranges`}</span>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState, isDone, numberOf, reduce, stepOf } from "../../../../static/learn/player/state.js";
+import { initialState, isDone, numberOf, pictureAt, reduce, stepOf } from "../../../../static/learn/player/state.js";
 
 const NUMBER = { number: 46080, within: 0, answer: null, cell: null, choices: [], hints: [] };
 const step = (at, more = {}) => ({ at, predict: null, do: null, ...more });
@@ -74,6 +74,32 @@ test("the picture of an answer keeps the step that asked", () => {
   const answered = play(state, { type: "answer", given: "46080" });
   assert.equal(stepOf(answered, { page: "stage", step: 3 }), null);
   assert.equal(stepOf(answered, { page: "stage", step: 5 }), 2);
+});
+
+test("an answered step shows the picture of its answer, also when the reader comes back", () => {
+  const asks = step("/#step=0", { predict: { ...NUMBER, shows: "/#step=0&view=cache" } });
+  const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=5")] } };
+  const answer = (given) => ({ type: "answer", given });
+  assert.equal(pictureAt(play(state, answer("many"))), "/#step=0");
+  const wrong = play(state, answer("1"));
+  assert.equal(pictureAt(wrong), "/#step=0&view=cache");
+  assert.equal(pictureAt(play(wrong, { type: "go", to: 1 })), "/#step=5");
+  assert.equal(pictureAt(play(wrong, { type: "go", to: 1 }, { type: "go", to: 0 })), "/#step=0&view=cache");
+});
+
+test("a link of the prose shows its address until an answer or another step", () => {
+  const asks = step("/#step=0", { predict: { ...NUMBER, shows: "/#step=0&view=cache" } });
+  const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=5")] } };
+  const linked = play(state, { type: "link", to: "/memory" });
+  assert.equal(pictureAt(linked), "/memory");
+  assert.equal(pictureAt(play(linked, { type: "reveal" })), "/#step=0&view=cache");
+  assert.equal(pictureAt(play(linked, { type: "go", to: 1 })), "/#step=5");
+});
+
+test("a task that is done brings the folded text back", () => {
+  const folded = play(begin(2), { type: "fold", folded: true });
+  assert.equal(play(folded, shown({ head: 1 })).folded, true);
+  assert.equal(play(folded, shown({ head: 6 })).folded, false);
 });
 
 test("leaving a step puts out what it lit, and keeps answers and hints", () => {

@@ -1,0 +1,18 @@
+/** Whether the window is as narrow as a phone's. */
+
+import { useEffect, useState } from "preact/hooks";
+
+/** As in the style sheets. */
+const NARROW = "(width < 720px)";
+
+/** @returns {boolean} followed while the window changes */
+export function useNarrow() {
+  const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = window.matchMedia(NARROW);
+    const changed = () => setNarrow(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}
