@@ -4,13 +4,15 @@
 const DRAWING_MS = 8000;
 /** What a reader does to look elsewhere. */
 const LOOKS_ELSEWHERE = ["wheel", "touchstart", "pointerdown", "keydown"];
+/** Lines of a list that the address names. */
+const LOCKED = "[data-locked]";
 /** Shares of a part in sight at which the browser says that it has moved. */
 const SHARES = Array.from({ length: 21 }, (_, at) => at / 20);
 
 /**
  * @param {Window} window
  * @returns {{show: (inside: ParentNode & Node, names: string[]) => void, end: () => void}} `show`: brings the first part with one of
- *   these names into sight, unfolded, as soon as it is there; and again when what grows around it moves it away, until the reader
+ *   these names into sight, or the last line that is locked in it, unfolded, as soon as it is there; and again when what grows around it moves it away, until the reader
  *   looks elsewhere
  */
 export function createSight(window) {
@@ -28,11 +30,12 @@ function keepInSight(window, inside, name) {
   const selector = `[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`;
   let part = null;
   const bring = () => {
-    if (part && !isInSight(window, part)) part.scrollIntoView({ block: isTall(window, part) ? "start" : "center" });
+    if (part && !isInSight(window, part)) part.scrollIntoView({ block: edgeOf(window, part) });
   };
   const moved = new IntersectionObserver(bring, { threshold: SHARES });
   const look = () => {
-    const found = inside.querySelector(selector);
+    const named = inside.querySelector(selector);
+    const found = [...(named?.querySelectorAll(LOCKED) ?? [])].at(-1) ?? named;
     if (found !== part) {
       moved.disconnect();
       part = found;
@@ -46,7 +49,7 @@ function keepInSight(window, inside, name) {
     childList: true,
     subtree: true,
     attributes: true,
-    attributeFilter: ["data-lit", "data-names"],
+    attributeFilter: ["data-lit", "data-names", "data-locked"],
   });
   const end = () => {
     moved.disconnect();
@@ -58,6 +61,12 @@ function keepInSight(window, inside, name) {
   for (const type of LOOKS_ELSEWHERE) window.addEventListener(type, end, { capture: true, passive: true });
   look();
   return end;
+}
+
+/** Above the last locked line are the others, which stay in sight if they can. */
+function edgeOf(window, part) {
+  if (part.matches(LOCKED)) return "nearest";
+  return isTall(window, part) ? "start" : "center";
 }
 
 /** Of a tall part its beginning is what has to be seen. */
