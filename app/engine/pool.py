@@ -83,7 +83,7 @@ class Pool:
 
     def start(self) -> None:
         """Start the engines, and keep them running until `close`."""
-        rmtree(self._settings.data_dir / ENGINES_FOLDER, ignore_errors=True)
+        self._clear_folder()
         with self._lock:
             self._started = True
             engines = list(self._engines)
@@ -98,6 +98,7 @@ class Pool:
             engine.supervisor.close()
         for run in self._log.open_runs():
             self._log.close_run(run, "interrupted", CLOSED)
+        self._clear_folder()
 
     @property
     def engines(self) -> list[Engine]:
@@ -229,6 +230,9 @@ class Pool:
     def _first(self) -> Engine:
         engines = self.engines
         return next((engine for engine in engines if engine.supervisor.info is not None), engines[0])
+
+    def _clear_folder(self) -> None:
+        rmtree(self._settings.data_dir / ENGINES_FOLDER, ignore_errors=True)
 
     def _make(self) -> Engine:
         with self._lock:

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from kvscope.app import routes as table
 from kvscope.app.http.access import DELETES, SENDS, Access, declare, declared
 from kvscope.app.settings import Settings
-from tests.support.asking import ASK, BODIES, QUERY
+from tests.support.asking import ASK, BODIES, QUERY, QUERY_OF
 from tests.support.live_server import FAKE
 from tests.support.over_http import bearer, finished, share, started
 from tests.support.waiting import eventually
@@ -40,7 +40,7 @@ class Filled:
         body: dict[str, Any] = {"json": BODIES.get(path, {})} if method == "POST" else {}
         if path == "/api/sessions" and method == "POST":
             body = {"data": b"x", "content_type": "application/octet-stream"}
-        query = {name: str(value).format(**known) for name, value in QUERY.items()}
+        query = {name: str(value).format(**known) for name, value in (QUERY | QUERY_OF.get(path, {})).items()}
         return self.app.test_client().open(
             path.format(**known),
             method=method,
@@ -69,6 +69,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "session": shared["id"],
         "workload": workload.json["id"],
         "number": "0",
+        "name": "no-such-engine",
         "example": "a",
         "lesson": client.get("/api/lessons").json["lessons"][0]["id"],
         "filename": "main.js",
@@ -110,7 +111,7 @@ def test_what_anyone_may_call_stores_nothing_and_asks_the_engine_only_where_that
     filled: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts, asked, written = filled.app.extensions["kvscope"], [], []
-    mine, call = threading.current_thread(), parts.calls.call
+    mine, call = threading.current_thread(), parts.engine.call
 
     def calls(method: str, *arguments: Any, **named: Any) -> Any:
         asked.append(method)
@@ -120,7 +121,7 @@ def test_what_anyone_may_call_stores_nothing_and_asks_the_engine_only_where_that
         if threading.current_thread() is mine and not said.lstrip().startswith(("SELECT", "PRAGMA", "WITH")):
             written.append(said)
 
-    monkeypatch.setattr(parts.calls, "call", calls)
+    monkeypatch.setattr(parts.engine, "call", calls)
     sa.event.listen(parts.runs.engine, "before_cursor_execute", statement)
     try:
         for method, path, access in routes(filled):

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from kvscope.app.engine.process import NICENESS
-from kvscope.app.engine.supervisor import ENGINE_FOLDER
+from kvscope.app.engine.pool import ENGINES_FOLDER
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
@@ -82,7 +82,11 @@ def test_a_server_that_is_to_outlive_its_terminal_does_and_odd_signals_and_chunk
 def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_file(serve: Serve) -> None:
     server = serve("delay=0.01")
     server.start_run(max_new_tokens=3)
-    parent, engine, folder = psutil.Process(server.process.pid), engine_of(server), server.data / ENGINE_FOLDER
+    parent, engine, folder = (
+        psutil.Process(server.process.pid),
+        engine_of(server),
+        server.data / ENGINES_FOLDER / "engine-1",
+    )
     (folder / "unpacked").mkdir()
     (folder / "unpacked" / "code").write_bytes(b"x")
     engine.kill()

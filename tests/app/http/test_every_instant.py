@@ -50,7 +50,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     parts = app.extensions["kvscope"]
     with pytest.MonkeyPatch.context() as patch:
         for owner, names in (
-            (parts.calls, ("call",)),
+            (parts.engine, ("call",)),
             (parts.runs, ("append", "own", "delete", "close_run", "made_from")),
             (parts.scheduler, ("_drop", "_begin", "_evict")),
         ):

@@ -242,7 +242,7 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
     url = f"/api/runs/{finished(client, prompt='of its own')}/head?step=0&layer=1&head=2"
     first, asked = client.get(url), list[int]()
     assert first.headers["Cache-Control"] == "private, max-age=31536000, immutable"
-    monkeypatch.setattr(app.extensions["kvscope"].calls, "call", lambda *_, **__: asked.append(1) or b"")
+    monkeypatch.setattr(app.extensions["kvscope"].engine, "call", lambda *_, **__: asked.append(1) or b"")
     assert client.get(url, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
     assert not asked
     assert (

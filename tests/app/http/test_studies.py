@@ -161,7 +161,7 @@ def test_an_engine_that_dies_interrupts_studies_too(make_app: Callable[..., Flas
     run = finished(client)
     search = client.post(f"/api/runs/{run}/beam", json={**BEAM, "length": 32}).json["id"]
     eventually(lambda: client.get(f"/api/runs/{search}").json["last_seq"] > 2)
-    os.kill(engine.pid, signal.SIGKILL)
+    os.kill(engine.engines[0].supervisor.pid, signal.SIGKILL)
     eventually(lambda: client.get(f"/api/runs/{search}").json["reason"] == "interrupted")
     assert kinds(client, search)[-1] == "c"
     eventually(lambda: engine.readiness.state == "ready")
