@@ -17,8 +17,8 @@ import psutil
 import pytest
 import requests
 
-from kvscope.app.engine.process import NICENESS
 from kvscope.app.engine.pool import ENGINES_FOLDER
+from kvscope.app.engine.process import NICENESS
 from kvscope.app.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP

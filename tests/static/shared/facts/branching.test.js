@@ -74,7 +74,10 @@ test("a run that broke off with its engine can be continued where tokens are lef
 });
 
 test("a branch that forces no token continues its parent", () => {
-  const open = { ...broken().open, parent: { run: "a", position: 3, token: 5, recomputed: { rows: 3, ms: 1, held: false } } };
+  const open = {
+    ...broken().open,
+    parent: { run: "a", position: 3, token: 5, recomputed: { rows: 3, ms: 1, held: false } },
+  };
   assert.equal(continues(broken({ open })), true);
   assert.equal(continues(broken({ open, steps: [{ data: { token: { id: 5, forced: true } } }] })), false);
   assert.equal(continues(broken()), false);

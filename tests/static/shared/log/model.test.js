@@ -7,7 +7,14 @@ import { encode } from "../../support/wire.js";
 const SIZES = { layers: 2, heads: 4, kv_heads: 2, head_dim: 8, d: 32, d_mlp: 48, vocab: 259, context: 64 };
 const SAID = {
   ...{ norm: "layer", gated: true, activation: "gelu_tanh", positions: "none", qk_norm: true, windows: [4, null] },
-  ...{ tied: false, weight_dtype: "bfloat16", post_norms: true, embedding_scale: 5.5, score_width: 25 },
+  ...{
+    tied: false,
+    weight_dtype: "bfloat16",
+    post_norms: true,
+    embedding_scale: 5.5,
+    score_width: 25,
+    experts: { count: 8, chosen: 2, width: 16 },
+  },
 };
 
 test("what a log says counts, whatever its architecture is called", () => {
