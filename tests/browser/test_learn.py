@@ -101,7 +101,9 @@ def test_an_answer_can_be_shown_and_brings_its_picture(learn: Callable[..., Less
     box = lesson.page.get_by_role("region", name="Prediction")
     box.get_by_role("button", name="street").click()
     expect(box.get_by_role("status")).to_contain_text("Not yet")
+    expect(box.get_by_role("button", name="street")).to_be_focused()
     box.get_by_role("button", name="Show the answer").click()
+    expect(box.get_by_role("status")).to_be_focused()  # or the next Tab would begin at the top of the page
     expect(box.get_by_role("button", name="animal")).to_be_disabled()
     expect(lesson.picture.get_by_text("Locked:")).to_be_visible()
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import psutil
+
 ATTEMPTS = 4
 """A node gives up after 30 s, which no setting changes; on a machine at its limit its helpers take longer."""
 Made = TypeVar("Made")
@@ -33,6 +35,11 @@ def ray_cluster(nodes: int = 2, engines_per_node: int = 1) -> Iterator[Any]:
 def add_node(cluster: Any, **resources: float) -> Any:
     """One more node, with these resources."""
     return _patiently(lambda: cluster.add_node(num_cpus=0, resources=resources, wait=True))
+
+
+def engines_in_ray() -> list[psutil.Process]:
+    """The processes of all engines on this machine that are actors of a cluster."""
+    return [each for each in psutil.process_iter(["cmdline"]) if "EngineActor" in " ".join(each.info["cmdline"] or ())]
 
 
 def _patiently(make: Callable[[], Made]) -> Made:

@@ -1,5 +1,5 @@
-"""`python -m tools.faults.cluster`: kills the web process that leads, one that follows, and their database, again and
-again, at random moments of a run.
+"""`python -m tools.faults.cluster`: kills the web process that leads, one that follows, their database, and, with
+engines in a Ray cluster, an engine or its node, again and again, at random moments of a run.
 
 Prints what was lost of what viewers at both processes had seen, how many sessions were lost and runs left open, and how
 long it took until a run could be started again.
@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import requests
 import sqlalchemy as sa
@@ -25,11 +26,15 @@ from kvscope.app.store.run_tables import runs_table
 from kvscope.model.log.frames import from_stream
 from tests.support.live_server import LiveServer
 from tests.support.postgres import Cluster, made_database, started_cluster
+from tests.support.ray_cluster import add_node, engines_in_ray, ray_cluster
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 from tests.support.web_processes import WebProcesses, is_ready, kill, web_processes, worker_of
 
-VICTIMS = ("leader", "worker", "follower", "database")
+VICTIMS = ("leader", "worker", "follower", "database", "engine", "node")
+IN_RAY = ("engine", "node")
+"""Those for which the engines are in a Ray cluster of two nodes and a head."""
+RAY = ("--engines", "2", "--engine-resources", "num_cpus=0,engine=1")
 TOKENS = 200
 LONGEST_S = 120.0
 
@@ -57,9 +62,11 @@ class Figures:
 class Trial:
     """Two web processes, and what was stored before."""
 
-    def __init__(self, postgres: Cluster, database: str, processes: WebProcesses, chance: random.Random) -> None:
+    def __init__(
+        self, postgres: Cluster, database: str, processes: WebProcesses, chance: random.Random, ray: Any = None
+    ) -> None:
         self._postgres, self._database = postgres, database
-        self._processes, self._chance = processes, chance
+        self._processes, self._chance, self._ray = processes, chance, ray
         self._processes.start_two()
         self._sessions: dict[str, bytes] = {}
 
@@ -105,6 +112,11 @@ class Trial:
                 worker_of(leader).kill()
             case "follower":
                 kill(follower)
+            case "engine":
+                self._chance.choice(engines_in_ray()).kill()
+            case "node":
+                self._ray.remove_node(self._chance.choice(list(self._ray.worker_nodes)), allow_graceful=False)
+                add_node(self._ray, engine=2)
             case _:
                 self._postgres.kill()
                 self._postgres.start()
@@ -165,11 +177,12 @@ def trial(victim: str, rounds: int, chance: random.Random) -> Figures:
     figures = Figures()
     with (
         tempfile.TemporaryDirectory() as folder,
+        ray_cluster(2, 2) if victim in IN_RAY else nullcontext() as ray,
         started_cluster() as postgres,
         made_database(postgres.url) as database,
-        web_processes(Path(folder), database) as processes,
+        web_processes(Path(folder), database, *(("--ray", ray.address, *RAY) if ray else ())) as processes,
     ):
-        tried = Trial(postgres, database, processes, chance)
+        tried = Trial(postgres, database, processes, chance, ray)
         for _ in range(rounds):
             tried.round(victim, figures)
     return figures

@@ -12,15 +12,18 @@ import { Prose } from "./prose.js";
 export function Predict({ predict, answer, hints, picture, dispatch }) {
   const over = Boolean(answer?.right || answer?.revealed);
   const give = (given) => dispatch({ type: "answer", given });
-  const reveal = () => dispatch({ type: "reveal" });
   const verdict = useInSight([answer]);
+  const reveal = () => {
+    dispatch({ type: "reveal" });
+    verdict.current.focus(); // the button that had the focus goes
+  };
   return html`<section class=${`lesson-box stack${over ? " is-over" : ""}`} aria-label=${msg`Prediction`}>
     <h2>${msg`Predict, then look`}</h2>
     <p><${Prose} nodes=${predict.ask} picture=${picture} /></p>
     ${predict.number !== null && html`<${NumberForm} unit=${predict.unit} over=${over} given=${answer?.given} give=${give} />`}
     ${predict.answer !== null && html`<${Choices} choices=${predict.choices} answer=${answer} over=${over} right=${predict.answer} give=${give} />`}
     ${predict.cell !== null && !over && html`<p class="muted">${msg`Click the place in the picture.`}</p>`}
-    <div role="status" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
+    <div role="status" tabindex="-1" ref=${verdict}><${Verdict} predict=${predict} answer=${answer} over=${over} picture=${picture} /></div>
     ${!over && html`<${Hints} hints=${predict.hints} open=${hints} block="predict" picture=${picture} dispatch=${dispatch} />`}
     ${
       !over &&
@@ -30,17 +33,18 @@ export function Predict({ predict, answer, hints, picture, dispatch }) {
   </section>`;
 }
 
-/** Not a form: a sandboxed frame may not submit one. */
+/** Not a form: a sandboxed frame may not submit one. What is over keeps the focus, which a disabled element would lose. */
 function NumberForm({ unit, over, given, give }) {
   const [text, setText] = useState(given ?? "");
-  const onKeyDown = ({ key }) => key === "Enter" && text.trim() !== "" && give(text);
+  const may = !over && text.trim() !== "";
+  const check = () => may && give(text);
   return html`<div class="line">
     <input
       class="lesson-number number" inputmode="decimal" autocomplete="off" aria-label=${msg`Your prediction`}
-      value=${text} disabled=${over} onInput=${({ target }) => setText(target.value)} onKeyDown=${onKeyDown}
+      value=${text} readonly=${over} onInput=${({ target }) => setText(target.value)} onKeyDown=${({ key }) => key === "Enter" && check()}
     />
     ${unit && html`<span>${unit}</span>`}
-    <button type="button" class="button" disabled=${over || text.trim() === ""} onClick=${() => give(text)}>${msg`Check`}</button>
+    <button type="button" class="button" aria-disabled=${!may} onClick=${check}>${msg`Check`}</button>
   </div>`;
 }
 
@@ -49,7 +53,7 @@ function Choices({ choices, answer, over, right, give }) {
     ${choices.map(
       (choice) => html`<button
         key=${choice} type="button" class=${`button lesson-choice${over && choice === right ? " is-right" : ""}`}
-        aria-pressed=${answer?.given === choice} disabled=${over} onClick=${() => give(choice)}
+        aria-pressed=${answer?.given === choice} aria-disabled=${over} onClick=${() => !over && give(choice)}
       >${choice}</button>`,
     )}
   </div>`;

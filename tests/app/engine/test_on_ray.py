@@ -10,7 +10,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-import psutil
 import pytest
 
 from kvscope.app.engine import on_ray
@@ -23,7 +22,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import header
 from tests.support.engine_side import Started, closed
 from tests.support.live_server import FAKE
-from tests.support.ray_cluster import add_node, ray_cluster
+from tests.support.ray_cluster import add_node, engines_in_ray, ray_cluster
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
@@ -34,10 +33,6 @@ ONE = (("num_cpus", 0.0), ("engine", 1.0))
 def cluster() -> Iterator[Any]:
     with ray_cluster(nodes=2, engines_per_node=2) as started:
         yield started
-
-
-def actor_processes() -> list[psutil.Process]:
-    return [each for each in psutil.process_iter(["cmdline"]) if "EngineActor" in " ".join(each.info["cmdline"] or ())]
 
 
 def test_runs_are_computed_in_the_cluster_and_an_actor_that_dies_comes_back(cluster: Any, engine_side: Started) -> None:
@@ -51,7 +46,7 @@ def test_runs_are_computed_in_the_cluster_and_an_actor_that_dies_comes_back(clus
     for run in "cd":
         side.start(run, max_new_tokens=256)
     eventually(lambda: all((head := side.log.head(run)) and head.steps > 3 for run in "cd"))
-    actor_processes()[0].send_signal(signal.SIGKILL)
+    engines_in_ray()[0].send_signal(signal.SIGKILL)
     eventually(lambda: any((head := side.log.head(run)) and head.closed for run in "cd"))
     assert sorted(closed(side.log, run) for run in "cd") == ["interrupted", "length"]
     eventually(lambda: all(engine.state == "ready" for engine in side.pool.engines))
@@ -63,7 +58,7 @@ def test_an_actor_ends_with_its_relay(cluster: Any, engine_side: Started) -> Non
     side = engine_side(ray=cluster.address, engine_resources=ONE)
     assert side.supervisor.pid is not None
     side.pool.close()
-    eventually(lambda: not actor_processes())
+    eventually(lambda: not engines_in_ray())
 
 
 def test_an_engine_on_a_lost_node_is_placed_on_another(cluster: Any, engine_side: Started) -> None:
@@ -72,7 +67,7 @@ def test_an_engine_on_a_lost_node_is_placed_on_another(cluster: Any, engine_side
     side.start("a", max_new_tokens=256)
     eventually(lambda: (head := side.log.head("a")) and head.steps > 3)
     for node in (lost, *cluster.worker_nodes):
-        if any(each.ppid() == node.all_processes["raylet"][0].process.pid for each in actor_processes()):
+        if any(each.ppid() == node.all_processes["raylet"][0].process.pid for each in engines_in_ray()):
             cluster.remove_node(node, allow_graceful=False)
             break
     assert closed(side.log, "a") == "interrupted"
