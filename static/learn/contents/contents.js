@@ -19,7 +19,7 @@ export function Contents({ lessons, paths, questions, settings, theme, setTheme 
       <div class="learn-intro">
         <div class="stack">
           <h1>${msg`How does a language model answer?`}</h1>
-          <p>${msg`Short lessons on runs of a real model. You need no knowledge of machine learning: arrays and code are enough.`}</p>
+          <p>${msg`Short lessons on runs of a real model. You need no knowledge of machine learning: arrays and code, or vectors and percentages, are enough.`}</p>
           <${Begin} lessons=${lessons} progress=${progress} />
           <p class="row">
             ${questions.length > 0 && html`<a href="#questions">${msg`Start from a question`}</a>`}
