@@ -20,6 +20,8 @@ HOOK, CACHE = "HookPoint", "KVCache"
 STORES, POOL = "write", "by_layer"
 """The cache's method whose last two parameters are K and V, and its attribute, which has K before V."""
 KV = ("cache.k", "cache.v")
+ONLY_WITH: dict[str, tuple[tuple[str, bool], ...]] = {"MLP": (("experts", False),), "Experts": (("experts", True),)}
+"""Classes that not every model has, and the property of a model that decides."""
 IN_WORDS = {"logits": ("logits",), "choice": ("choice",), "Choice": ("choice",), "ids": ("tokens",)}
 """Names that mean the same wherever they are."""
 SAME_VALUES = frozenset(("view", "reshape", "permute", "transpose", "flatten"))
@@ -133,7 +135,7 @@ def named(text: str) -> Named:
             walk = walks[name] = _Walk(
                 hooks.get(owner, {}), axes, values, _given(owner, definition, given.get(name, [])), lines
             )
-            walk.body(definition.body)
+            walk.body(definition.body, ONLY_WITH.get(owner, ()))
             given |= {calls[called]: names for called, names in walk.gives.items() if called in calls}
     functions = [
         Function(name, definition.lineno, definition.end_lineno or 0, tuple(walk.statements))

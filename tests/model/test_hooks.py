@@ -30,7 +30,7 @@ def test_every_hook_point_is_passed_and_shaped_as_declared(arch: str) -> None:
         whole_logits(model, prompt(5))
     config = model.config
     sizes = {"T": 5, "D": config.d, "F": config.d_mlp, "H": config.heads, "Hkv": config.kv_heads, "G": config.group}
-    sizes |= {"Dh": config.head_dim, "B": 1, "Q": 5, "K": 5}
+    sizes |= {"Dh": config.head_dim, "B": 1, "Q": 5, "K": 5, "N": 5}
     assert {name: tuple(seen[name].shape) for name in points} == {
         name: tuple(sizes[letter] for letter in point.shape.split()) for name, point in points.items()
     }

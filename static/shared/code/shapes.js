@@ -11,9 +11,10 @@ const TERM = /^(\d*)([A-Z]\w*)$/i;
  * @param {{rows: number, keys: number}} pass its rows, and the positions that its last row can attend to
  * @returns {Object<string, number>} what the letters of shapes stand for (model/transformer.py), in a pass of one sequence
  */
-export function lettersOf({ d, d_mlp, heads, kv_heads, head_dim, vocab }, { rows, keys }) {
+export function lettersOf({ d, d_mlp, heads, kv_heads, head_dim, vocab, experts }, { rows, keys }) {
   return {
     ...{ D: d, F: d_mlp, H: heads, Hkv: kv_heads, G: heads / kv_heads, Dh: head_dim, V: vocab },
+    ...{ E: experts?.count, X: experts?.chosen },
     ...{ T: rows, Q: rows, N: 1, B: 1, K: keys },
   };
 }
@@ -61,7 +62,7 @@ export function shapesOf({ files }, model, pass) {
     const bytes = shape.reduce((product, each) => product * each, model.element_bytes);
     return { of, hook, shape, dtype: model.dtype, bytes };
   };
-  const runs = ({ when }) => Object.entries(when).every(([name, value]) => model[name] === value);
+  const runs = ({ when }) => Object.entries(when).every(([name, value]) => Boolean(model[name]) === value);
   const lines = files.map(({ path, shapes }) => [
     path,
     Object.fromEntries(shapes.filter(runs).map(({ line, tensors }) => [line, tensors.map(tensorOf)])),

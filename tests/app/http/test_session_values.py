@@ -169,7 +169,7 @@ class TestOverHttp:
         sharing = Thread(target=lambda: answers.append(ask.post(f"/api/runs/{run}/share", json={"values": "qkv"})))
         sharing.start()
         eventually(lambda: (choices(client, run)["computing"] or {"done": 0})["done"] > 2)
-        parts.engine._process.kill()
+        parts.engine.engines[0].supervisor._process.kill()
         sharing.join()
         problem(answers[0], 503)
         with parts.runs.engine.connect() as connection:

@@ -189,7 +189,7 @@ def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask]
 
 
 def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 500_000))
+    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 560_000))
     client, viewer = app.test_client(), app.extensions["socketio"].test_client(app)
     run = finished(client, max_new_tokens=5)
     share(client, run)
@@ -198,7 +198,7 @@ def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings
         viewer.emit("watch", {"run": other}, callback=True)
         eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")  # noqa: B023
     refused = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 5})
-    assert problem(refused, 507)["limit"] == LOG_BYTES + 500_000
+    assert problem(refused, 507)["limit"] == LOG_BYTES + 560_000
     assert refused.headers["Retry-After"]
     viewer.disconnect()
     eventually(lambda: client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}).status_code == 201)
