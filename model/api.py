@@ -1,6 +1,6 @@
 """What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
 
-The web side imports only this module, `model.settings` and `model.log`; none of them imports torch.
+The web side imports only this module, `model.settings`, `model.packaged` and `model.log`; none of them imports torch.
 `model.service.load_service` makes a Service, in the engine process.
 """
 

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.processes
 
 INTERFACE = (
     "api.",
+    "packaged",
     "settings.",
     "by_hand.examples.",
     "log.frames",
