@@ -15,7 +15,8 @@ pytestmark = pytest.mark.processes
 
 INTERFACE = (
     "api.",
-    "packaged",
+    "packaged.",
+    "checkpoint.fetch.",
     "settings.",
     "by_hand.examples.",
     "log.frames",
