@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import Any
 
 from kvscope.app import rate_limited_log
@@ -32,6 +32,9 @@ NOT_THERE = f"A machine of the Ray cluster cannot run KVScope. {SAME_EVERYWHERE}
 OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
 """Resources that every Ray cluster has."""
 KNOCK_S, LOOK_S = 5.0, 2.0
+CONNECT_S = 30.0
+"""After so long without a connection the relay ends, and the supervisor starts another: beside a node that was just
+lost, Ray may wait for it without an end."""
 MOST_WAITING = 64
 """Messages that wait for the web process; the engine waits with them, as at a full pipe."""
 
@@ -144,7 +147,11 @@ def placed(send: Send, cluster: Cluster) -> Any:
     send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
     try:
         _knock(cluster.address)
+        late = Timer(CONNECT_S, os._exit, (0,))
+        late.daemon = True
+        late.start()
         ray.init(cluster.address, namespace="kvscope", logging_level=logging.ERROR, log_to_driver=False)
+        late.cancel()
     except OSError:  # a ConnectionError of Ray's among them
         raise NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
     except (RuntimeError, ValueError) as error:  # Ray's way to say that versions differ, or what an address is

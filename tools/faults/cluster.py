@@ -81,7 +81,11 @@ class Trial:
         viewers[1].wait_for(self._chance.randint(4, TOKENS))
         began = time.monotonic()
         self._strike(victim, leader, follower)
-        eventually(lambda: any(self._starts(server) for server in (leader, follower)), LONGEST_S)
+        try:
+            eventually(lambda: any(self._starts(server) for server in (leader, follower)), LONGEST_S)
+        except AssertionError:
+            states = [server.get("readyz").text[:300] for server in (leader, follower)]
+            raise AssertionError("\n".join(["No run starts again.", *states])) from None
         figures.recovered_s.append(time.monotonic() - began)
         for name, server in self._processes.servers.items():
             if server.process.poll() is not None:
