@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ NOT_THERE = f"A machine of the Ray cluster cannot run KVScope. {SAME_EVERYWHERE}
 OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
 """Resources that every Ray cluster has."""
 KNOCK_S, LOOK_S = 5.0, 2.0
+SILENT_S = 10.0
 CONNECT_S = 30.0
 """After so long without a connection the relay ends, and the supervisor starts another: beside a node that was just
 lost, Ray may wait for it without an end."""
@@ -192,9 +194,36 @@ def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[An
     says = actor.messages.options(
         concurrency_group="from_engine", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
     )
+    silent = _Silence()
     with suppress(RayError):
         for message in says.remote(spec):
-            send(ray.get(message))
+            said = ray.get(message)
+            with silent.not_counted():
+                send(said)
+
+
+class _Silence:
+    """Ends the relay when the engine, which beats every second, has said nothing for `SILENT_S`. Ray may not say for
+    minutes that a node was lost, and the supervisor sees that the relay lives.
+    """
+
+    def __init__(self) -> None:
+        self._heard, self._counted = time.monotonic(), True
+        Thread(target=self._watch, name="silence", daemon=True).start()
+
+    @contextmanager
+    def not_counted(self) -> Iterator[None]:
+        """While the web process takes what the engine said."""
+        self._counted = False
+        try:
+            yield
+        finally:
+            self._heard, self._counted = time.monotonic(), True
+
+    def _watch(self) -> None:
+        while not self._counted or time.monotonic() - self._heard < SILENT_S:
+            time.sleep(BEAT_S)
+        os._exit(0)
 
 
 def _options(resources: dict[str, float]) -> dict[str, Any]:
