@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from kvscope.app.cli import main
+from tests.support.nginx import nginx
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 
@@ -54,8 +55,8 @@ def test_services_depend_on_and_reach_what_is_there() -> None:
     services = compose()["services"]
     for service in services.values():
         assert set(service.get("depends_on", ())) <= set(services)
-    nginx = (DEPLOY / "nginx.conf").read_text("utf-8")
-    assert set(re.findall(r"server ([\w-]+):5000;", nginx)) == {name for name in services if name.startswith("web-")}
+    site = (DEPLOY / "nginx.conf").read_text("utf-8")
+    assert set(re.findall(r"server ([\w-]+):5000;", site)) == {name for name in services if name.startswith("web-")}
     assert {document["kind"] for document in kubernetes()} == {"RayCluster", "StatefulSet", "Service"}
 
 
@@ -64,5 +65,5 @@ def test_nginx_reads_its_file(tmp_path: Path) -> None:
     site = re.sub(r"web-\d:5000", "127.0.0.1:5000", (DEPLOY / "nginx.conf").read_text("utf-8"))
     whole = tmp_path / "nginx.conf"
     whole.write_text(f"pid {tmp_path}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{ access_log off;\n{site}\n}}")
-    done = subprocess.run(["/usr/sbin/nginx", "-t", "-c", str(whole)], capture_output=True, text=True, check=False)
+    done = subprocess.run([nginx(), "-t", "-c", str(whole)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

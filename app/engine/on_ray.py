@@ -22,7 +22,7 @@ from typing import Any
 
 from kvscope.app import rate_limited_log
 from kvscope.app.engine.messages import Beat, LoadFailed, Loading, Placed
-from kvscope.app.engine.process import EngineSpec, Sender, serve
+from kvscope.app.engine.process import EngineSpec, Sender, receive, serve
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Progress
 
@@ -97,7 +97,7 @@ def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
     with suppress(PermissionError):
         os.setsid()
     to_engine: SimpleQueue[Any] = SimpleQueue()
-    Thread(target=_receive, args=(connection, to_engine), name="receive", daemon=True).start()
+    Thread(target=receive, args=(connection, to_engine.put), name="receive", daemon=True).start()
     send = Sender(connection)
     try:
         with _beating(send):
@@ -110,15 +110,6 @@ def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
 
 class NotPlaced(Exception):
     """The cluster cannot run the engine; the message says why and what helps."""
-
-
-def _receive(connection: Connection, to_engine: SimpleQueue[Any]) -> None:
-    """As in an engine process: the web process's end ends this one at once, and Ray ends the actor."""
-    try:
-        while True:
-            to_engine.put(connection.recv())
-    except (EOFError, OSError):
-        os._exit(0)
 
 
 @contextmanager

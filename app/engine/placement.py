@@ -6,14 +6,13 @@ from collections import OrderedDict
 from itertools import takewhile
 from threading import Lock
 
-from kvscope.model.api import BeamRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest, WorkloadRequest
+from kvscope.app.engine.filling import Request
+from kvscope.model.api import BeamRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest
 
 MOST_REMEMBERED = 1000
 """Runs; blocks of older ones have long been given to others."""
 SHARED_CHARS = 64
 """Prompts that begin with as many equal characters may share a block of 16 tokens."""
-
-Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest | ReadmitRequest
 
 
 class Placement:
@@ -22,9 +21,9 @@ class Placement:
     def __init__(self) -> None:
         self._lock = Lock()
         self._engines: OrderedDict[str, str] = OrderedDict()
-        self._prompts: OrderedDict[str, RunRequest] = OrderedDict()
+        self._prompts: dict[str, RunRequest] = {}
 
-    def note(self, request: Request, engine: str) -> None:
+    def note(self, request: Request | ReadmitRequest, engine: str) -> None:
         """An engine has taken a run."""
         with self._lock:
             self._engines[request.run] = engine
@@ -34,7 +33,7 @@ class Placement:
                 run, _ = self._engines.popitem(last=False)
                 self._prompts.pop(run, None)
 
-    def near(self, request: Request) -> str | None:
+    def near(self, request: Request | ReadmitRequest) -> str | None:
         """The engine that may hold blocks of the request: of the run it comes from, or of the prompt of the same owner
         that has the longest beginning in common with it. None where no engine may.
         """
@@ -53,13 +52,15 @@ class Placement:
                     return None
 
     def _longest_shared(self, request: RunRequest) -> str | None:
+        beginning = request.prompt[:SHARED_CHARS]
+        if len(beginning) < SHARED_CHARS:
+            return None
         shared = {
             run: _shared_chars(earlier.prompt, request.prompt)
             for run, earlier in self._prompts.items()
-            if earlier.owner == request.owner
+            if earlier.owner == request.owner and earlier.prompt.startswith(beginning)
         }
-        best = max(shared, key=lambda run: shared[run], default=None)
-        return best if best is not None and shared[best] >= SHARED_CHARS else None
+        return max(shared, key=lambda run: shared[run], default=None)
 
 
 def _shared_chars(one: str, other: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -19,7 +19,7 @@ from kvscope.app.engine.process import CALLS_WITH_FRAMES, EngineSpec, serve
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.supervisor import Readiness, Supervisor
 from kvscope.app.settings import Settings
-from kvscope.app.store.runs import RunLog
+from kvscope.app.store.runs import SERVER_STOPPED, RunLog
 from kvscope.model.api import Refused
 
 ENGINES_FOLDER = "engine"
@@ -30,7 +30,6 @@ ABOUT_A_RUN = ("control", "evict_run", "leave", "join")
 """Calls to the engine that has the run."""
 ENGINE_IS_FULL = 429
 """Status with which an engine refuses a run that its cache has no room for."""
-CLOSED = "The server stopped before the run ended."
 
 State = Literal["starting", "ready", "draining", "failed"]
 
@@ -53,8 +52,8 @@ class Engine:
         folder = settings.data_dir / ENGINES_FOLDER / name
         said = report if settings.engines == 1 else lambda line: report(f"Engine {name}: {line}")
         self.supervisor = Supervisor(self.calls, self.storing, settings, said, _work(settings, slot, folder), folder)
-        self.starting = 0
-        """Calls on their way that give it a run."""
+        self.starting: set[str] = set()
+        """Runs that calls on their way give it. A set, since several threads change it at once."""
 
     @property
     def state(self) -> State:
@@ -97,7 +96,7 @@ class Pool:
         for engine in engines:
             engine.supervisor.close()
         for run in self._log.open_runs():
-            self._log.close_run(run, "interrupted", CLOSED)
+            self._log.close_run(run, "interrupted", SERVER_STOPPED)
         self._clear_folder()
 
     @property
@@ -188,7 +187,7 @@ class Pool:
         """Give a run to the first engine in the order whose cache has room for it."""
         full: Refused | None = None
         for engine in self._in_order(request):
-            engine.starting += 1
+            engine.starting.add(request.run)
             engine.storing.runs.add(request.run)
             try:
                 value = engine.calls.call(method, request, noted=noted)
@@ -203,21 +202,27 @@ class Pool:
                     continue
                 raise
             finally:
-                engine.starting -= 1
+                engine.starting.discard(request.run)
             self._placement.note(request, engine.name)
             return value
         raise full or EngineUnavailable(self.readiness.message)
 
-    def _in_order(self, request: Any) -> Iterator[Engine]:
+    def _in_order(self, request: Any) -> list[Engine]:
         """Engines for a run: that which may hold its blocks, where it has a place; then those with most room.
 
         Those that are just taking a run come last, because their room is about to change.
         """
         ready = [engine for engine in self.engines if engine.state == "ready"]
-        ready.sort(key=lambda engine: (engine.starting, -engine.supervisor.room, len(engine.storing.runs)))
-        near = self._placement.near(request)
-        places = self._settings.max_open_runs
-        return iter(sorted(ready, key=lambda engine: not (engine.name == near and len(engine.storing.runs) < places)))
+        if len(ready) < 2:
+            return ready
+        near, places = self._placement.near(request), self._settings.max_open_runs
+
+        def place(engine: Engine) -> tuple[bool, int, int, int]:
+            runs = len(engine.storing.runs)
+            is_near = engine.name == near and runs < places
+            return not is_near, len(engine.starting), -engine.supervisor.room, runs
+
+        return sorted(ready, key=place)
 
     def _for(self, method: str, arguments: tuple[Any, ...]) -> Engine:
         """The engine that answers: of what is about a run, that which has it; otherwise the one with fewest runs."""

@@ -88,7 +88,7 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
     with suppress(PermissionError):  # of a process that leads a group already
         os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
     calls, share = Inbox(CALLS_ABOUT_RUNS), Share()
-    Thread(target=_receive, args=(connection, calls), name="receive", daemon=True).start()
+    Thread(target=receive, args=(connection, calls.put), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
     loaded = _load(send, spec)
@@ -120,14 +120,14 @@ def _advance(send: Sender, loaded: Service) -> None:
         send(Frames(tuple(frames), loaded.room))
 
 
-def _receive(connection: Channel, calls: Inbox) -> None:
-    """Queue what the web process asks.
+def receive(connection: Channel, put: Callable[[Any], None]) -> None:
+    """Hand on what the web process asks.
 
     Its end, even by kill -9, ends this process at once, whatever the other thread computes.
     """
     try:
         while True:
-            calls.put(connection.recv())
+            put(connection.recv())
     except (EOFError, OSError):
         os._exit(0)
 
@@ -139,7 +139,7 @@ class Sender:
         self._connection, self._lock = connection, Lock()
 
     def __call__(self, message: Any) -> None:
-        """Where the web process's end shows here before `_receive` sees it, this process ends as it would there."""
+        """Where the web process's end shows here before `receive` sees it, this process ends as it would there."""
         try:
             with self._lock:
                 self._connection.send(message)

@@ -126,8 +126,7 @@ class RunScheduler:
         *,
         study: bool = False,
     ) -> Started:
-        """Start a run as soon as it has a place. `study`: a twin, a beam search or a
-        workload.
+        """Start a run as soon as it has a place. `study`: a twin, a beam search or a workload.
 
         Returns when the beginning of the run's log is stored, or when the run is queued. `ended` receives the final
         size of the log in bytes. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
@@ -182,7 +181,11 @@ class RunScheduler:
         """
         engine = self._pool.drain(name)
         with self._eviction_lock:
-            for run in [run for run in self._paused if run in engine.storing.runs and not self._placed[run].study]:
+            with self._lock:
+                self._release_ended()
+                mine = engine.storing.runs
+                paused = [run for run in self._paused if run in mine and not self._placed[run].study]
+            for run in paused:
                 self._evict(run)
         self._wake.set()
         return engine

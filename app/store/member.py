@@ -21,6 +21,7 @@ from kvscope.app.store import lead as leading
 from kvscope.app.store.database import WORKING, failing_as
 from kvscope.app.store.errors import Fenced, StoreError
 from kvscope.app.store.lead import Following, Lead
+from kvscope.app.store.locks import discard
 from kvscope.app.store.news import Listener, Teller
 from kvscope.app.store.runs import RunLog
 
@@ -201,7 +202,4 @@ class Member:
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(SQLAlchemyError):
-                connection.invalidate()  # back in the pool it would keep the lock
-            with suppress(SQLAlchemyError):
-                connection.close()
+            discard(connection)

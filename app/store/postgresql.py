@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from kvscope.app.store.locks import discard
 from kvscope.app.store.rounds import Rounds
 
 ANSWER_S = 10.0
@@ -97,7 +97,4 @@ class Hold:
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(SQLAlchemyError):
-                connection.invalidate()  # back in the pool it would keep the lock
-            with suppress(SQLAlchemyError):
-                connection.close()
+            discard(connection)

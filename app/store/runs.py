@@ -43,6 +43,7 @@ PAGE = 32
 CACHE_BYTES = 64 * 1024 * 1024
 POLL_S = 1.0
 """How long a process that follows waits for news of a run of which it has heard nothing, before it looks again."""
+SERVER_STOPPED = "The server stopped before the run ended."
 OLDEST = 100
 """Runs looked at together when some have to go."""
 
@@ -198,7 +199,7 @@ class RunLog:
                 head = None if run in self._open or run in self._unstored else self.head(run)
                 if head is not None:
                     self._open[run] = _Open(head, Condition(self._lock))
-                    self.close_run(run, "interrupted", "The server stopped before the run ended.")
+                    self.close_run(run, "interrupted", SERVER_STOPPED)
 
     @contextmanager
     def changing(self, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:

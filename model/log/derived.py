@@ -18,17 +18,22 @@ MOST_RECOMPUTED = {"rows": 65_536, "ms": 99_999_999.999, "held": False}
 """As long in a frame as any."""
 
 
+def fork_opening(request: ForkRequest, recomputed: Mapping[str, Any]) -> Frame:
+    """The `open` frame of a fork. `recomputed`: as it has it. Raises Refused when it would be too large."""
+    parent = {"run": request.parent, "position": request.position, "token": request.token, "recomputed": recomputed}
+    return _opening(request.frames[0], request.run, {"parent": parent})
+
+
 def forked(request: ForkRequest, token: Mapping[str, Any], recomputed: Mapping[str, Any]) -> list[Frame]:
     """The log that a fork begins with: its parent's frames under the new id, `token` forced in place of the last one.
     Where that is the parent's own token, nothing is forced: the fork continues what its parent began.
 
-    `recomputed`: as in its `open` frame. Raises Refused when its `open` frame would be too large.
+    Raises as `fork_opening`.
     """
-    parent = {"run": request.parent, "position": request.position, "token": request.token, "recomputed": recomputed}
-    opening, *between, last = request.frames
+    _, *between, last = request.frames
     continued = frames.header(last).data["token"]["id"] == request.token
     return [
-        _opening(opening, request.run, {"parent": parent}),
+        fork_opening(request, recomputed),
         *(frames.relabel(payload, request.run, seq) for seq, payload in enumerate(between, 1)),
         frames.relabel(last, request.run, len(between) + 1, {} if continued else {"token": _forced(last, token)}),
     ]

@@ -32,7 +32,7 @@ from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenR
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
-from kvscope.model.log.derived import MOST_RECOMPUTED, forked, study_opening, twin_study
+from kvscope.model.log.derived import MOST_RECOMPUTED, fork_opening, forked, study_opening, twin_study
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
@@ -176,7 +176,7 @@ class ModelService(Questions):
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "No token can follow that token, so the branch would end at once.")
         held, token = self.engine.holds(request.parent), self.tokenizer.token(request.token)
-        forked(request, token, MOST_RECOMPUTED)  # before anything is computed, whether it fits
+        fork_opening(request, MOST_RECOMPUTED)  # whether it fits, before anything is computed
         ids[-1] = request.token
         with refusing_when_full():
             run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)

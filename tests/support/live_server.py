@@ -75,6 +75,11 @@ class LiveServer:
         assert response.status_code == 201, response.text
         return str(response.json()["id"])
 
+    def engines_ready(self) -> int:
+        """How many engines take runs."""
+        engines = self.get("api/engines").json()["engines"]
+        return sum(engine["state"] == "ready" and not engine["draining"] for engine in engines)
+
     def frames(self, run: str, after: int = -1) -> list[bytes]:
         """What is stored now."""
         return list(codec.from_stream(self.get(f"api/runs/{run}/frames?after={after}").content))

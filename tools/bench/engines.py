@@ -33,22 +33,16 @@ def main(model: str, runs: int, tokens: int, rounds: int, places: int) -> None:
     with tempfile.TemporaryDirectory() as folder, serving(model, Path(folder) / "server", options) as served:
         both, alone = [], []
         for number in range(rounds):
-            eventually(lambda: _ready(served) == 2, 600, 0.2)
+            eventually(lambda: served.server.engines_ready() == 2, 600, 0.2)
             both.append(_per_minute(served, runs, tokens))
             second = served.server.get("api/engines").json()["engines"][-1]["name"]
             requests.post(f"{served.url}api/engines/{second}/drain", timeout=60).raise_for_status()
-            eventually(lambda: _ready(served) == 1, 60, 0.2)
+            eventually(lambda: served.server.engines_ready() == 1, 60, 0.2)
             alone.append(_per_minute(served, runs, tokens))
             requests.post(f"{served.url}api/engines", timeout=60).raise_for_status()
             click.echo(f"round {number + 1}: {both[-1]:.1f} runs/min with two engines, {alone[-1]:.1f} with one")
         ratios = [two / one for two, one in zip(both, alone, strict=True)]
         click.echo(f"two engines: {statistics.median(ratios):.2f} times one engine (median of {rounds})")
-
-
-def _ready(served: Served) -> int:
-    """How many engines take runs."""
-    engines = served.server.get("api/engines").json()["engines"]
-    return sum(engine["state"] == "ready" and not engine["draining"] for engine in engines)
 
 
 def _per_minute(served: Served, runs: int, tokens: int) -> float:

@@ -46,12 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         web_processes(Path(folder), database, "--ray", cluster.address, *OPTIONS, *LIMITS, model=MODEL) as processes,
     ):
         servers = processes.start_two()
-        eventually(lambda: _ready(servers[0]) == ENGINES, 300)
+        eventually(lambda: servers[0].engines_ready() == ENGINES, 300)
         return _play(servers, asked.runs, asked.viewers)
-
-
-def _ready(server: LiveServer) -> int:
-    return sum(engine["state"] == "ready" for engine in server.get("api/engines").json()["engines"])
 
 
 def _play(servers: Sequence[LiveServer], runs: int, viewers: int) -> int:

@@ -18,7 +18,7 @@ import time
 from multiprocessing import Pipe
 from kvscope.app.engine import process as engine_process
 
-engine_process._receive = lambda connection, calls: time.sleep(60)
+engine_process.receive = lambda connection, put: time.sleep(60)
 ours, theirs = Pipe()
 theirs.close()
 engine_process.serve(ours, engine_process.EngineSpec({FAKE!r}, "delay=0", "cpu", "float32"))

@@ -1,0 +1,16 @@
+"""Connections to PostgreSQL that hold an advisory lock."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
+
+
+def discard(connection: sa.Connection) -> None:
+    """Close a connection and its lock: back in the pool it would keep the lock."""
+    with suppress(SQLAlchemyError):
+        connection.invalidate()
+    with suppress(SQLAlchemyError):
+        connection.close()
