@@ -5,7 +5,7 @@ import { render } from "preact";
 import { createEmbedHost } from "./embed/host.js";
 import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
-import { IN_SITE } from "./shared/log/root.js";
+import { IN_SITE, ON_DISK } from "./shared/log/root.js";
 import { createQueue, followShown } from "./shared/painting/queue.js";
 import { followAddress, readAddress } from "./shared/state/address.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
@@ -41,7 +41,7 @@ const store = createStore({
   limits: bootstrap.limits,
   theme: firstTheme(settings, dark.matches, embed?.theme),
   present: !embed && presentOfSearch(window.location.search),
-  sandboxed: window.origin === "null",
+  sandboxed: window.origin === "null" && !ON_DISK,
   file: inFile,
   inSite: IN_SITE,
   embed: embed && { hide: embed.hide },

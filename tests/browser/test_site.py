@@ -202,6 +202,14 @@ def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], si
     assert page.url.startswith(f"{site.folder.as_uri()}/s/{site.session}.html")
 
 
+def test_a_page_from_a_disk_leads_to_the_others(new_page: Callable[..., Page], site: Site) -> None:
+    page = new_page()
+    site.open(page, "index.html", "disk")
+    page.get_by_role("button", name="Pages").click()
+    page.get_by_role("link", name="Learn").first.click()
+    page.wait_for_url(f"{site.folder.as_uri()}/learn.html")
+
+
 def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: Callable[..., Page], site: Site) -> None:
     page = new_page()
     page.set_content(f'<div id="demo" data-kvscope="embed/{site.session}.html?step=1"></div>')

@@ -4,13 +4,11 @@ import { html } from "htm/preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { PICTURE } from "../../embed/picture.js";
 import { PROTOCOL } from "../../embed/protocol.js";
-import { under } from "../../shared/log/root.js";
+import { ON_DISK, under } from "../../shared/log/root.js";
 import { textOf } from "../../shared/state/bootstrap.js";
 import { msg } from "../../shared/words/msg.js";
 import { INSIDE } from "./picture-address.js";
 
-/** There, a sandboxed frame may load nothing. */
-const ON_DISK = globalThis.location?.protocol === "file:";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**

@@ -13,6 +13,9 @@ const ROOT = rootOf(globalThis.document);
 /** Whether the page is of a static site, which no server answers. */
 export const IN_SITE = globalThis.document?.documentElement.dataset.site !== undefined;
 
+/** Whether the page was opened from a disk, where it has no origin but is nobody's frame. */
+export const ON_DISK = globalThis.location?.protocol === "file:";
+
 /** @param {Document|undefined} document  @returns {string} */
 export function rootOf(document) {
   const way = document?.documentElement.dataset.root;
