@@ -45,6 +45,7 @@ SENTENCES = {
     "model_type": "{name} is {value}; it must be a JSON object",
     "head_of_no_layer": "{name} is missing; a head needs its layer",
     "keeps_nothing": "{name} belongs to the caches window, sinks and heavy; leave it out",
+    "not_of_change": "{name} does not belong to a change of this site and op; leave it out",
 }
 """Messages for the library's kinds of errors; its own are for programmers and name only one bound. Any other kind
 keeps its own."""
@@ -53,7 +54,10 @@ MOST_MARKS, MOST_MEMBERS = 120_000, 1000
 would take half a second of everybody's time before it is refused."""
 MOST_SHOWN = 40
 """Characters of a value that a message repeats."""
-UNBOUNDED = ("nowhere", "string_unicode", "string_pattern_mismatch", "string_type", "head_of_no_layer", "keeps_nothing")
+UNBOUNDED = (
+    *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
+    *("head_of_no_layer", "keeps_nothing", "not_of_change"),
+)
 """Errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
 """All others are 422."""

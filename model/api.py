@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from kvscope.model.settings import Join, Sampling, Workload
+from kvscope.model.settings import Change, Join, Sampling, Workload
 
 MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
@@ -114,6 +114,38 @@ class TwinRequest:
     caching: Caching
     frames: tuple[bytes, ...]
     keeping: Keeping | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRequest:
+    """The run `of` once more, with `changes` to what the model computes. With `of` itself a changed run, these are all
+    of its changes.
+
+    `frames`: its `open` frame and those `step` frames whose token a branch set.
+    """
+
+    run: str
+    of: str
+    changes: tuple[Change, ...]
+    frames: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRun:
+    """What of a changed run decides its values. `tokens`: ids of its prompt."""
+
+    tokens: tuple[int, ...]
+    chat: bool
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, opening: Mapping[str, Any]) -> ChangedRun | None:
+        """That of the data of an `open` frame; None of an ordinary run."""
+        changed = opening.get("changed")
+        if changed is None:
+            return None
+        changes = tuple(Change.model_validate(change) for change in changed["changes"])
+        return cls(tuple(token["id"] for token in opening["tokens"]), opening["chat"], changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +262,9 @@ class Service(Protocol):
         """`say` hears in a line what was compiled to make steps faster, now and whenever that changes."""
         ...
 
-    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+    def most_bytes(
+        self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
+    ) -> int:
         """At most so many bytes the log of this request comes to have. Raises Refused."""
         ...
 
@@ -244,6 +278,10 @@ class Service(Protocol):
 
     def twin(self, request: TwinRequest) -> list[Frame]:
         """Admit a twin; returns its `open` frame. Raises Refused."""
+        ...
+
+    def changed(self, request: ChangedRequest) -> list[Frame]:
+        """Admit a changed run; returns its `open` frame. Raises Refused (changes, capacity)."""
         ...
 
     def beam(self, request: BeamRequest) -> list[Frame]:
@@ -299,6 +337,10 @@ class Service(Protocol):
 
         Raises Refused while a run goes on.
         """
+        ...
+
+    def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
+        """The answer of the method `question`, computed with the changes of that run. Raises Refused."""
         ...
 
     def values(self, request: ValuesRequest) -> list[Frame]:

@@ -20,6 +20,7 @@ MAX_WORKLOAD_TOKENS = 64
 MAX_KEPT = 1024
 MAX_LAYERS = 512
 MAX_RESERVED = 2048
+MAX_CHANGES = 24
 
 Strategy = Literal["greedy", "sample"]
 
@@ -156,6 +157,47 @@ class ServingSettings(Settings):
     draft: Drafting | None = None
     keep: Kept | None = None
     contiguous: Contiguous | None = None
+
+
+Site = Literal["token", "head", "attention", "mlp", "layer", "residual", "k", "v"]
+"""Where a run can be changed (model.activations.change.PLACES)."""
+
+Op = Literal["zero", "mean", "scale", "patch", "steer"]
+"""How: docs/frames.md, Changed runs."""
+
+
+class Change(Settings):
+    """One place of the model whose values a run replaces (docs/frames.md, Changed runs)."""
+
+    site: Site
+    op: Op
+    layer: Annotated[int | None, Field(ge=0, lt=MAX_LAYERS, description="not of a token")] = None
+    head: Annotated[
+        int | None, Field(ge=0, lt=MAX_LAYERS, description="of head, k and v; of k and v it is the K/V head")
+    ] = None
+    position: Annotated[int | None, Field(ge=0, le=MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, description="null: all")] = None
+    from_step: Annotated[int, Field(ge=0, le=MAX_NEW_TOKENS, description="the first step whose rows are changed")] = 0
+    factor: Annotated[
+        float, Field(ge=-1e9, le=1e9, allow_inf_nan=False, description="what scale multiplies with; strength of steer")
+    ] = 1.0
+    source: Annotated[PromptText | None, Field(description="of patch and steer: prompt whose rows are taken")] = None
+    away: Annotated[PromptText | None, Field(description="of steer: prompt whose row is subtracted")] = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Change:
+        needed = {
+            "layer": self.site != "token",
+            "head": self.site in ("head", "k", "v"),
+            "source": self.op in ("patch", "steer"),
+            "away": self.op == "steer",
+        }
+        for name, needs in needed.items():
+            if (getattr(self, name) is not None) != needs:
+                kind = "missing" if needs else "not_of_change"
+                raise PydanticCustomError(kind, "{member}", {"member": f".{name}"})
+        if self.site == "token" and self.position is None:
+            raise PydanticCustomError("missing", "{member}", {"member": ".position"})
+        return self
 
 
 class Workload(Settings):

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import TypeAdapter
 
 from kvscope.app.store.runs import Gone, RunLog
-from kvscope.model.api import BeamRequest, ForkRequest, Refused, RunRequest, TwinRequest, WorkloadRequest
+from kvscope.model.api import (
+    BeamRequest,
+    ChangedRequest,
+    ForkRequest,
+    Refused,
+    RunRequest,
+    TwinRequest,
+    WorkloadRequest,
+)
+from kvscope.model.log import frames as codec
 
-Request = RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest
+Request = RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
 KINDS: dict[str, type[Request]] = {
     "start": RunRequest,
     "fork": ForkRequest,
     "twin": TwinRequest,
+    "changed": ChangedRequest,
     "beam": BeamRequest,
     "workload": WorkloadRequest,
 }
@@ -39,11 +50,23 @@ def filled(request: Request, log: RunLog) -> Request:
             frames = tuple(frame for seq in (0, *steps) for frame in log.frames(request.of, seq - 1, 1))
             _refuse_gone(bool(steps) and len(frames) == 1 + len(steps))
             return replace(request, frames=frames)
+        case ChangedRequest(frames=()):
+            opened = log.frames(request.of, -1, 1)
+            _refuse_gone(bool(opened))
+            return replace(request, frames=(opened[0], *_forced(log, request.of)))
         case BeamRequest(opening=b""):
             opened = log.frames(request.of, -1, 1)
             _refuse_gone(bool(opened))
             return replace(request, opening=opened[0])
     return request
+
+
+def _forced(log: RunLog, run: str) -> Iterator[bytes]:
+    """The `step` frames whose token a branch set: that of the step in whose place each branch began."""
+    for seq, _ in log.chosen(run):
+        (step,) = log.frames(run, seq - 1, 1)
+        if codec.header(step).data["token"].get("forced"):
+            yield step
 
 
 def to_json(request: Request) -> str:

@@ -7,7 +7,7 @@ from itertools import takewhile
 from threading import Lock
 
 from kvscope.app.engine.filling import Request
-from kvscope.model.api import BeamRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest
+from kvscope.model.api import BeamRequest, ChangedRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest
 
 MOST_REMEMBERED = 1000
 """Runs; blocks of older ones have long been given to others."""
@@ -41,7 +41,7 @@ class Placement:
             match request:
                 case ForkRequest():
                     return self._engines.get(request.parent)
-                case TwinRequest() | BeamRequest():
+                case TwinRequest() | ChangedRequest() | BeamRequest():
                     return self._engines.get(request.of)
                 case ReadmitRequest():
                     return self._engines.get(request.run)

@@ -25,7 +25,7 @@ from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 from kvscope.model.niceness import lower_priority
 
-CALLS_WITH_FRAMES = ("start", "fork", "twin", "beam", "workload")
+CALLS_WITH_FRAMES = ("start", "fork", "twin", "changed", "beam", "workload")
 CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "evict_run", "readmit")
 """Of the service's methods; the others answer questions (kvscope.app.http.questions)."""
 

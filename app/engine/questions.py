@@ -12,7 +12,7 @@ import json
 import os
 import tempfile
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from typing import Any
 
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
+from kvscope.model.api import ChangedRun
 
 MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
 """Questions being computed or waited for: in all, of one address, of one client. A page asks a handful at a time."""
@@ -48,6 +49,12 @@ class Computation:
     method: str
     arguments: tuple[Any, ...]
     lasting: bool = False
+
+
+def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> tuple[Any, ...]:
+    """The method that answers a question about a run with this `open` frame, and its arguments."""
+    changed = ChangedRun.of(opening)
+    return (method, *arguments) if changed is None else ("of_changed", changed, method, *arguments)
 
 
 class Questions:

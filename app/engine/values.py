@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
+from kvscope.app.engine.questions import under_changes
 from kvscope.app.store.database import reason_of
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
@@ -87,12 +88,13 @@ class ValueMaker:
             raise StoreError(f"The exact values cannot be stored: {reason_of(error)}.") from None
 
     def _frames(self, run: str, label: str, level: ValueLevel) -> Iterator[bytes]:
-        prompt = [token["id"] for token in self._runs.opening(run)["tokens"]]
+        opening = self._runs.opening(run)
+        prompt = [token["id"] for token in opening["tokens"]]
         chosen = [token for _, token in self._runs.chosen(run)]
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
             request = ValuesRequest(label, step, ids, rows_of(len(prompt), step).start, token, level)
-            frames: list[Frame] = self._pool.call("values", request)
+            frames: list[Frame] = self._pool.call(*under_changes(opening, "values", request))
             for frame in frames:
                 yield frame.payload
             self._done[run] = step + 1

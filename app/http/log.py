@@ -10,9 +10,11 @@ from typing import Any
 
 from flask import Blueprint, Response, jsonify, request
 
+from kvscope.app.engine.questions import under_changes
 from kvscope.app.http.access import COMPUTES, READS
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
+from kvscope.app.http.problems import Problem
 from kvscope.app.http.questions import QUESTIONS, Question, Step, Steps
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import AfterQuery, Query, query
@@ -69,14 +71,17 @@ class LogRoutes:
             {200: answer(question.meaning, *types)},
             *(404, 409, 422, 503),
             query=question.asked,
-            revalidated=not question.changes,
+            revalidated=not question.anew,
         )
         def view(log: str) -> Response:
             steps = self._lookup.steps(log, question.first)
+            if not question.of_changed and steps.opening.get("changed"):
+                detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
+                raise Problem(409, detail, field="run")
             arguments = question.arguments(steps, asked_of(question.asked, steps))
-            if question.changes:
+            if question.anew:
                 self._lookup.same_model(steps.opening)
-                response = jsonify(self._reads.ask_again(name, *arguments))
+                response = jsonify(self._reads.ask_again(*under_changes(steps.opening, name, *arguments)))
                 response.headers["Cache-Control"] = "no-store"
                 return response
             return self._lasting_answer(log, steps, name, *arguments)
@@ -91,7 +96,7 @@ class LogRoutes:
             response = Response(status=304)
         else:
             self._lookup.same_model(steps.opening)
-            value = self._reads.ask(name, *arguments, lasting=self._lasting)
+            value = self._reads.ask(*under_changes(steps.opening, name, *arguments), lasting=self._lasting)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)

@@ -141,7 +141,8 @@ class Candidate(Step):
 class Question:
     """`summary`, `meaning`: of the question and its answer, in words. `arguments`: what the service's method takes, of
     the run's steps and what is asked. `answer`: the type of its JSON; None: a safetensors file (docs/frames.md).
-    `changes`: it is measured anew at each request.
+    `anew`: it is measured at each request. `of_changed`: whether its method computes with the changes of a changed run;
+    else it cannot be asked about one.
     """
 
     summary: str
@@ -149,7 +150,8 @@ class Question:
     asked: type[Query]
     arguments: Callable[[Steps, Any], tuple[Any, ...]]
     answer: type | None = None
-    changes: bool = False
+    anew: bool = False
+    of_changed: bool = True
 
     @property
     def first(self) -> int:
@@ -210,6 +212,7 @@ QUESTIONS = {
         Form,
         lambda steps, asked: (steps.before(steps.last), steps.last + 1, asked.dtype, asked.kv_heads),
         Smaller,
+        of_changed=False,
     ),
     "mask": Question(
         "How a step's newest token changes the rows before it, with the causal mask and without",
@@ -217,6 +220,7 @@ QUESTIONS = {
         Step,
         lambda steps, asked: (steps.before(asked.step),),
         Masked,
+        of_changed=False,
     ),
     "everything": Question(
         "Size of all values computed before a step's newest token, and of the K and V that are cached",
@@ -234,6 +238,7 @@ QUESTIONS = {
             *(asked.layer, asked.head),
         ),
         Turned,
+        of_changed=False,
     ),
     "losses": Question(
         "The prediction at each position of the prompt, and its loss",
@@ -258,7 +263,7 @@ QUESTIONS = {
         Nothing,
         lambda steps, _: (steps.before(0), steps.opening["sampling"]),
         Calls,
-        changes=True,
+        anew=True,
     ),
     "timing": Question(
         "Time of a step's forward passes alone, with the cache or without; measured at each request",
@@ -266,7 +271,7 @@ QUESTIONS = {
         Timing,
         lambda steps, asked: (steps.before(asked.step), asked.cache == "kept"),
         StepTiming,
-        changes=True,
+        anew=True,
     ),
     "weights": Question(
         "The learned weights that compute one number in a layer",

@@ -20,7 +20,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.store.value_parts import Level
 from kvscope.model.api import MAX_BEAM_LENGTH, MAX_BEAMS, Action, Keeping, Refused, RunRequest
 from kvscope.model.by_hand.examples import Phase
-from kvscope.model.settings import MAX_NEW_TOKENS, Encodable, PromptText, Sampling
+from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, Change, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
 """A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
@@ -102,6 +102,12 @@ class Twin(Body):
         if self.cache == "none" or self.cache == "forgotten" or self.budget is None:
             return None
         return Keeping(self.cache, self.budget, given=self.tokens == "given")
+
+
+class ChangeRun(Body):
+    """A run once more, with changes to what the model computes."""
+
+    changes: list[Change] = Field(min_length=1, max_length=MAX_CHANGES)
 
 
 class Beam(Body):

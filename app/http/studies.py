@@ -1,4 +1,4 @@
-"""`/api/runs/<id>/twin`, `/beam` and `/family`: runs made to learn about another, and what belongs together."""
+"""`/api/runs/<id>/twin`, `/beam`, `/change`, `/family`: runs made to learn about another, and what belongs together."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import STARTED, STARTING_PROBLEMS, RunLookup, created, state_of
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.requests import Beam, FamilyQuery, Twin, body, new_id, query
+from kvscope.app.http.requests import Beam, ChangeRun, FamilyQuery, Twin, body, new_id, query
 from kvscope.app.store.family import Member
 from kvscope.app.store.runs import RunLog
-from kvscope.model.api import BeamRequest, Caching, TwinRequest
+from kvscope.model.api import BeamRequest, Caching, ChangedRequest, TwinRequest
 
 
 def blueprint(
@@ -31,6 +31,7 @@ def blueprint(
     api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
     routes.post("/<run>/beam")(api.beam)
+    routes.post("/<run>/change")(api.change)
     routes.get("/<run>/family")(api.family)
     return routes
 
@@ -80,10 +81,24 @@ class StudyRoutes:
         ids = steps.before(asked.step)
         return self._started(BeamRequest(new_id(), run, asked.step, asked.beams, asked.length, ids, b""))
 
-    def _started(self, request: TwinRequest | BeamRequest) -> Response:
+    @describe(
+        STARTS,
+        "Repeat a run with changes to what the model computes",
+        STARTED,
+        *(404, 409, *STARTING_PROBLEMS),
+        body=ChangeRun,
+    )
+    def change(self, run: str) -> Response:
+        """`POST /api/runs/<id>/change`"""
+        opening = self._lookup.original(run)
+        asked = body(ChangeRun)
+        self._lookup.same_model(opening)
+        return self._started(ChangedRequest(new_id(), run, tuple(asked.changes), ()), study=False)
+
+    def _started(self, request: TwinRequest | ChangedRequest | BeamRequest, *, study: bool = True) -> Response:
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
-        return created(request.run, self._scheduler.start(request, Requester(*visitor), charge, study=True))
+        return created(request.run, self._scheduler.start(request, Requester(*visitor), charge, study=study))
 
     @describe(
         READS_STATE,

@@ -120,5 +120,5 @@ def _write_run(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> 
 
 def _origin(opening: dict[str, Any]) -> str | None:
     """The run that an `open` frame says this one came from."""
-    parent, study = opening.get("parent"), opening.get("study")
-    return parent["run"] if parent else study.get("of") if study else None
+    parent, about = opening.get("parent"), opening.get("study") or opening.get("changed")
+    return parent["run"] if parent else about.get("of") if about else None

@@ -318,10 +318,11 @@ def label_of(run: str) -> str:
 
 
 def unlinked(payload: bytes) -> bytes:
-    """The frame with labels in place of the ids of its run and of the run that this was forked from."""
+    """The frame with labels in place of the ids of its run and of the run that this came from."""
     header = codec.header(payload)
-    parent = header.data.get("parent")
+    parent, changed = header.data.get("parent"), header.data.get("changed")
     changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
+    changes |= {"changed": {**changed, "of": label_of(changed["of"])}} if changed else {}
     return codec.relabel(payload, label_of(header.run), header.seq, changes).payload
 
 

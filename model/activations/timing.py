@@ -28,12 +28,13 @@ def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
     cache is not timed. Raises CacheFull.
     """
     scheduler, runner = engine.scheduler, engine.runner
-    sequence = scheduler.shared_prefix(ids, len(ids) - 1) if cached else Sequence()
+    changes = engine.changes
+    sequence = scheduler.shared_prefix(ids, len(ids) - 1, changes=changes) if cached else Sequence()
     try:
-        for entry in scheduler.chunks_of(ids[:-1] if cached else [], sequence):
+        for entry in scheduler.chunks_of(ids[:-1] if cached else [], sequence, changes):
             runner.run([entry])
         watch, started, rows = Watch(), time.perf_counter(), len(ids) - sequence.length
-        for entry in scheduler.chunks_of(ids, sequence):
+        for entry in scheduler.chunks_of(ids, sequence, changes):
             done = runner.run([entry], alike=True)
         ms = (time.perf_counter() - started) * 1000
         return Timed(ms, rows, done.weights, watch.conditions())

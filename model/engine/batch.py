@@ -8,6 +8,7 @@ from itertools import groupby
 import torch
 from torch import Tensor
 
+from kvscope.model.engine.changes import Changes
 from kvscope.model.transformer import AttentionGroup, Batch
 
 
@@ -17,7 +18,7 @@ class Entry:
 
     `new_slots` [count] are theirs, `slots` [length] those of the whole sequence. `forgotten`: tokens that stood before
     the sequence's first row and have no row in it any more; they move what is left to later positions in the text.
-    `outputs`: of how many of the last new rows the logits are wanted.
+    `outputs`: of how many of the last new rows the logits are wanted. `changes`: what is computed otherwise.
     """
 
     ids: list[int]
@@ -26,6 +27,7 @@ class Entry:
     slots: Tensor
     forgotten: int = 0
     outputs: int = 1
+    changes: Changes | None = None
 
     @property
     def count(self) -> int:

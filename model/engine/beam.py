@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.records import BeamKV, BeamNode, BeamsRecord
 from kvscope.model.engine.sampling import check_finite
@@ -35,15 +36,25 @@ class Hypothesis:
 class BeamSearch:
     """The search for the `length` tokens after `ids`, of which the first `len(context)` lie in the cache.
 
+    `changes`: what is computed otherwise than the model would.
     `eos`: tokens that end a hypothesis. An ended hypothesis keeps its place among the `beams` and grows no more.
     """
 
     def __init__(
-        self, key: str, ids: list[int], context: Sequence, *, beams: int, length: int, eos: frozenset[int]
+        self,
+        key: str,
+        ids: list[int],
+        context: Sequence,
+        *,
+        beams: int,
+        length: int,
+        eos: frozenset[int],
+        changes: Changes | None = None,
     ) -> None:
         self.key = key
         self.beams = beams
         self.length = length
+        self.changes = changes
         self.depth = 0
         self.live = [Hypothesis(None, 0.0, context, ids[context.length :])]
         self.paused = False

@@ -7,6 +7,7 @@ It takes ids and yields records; text belongs to the tokenizer. One thread calls
 
 from __future__ import annotations
 
+import copy
 import logging
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from kvscope.model.api import Caching
 from kvscope.model.engine.beam import BeamSearch, blocks_of_search
+from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.conditions import Watch
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.eviction import evict, look
@@ -67,6 +69,14 @@ class Engine:
         self.guesser = Guesser(self.runner, self.scheduler)
         self.passes: list[PassRecord] = []
         """The passes for runs that `advance` made last: one, or one for each run where the pass of all failed."""
+        self.changes: Changes | None = None
+        """With which `replay` computes."""
+
+    def under(self, changes: Changes | None) -> Engine:
+        """The same engine, whose `replay` computes with these changes."""
+        other = copy.copy(self)
+        other.changes = changes
+        return other
 
     def admit(
         self,
@@ -87,6 +97,7 @@ class Engine:
         among: Collection[str] = (),
         reused: int | None = None,
         reserved: Sequence | None = None,
+        changes: Changes | None = None,
     ) -> Run:
         """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
 
@@ -96,7 +107,8 @@ class Engine:
         how far its distribution is from the one with all rows. `owner`: whoever was promised its blocks. `among`: runs
         whose blocks it shares as far as they hold the same beginning; its last token is computed in any case.
         `reused`: it has begun before, and shared so many rows; they are computed again where nobody holds them any
-        more. `reserved`: an empty sequence that it fills, and shares with nobody.
+        more. `reserved`: an empty sequence that it fills, and shares with nobody. `changes`: what it computes otherwise
+        than the model would.
 
         `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
         "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
@@ -110,9 +122,9 @@ class Engine:
         if reserved is not None:
             sequence = reserved
         elif reused is None:
-            sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among)
+            sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among, changes)
         else:
-            sequence, _ = self._held(ids[:reused])
+            sequence, _ = self._held(ids[:reused], changes)
         run = Run(
             key,
             list(ids),
@@ -130,6 +142,7 @@ class Engine:
             keeping=keeping,
             apart=apart,
             compared=compared,
+            changes=changes,
             owner=owner,
             reused=sequence.length,
         )
@@ -151,10 +164,18 @@ class Engine:
         Raises KeyError.
         """
         run = self.scheduler.runs[key]
-        run.sequence = self.scheduler.shared_prefix(run.ids, len(run.ids) - 1, among)
+        run.sequence = self.scheduler.shared_prefix(run.ids, len(run.ids) - 1, among, run.changes)
         run.paused = False
 
-    def fork(self, key: str, ids: list[int], prompt_length: int, sampling: Sampling, max_new_tokens: int) -> Run:
+    def fork(
+        self,
+        key: str,
+        ids: list[int],
+        prompt_length: int,
+        sampling: Sampling,
+        max_new_tokens: int,
+        changes: Changes | None = None,
+    ) -> Run:
         """A run that continues after `ids`, whose last token is still to be fed. It shares the blocks of whichever run
         computed the same tokens; positions nobody holds any more are computed again.
 
@@ -168,8 +189,9 @@ class Engine:
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
         torch.rand(step, generator=generator, dtype=torch.float64)
         started = time.perf_counter()
-        sequence, recomputed = self._held(ids[:-1])
+        sequence, recomputed = self._held(ids[:-1], changes)
         run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
+        run.changes = changes
         run.recomputed_rows = recomputed
         run.recomputed_ms = 1000 * (time.perf_counter() - started)
         self.scheduler.runs[key] = run
@@ -179,7 +201,7 @@ class Engine:
         """Whether blocks of a run are in the cache: it goes on, or nobody has needed them since it ended."""
         return key in self.scheduler.runs or key in self.scheduler.kept
 
-    def search(self, key: str, ids: list[int], beams: int, length: int) -> BeamSearch:
+    def search(self, key: str, ids: list[int], beams: int, length: int, changes: Changes | None = None) -> BeamSearch:
         """A beam search for the `length` tokens that follow `ids`. It shares what some run holds of them.
 
         Raises ValueError when there are no ids and for a key in use, CacheFull when others hold the room.
@@ -187,8 +209,8 @@ class Engine:
         if not ids:
             raise ValueError("a search needs at least one token")
         self.scheduler.check(key, blocks_of_search(len(ids), beams, length))
-        context = self.scheduler.shared_prefix(ids, len(ids) - 1)
-        search = BeamSearch(key, ids, context, beams=beams, length=length, eos=self.eos)
+        context = self.scheduler.shared_prefix(ids, len(ids) - 1, changes=changes)
+        search = BeamSearch(key, ids, context, beams=beams, length=length, eos=self.eos, changes=changes)
         self.scheduler.searches[key] = search
         return search
 
@@ -245,25 +267,26 @@ class Engine:
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
-        sequence, _ = self._held(ids[:first_query])
+        sequence, _ = self._held(ids[:first_query], self.changes)
         try:
             if first_query < len(ids):
-                self.runner.run([self.scheduler.entry(sequence, ids[first_query:])], observers, alike=alike)
+                entry = self.scheduler.entry(sequence, ids[first_query:], changes=self.changes)
+                self.runner.run([entry], observers, alike=alike)
             yield sequence
             if keep:
                 kept = self.cache.fork(sequence, sequence.length)
-                self.scheduler.keep(REPLAYED, ids[: sequence.length], kept)
+                self.scheduler.keep(REPLAYED, ids[: sequence.length], kept, self.changes)
         finally:
             self.cache.release(sequence)
 
-    def _held(self, ids: list[int]) -> tuple[Sequence, int]:
+    def _held(self, ids: list[int], changes: Changes | None) -> tuple[Sequence, int]:
         """A sequence over all of `ids`: what some run holds of them, the rest computed unseen; and how many rows those
         are. Raises CacheFull.
         """
-        sequence = self.scheduler.shared_prefix(ids, len(ids))
+        sequence = self.scheduler.shared_prefix(ids, len(ids), changes=changes)
         missing = len(ids) - sequence.length
         try:
-            for entry in self.scheduler.chunks_of(ids, sequence):
+            for entry in self.scheduler.chunks_of(ids, sequence, changes):
                 self.runner.run([entry])
         except BaseException:
             self.cache.release(sequence)
@@ -348,7 +371,8 @@ class Engine:
             return logits
         seen: list[Tensor] = []
         last = f"blocks.{self.transformer.config.layers - 1}.resid_out"
-        with self.replay(run.ids[: run.fed], run.fed - 1, {last: seen.append}, keep=True), torch.inference_mode():
+        again = self.under(run.changes).replay(run.ids[: run.fed], run.fed - 1, {last: seen.append}, keep=True)
+        with again, torch.inference_mode():
             return self.transformer.decode_rows(seen[0])[-1]
 
     def _advance_search(self, search: BeamSearch) -> list[Record]:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 
 from kvscope.model.api import Caching, ComputedBy
+from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.conditions import Conditions, together
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.records import Timing
@@ -79,6 +80,8 @@ class Run:
     of them stay."""
     stayed: torch.Tensor | None = None
     """[rows], or [layers, Hkv, rows]: the positions of those that stayed when some were dropped the last time."""
+    changes: Changes | None = None
+    """What is computed otherwise than the model would."""
     owner: str = ""
     """Whoever has been promised the blocks that this run may come to hold; "": they are its own."""
     forgotten: int = 0

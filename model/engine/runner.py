@@ -15,10 +15,11 @@ from torch import Tensor
 from kvscope.model.api import ComputedBy
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.capture import Capture, CapturedRows
+from kvscope.model.engine.changes import Changing
 from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.experts import ChosenExperts
 from kvscope.model.engine.threads import threads_for
-from kvscope.model.hooks import Observer, hook_points, observing
+from kvscope.model.hooks import Observer, hook_points, observing, writing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import Batch, StandIn, Transformer
 from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
@@ -96,13 +97,18 @@ class Runner:
             experts = ChosenExperts(self.transformer.config) if self.transformer.config.experts else None
             recording = Capture(self.transformer.config) if capture else None
             looks = LookedAt(self.transformer.config) if attention else None
-            watched = [seen.observers for seen in (recording, looks, experts) if seen] + [observers or {}]
-            steps = None if alike else self.steps
+            changed = any(entry.changes for entry in entries)
+            sequences = ((entries[index].positions, entries[index].changes) for index in order)
+            changing = Changing(sequences) if changed else None
+            watched = [seen.observers for seen in (recording, looks, experts, changing) if seen] + [observers or {}]
+            steps = None if alike or changing else self.steps
             step = steps.for_pass(batch, chain.from_iterable(watched)) if steps else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:
                     attached.enter_context(observing(self.points, those))
+                if changing:
+                    attached.enter_context(writing(self.points, changing.writers))
                 logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
             computed = time.perf_counter()

@@ -7,11 +7,13 @@ ended stay until that room is needed: whoever comes with the same tokens shares 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.beam import BeamSearch
+from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.run import Run
 from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 
@@ -19,6 +21,15 @@ Taken = TypeVar("Taken")
 PREFILL_CHUNK = 128
 """Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
 decode steps wait for at most a few times their own length."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """What an ended run left in the cache: `sequence`, which holds `ids`, computed with `changes`."""
+
+    ids: list[int]
+    sequence: Sequence
+    changes: Changes | None
 
 
 class Scheduler:
@@ -29,8 +40,8 @@ class Scheduler:
         self.prefill_chunk = prefill_chunk
         self.runs: dict[str, Run] = {}
         self.searches: dict[str, BeamSearch] = {}
-        self.kept: dict[str, tuple[list[int], Sequence]] = {}
-        """Tokens and cache of ended runs, the one that was of no use for longest in front."""
+        self.kept: dict[str, Ended] = {}
+        """Of ended runs, the one that was of no use for longest in front."""
         self.promised: dict[str, int] = {}
         """Blocks kept free for whoever admits runs of its own, by its name."""
         self.room = cache.blocks - -(-reserve // BLOCK_SIZE)
@@ -76,34 +87,38 @@ class Scheduler:
         if failed or run.caching != "kept" or run.forgotten or run.sequence.reserved:
             self.cache.release(run.sequence)
         elif run.sequence.length:
-            self.keep(key, run.ids[: run.sequence.length], run.sequence)
+            self.keep(key, run.ids[: run.sequence.length], run.sequence, run.changes)
         return run
 
-    def keep(self, key: str, ids: list[int], sequence: Sequence) -> None:
+    def keep(self, key: str, ids: list[int], sequence: Sequence, changes: Changes | None) -> None:
         """Leave `sequence`, which holds `ids`, in the cache until others need the room; the one of that key goes."""
         if key in self.kept:
             self.forget(key)
-        self.kept[key] = (ids, sequence)
+        self.kept[key] = Ended(ids, sequence, changes)
 
     def forget(self, key: str) -> None:
         """Give back the blocks of an ended run. Raises KeyError."""
-        self.cache.release(self.kept.pop(key)[1])
+        self.cache.release(self.kept.pop(key).sequence)
 
-    def shared_prefix(self, ids: list[int], most: int, among: Collection[str] | None = None) -> Sequence:
+    def shared_prefix(
+        self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
+    ) -> Sequence:
         """A sequence over the longest prefix of `ids`, at most `most` long, that some run has in the cache.
 
-        `among`: the runs that may share theirs, all where it is None. What was kept of an ended run and is of use again
-        is the last that is forgotten.
+        `among`: the runs that may share theirs, all where it is None; none shares but with the same `changes`. What was
+        kept of an ended run and is of use again is the last that is forgotten.
         """
-        donor, length = self.holder_of(ids, most, among)
+        donor, length = self.holder_of(ids, most, among, changes)
         if donor is None:
             return Sequence()
         if donor in self.kept:
             self.kept[donor] = self.kept.pop(donor)
-            return self.cache.fork(self.kept[donor][1], length)
+            return self.cache.fork(self.kept[donor].sequence, length)
         return self.cache.fork(self.runs[donor].sequence, length)
 
-    def holder_of(self, ids: list[int], most: int, among: Collection[str] | None = None) -> tuple[str | None, int]:
+    def holder_of(
+        self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
+    ) -> tuple[str | None, int]:
         """Which run has the longest prefix of `ids` in the cache, and how long that is, at most `most`."""
         # What a run without a cache, or with a part of it, has computed is not all there, or comes from less than the
         # whole text.
@@ -112,12 +127,12 @@ class Scheduler:
             for key, run in self.runs.items()
             if run.caching == "kept" and not run.forgotten and not run.sequence.reserved
         }
-        held = {key: (run.ids, run.sequence) for key, run in whole.items()} | self.kept
+        held = {key: Ended(run.ids, run.sequence, run.changes) for key, run in whole.items()} | self.kept
         best, donor = 0, None
-        for key, (tokens, sequence) in held.items():
-            if among is None or key in among:
-                common = _common_prefix(tokens[: sequence.length], ids[:most])
-                if common > best and self.cache.can_fork(sequence, common):
+        for key, each in held.items():
+            if (among is None or key in among) and each.changes == changes:
+                common = _common_prefix(each.ids[: each.sequence.length], ids[:most])
+                if common > best and self.cache.can_fork(each.sequence, common):
                     best, donor = common, key
         return donor, best
 
@@ -133,22 +148,25 @@ class Scheduler:
         """What the run brings to the next pass: its next chunk of the prompt, or the token it chose last."""
         chunk = run.chunk or self.prefill_chunk
         ids = run.ids[run.fed : run.fed + chunk] + run.guessed
-        return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed))
+        return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed), changes=run.changes)
 
     def entries_of(self, search: BeamSearch) -> list[Entry]:
         """What each hypothesis brings, equally many ids of each."""
-        return [self.entry(sequence, ids) for sequence, ids in search.feed(self.prefill_chunk)]
+        fed = search.feed(self.prefill_chunk)
+        return [self.entry(sequence, ids, changes=search.changes) for sequence, ids in fed]
 
-    def chunks_of(self, ids: list[int], sequence: Sequence) -> Iterator[Entry]:
+    def chunks_of(self, ids: list[int], sequence: Sequence, changes: Changes | None = None) -> Iterator[Entry]:
         """What brings `sequence`, which holds the first of `ids`, up to all of them, pass by pass."""
         while sequence.length < len(ids):
-            yield self.entry(sequence, ids[sequence.length : sequence.length + self.prefill_chunk])
+            yield self.entry(sequence, ids[sequence.length : sequence.length + self.prefill_chunk], changes=changes)
 
-    def entry(self, sequence: Sequence, ids: list[int], forgotten: int = 0, outputs: int = 1) -> Entry:
+    def entry(
+        self, sequence: Sequence, ids: list[int], forgotten: int = 0, outputs: int = 1, changes: Changes | None = None
+    ) -> Entry:
         """`sequence` with room made for `ids`, which a pass is to compute. Raises CacheFull."""
         first = sequence.length
         new_slots = self._with_room(lambda: self.cache.extend(sequence, len(ids)))
-        return Entry(ids, first, new_slots, self.cache.slots(sequence), forgotten, outputs)
+        return Entry(ids, first, new_slots, self.cache.slots(sequence), forgotten, outputs, changes)
 
     def hold(self, sequence: Sequence, positions: int) -> None:
         """Take the blocks of that many positions before they are written. Raises CacheFull."""
@@ -167,7 +185,7 @@ class Scheduler:
         if not unfixed:
             return None
         blocks = min(unfixed, key=lambda each: len(held.intersection(each)))
-        for key in [key for key, (_, sequence) in self.kept.items() if not set(blocks).isdisjoint(sequence.table)]:
+        for key in [key for key, each in self.kept.items() if not set(blocks).isdisjoint(each.sequence.table)]:
             self.forget(key)
         self.cache.set_apart(blocks)
         self._move_out(blocks)

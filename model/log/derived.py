@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import exp
 from typing import Any
 
-from kvscope.model.api import ForkRequest, Frame, Refused, TwinRequest
+from kvscope.model.api import ChangedRequest, ForkRequest, Frame, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.recorder import now
 
@@ -48,6 +48,17 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
     limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
     computed = {"reused": 0} if "reused" in opened else {}  # a study reads nothing of what an earlier run left
     return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **computed})
+
+
+def changed_opening(request: ChangedRequest) -> Frame:
+    """The `open` frame of a changed run: that of the run it was made from, with what is changed. Raises Refused."""
+    changes = [change.model_dump() for change in request.changes]
+    computed = {"reused": 0} if "reused" in frames.header(request.frames[0]).data else {}
+    return _opening(
+        request.frames[0],
+        request.run,
+        {"parent": None, "changed": {"of": request.of, "changes": changes}, **computed},
+    )
 
 
 def twin_study(request: TwinRequest) -> dict[str, Any]:

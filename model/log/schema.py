@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kvscope.model.api import ComputedBy
 from kvscope.model.log.untrusted import DTYPES, BadFile
-from kvscope.model.settings import IN_A_LOG, Sampling, ServingSettings
+from kvscope.model.settings import IN_A_LOG, MAX_CHANGES, Change, Sampling, ServingSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,6 +218,13 @@ class Beam(Data):
     length: Place
 
 
+class Changed(Data):
+    """What a run computes otherwise than the model would, and the run that it was made from."""
+
+    of: Name
+    changes: list[Change] = Field(min_length=1, max_length=MAX_CHANGES)
+
+
 class ServedRequest(Data):
     """What one request of a workload asks for, and when: milliseconds since its round began."""
 
@@ -254,6 +261,8 @@ class Open(FrameData):
     block_size: int = Field(ge=1, le=MOST_BLOCK_SIZE)
     parent: Parent | None = None
     study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None = None
+    changed: Changed | None = None
+    """Of a changed run; older logs lack it."""
     reused: Place = 0
     """Rows of the prompt that were read from the cache, where an earlier run had left them; left out where it is 0."""
     created: Name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict
 from typing import Any
 
@@ -18,7 +19,7 @@ from kvscope.model.activations.timing import timed_step
 from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
-from kvscope.model.api import CacheDtype, Frame, Refused, ValuesRequest
+from kvscope.model.api import CacheDtype, ChangedRun, Frame, Refused, ValuesRequest
 from kvscope.model.by_hand.derivation import derive, example_lines
 from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.checkpoint import Tokenizer
@@ -26,6 +27,7 @@ from kvscope.model.engine.conditions import conditions_record
 from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
+from kvscope.model.service.changing import Changing
 from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
@@ -45,6 +47,13 @@ class Questions:
         self.info = info
         self.max_positions = max_positions
         self.pace = Pace()
+        self.changing = Changing(engine, self.encode, info)
+
+    def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
+        """The answer of the method `question`, computed with the changes of that run. Raises Refused."""
+        other = copy.copy(self)
+        other.engine = self.engine.under(self.changing.of(run))
+        return getattr(other, question)(*arguments)
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
         """Exact values of one head (docs/frames.md, On demand). Raises Refused."""

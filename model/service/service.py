@@ -11,6 +11,8 @@ from kvscope.model.api import (
     MAX_BEAM_LENGTH,
     MAX_BEAMS,
     BeamRequest,
+    ChangedRequest,
+    ChangedRun,
     ForkRequest,
     Frame,
     JoinRequest,
@@ -32,7 +34,7 @@ from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenR
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.linear import COMPUTED, linears, plain_product
 from kvscope.model.log import frames, schema, size
-from kvscope.model.log.derived import MOST_RECOMPUTED, fork_opening, forked, study_opening, twin_study
+from kvscope.model.log.derived import MOST_RECOMPUTED, changed_opening, fork_opening, forked, study_opening, twin_study
 from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
@@ -99,7 +101,9 @@ class ModelService(Questions):
         self.compiled = compiled
         self._say(compiled)
 
-    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+    def most_bytes(
+        self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
+    ) -> int:
         """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""
         shape, chunk = Shape.of(self.info), self.engine.scheduler.prefill_chunk
         around = frames.MAX_FRAME_BYTES + HEADER_ROOM  # its `open` and its `close`
@@ -115,6 +119,11 @@ class ModelService(Questions):
                 last = min(prompt + opened["limits"]["max_new_tokens"], self.max_positions)
                 copied = sum(len(payload) for payload in request.frames) + len(request.frames) * size.TOKEN_BYTES
                 return around + copied + size.of_steps(shape, request.position, prompt, last, chunk)
+            case ChangedRequest():
+                opened = frames.header(request.frames[0]).data
+                prompt = len(opened["tokens"])
+                last = min(prompt + opened["limits"]["max_new_tokens"], self.max_positions)
+                return around + size.of_steps(shape, 0, prompt, last, chunk)
             case TwinRequest():
                 step = size.of_step(shape, self.max_positions)
                 if request.keeping:
@@ -179,7 +188,8 @@ class ModelService(Questions):
         fork_opening(request, MOST_RECOMPUTED)  # whether it fits, before anything is computed
         ids[-1] = request.token
         with refusing_when_full():
-            run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+            changes = self.changing.of(ChangedRun.of(opened))
+            run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens, changes)
         spent = {"rows": run.recomputed_rows, "ms": round(run.recomputed_ms, 3), "held": held}
         log = forked(request, token, spent)
         self._recorders[request.run] = Recorder(request.run, self.info, self.tokenizer, sampling.temperature, len(log))
@@ -208,6 +218,25 @@ class ModelService(Questions):
                 keeping=staying(keeping.policy, keeping.budget) if keeping else None,
                 apart=keeping is not None,
                 compared=given,
+                changes=self.changing.of(ChangedRun.of(opened)),
+            )
+        return self._begun(opening, sampling)
+
+    def changed(self, request: ChangedRequest) -> list[Frame]:
+        """Admit a changed run; returns its `open` frame. Raises Refused."""
+        opened, *forced = (frames.header(payload).data for payload in request.frames)
+        self._same_model(opened)
+        ids, sampling = [token["id"] for token in opened["tokens"]], Sampling(**opened["sampling"])
+        opening = changed_opening(request)
+        with refusing_when_full():
+            self.engine.admit(
+                request.run,
+                ids,
+                sampling,
+                opened["limits"]["max_new_tokens"],
+                forced={step["step"]: step["token"]["id"] for step in forced},
+                changes=self.changing.of(ChangedRun.of(frames.header(opening.payload).data)),
+                reused=0,
             )
         return self._begun(opening, sampling)
 
@@ -237,7 +266,7 @@ class ModelService(Questions):
         study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
         opening = study_opening(request.opening, request.run, study, length)
         with refusing_when_full():
-            self.engine.search(request.run, request.ids, beams, length)
+            self.engine.search(request.run, request.ids, beams, length, self.changing.of(ChangedRun.of(opened)))
         return self._begun(opening, Sampling(**opened["sampling"]))
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
@@ -311,10 +340,12 @@ class ModelService(Questions):
         sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
         ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
         with refusing_when_full():
+            changes = self.changing.of(ChangedRun.of(opened))
             if len(ids) == prompt:
-                run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=opened.get("reused", 0))
+                reused = opened.get("reused", 0)
+                run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=reused, changes=changes)
             else:
-                run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens)
+                run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens, changes)
         run.paused = True
         self._recorders[request.run] = Recorder(
             request.run, self.info, self.tokenizer, sampling.temperature, request.seq

@@ -125,7 +125,7 @@ class Room:
         if run is not None:
             return run.sequence
         kept = self._engine.scheduler.kept.get(request.key)
-        return kept and kept[1]
+        return None if kept is None else kept.sequence
 
     def forget(self, request: ServedRequest) -> None:
         """Give back what was kept of it after its end."""

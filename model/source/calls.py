@@ -38,7 +38,7 @@ def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, 
     """JSON-able: the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, by phase, and how
     many times it was called in each. All other runs must be paused. Raises CacheFull.
     """
-    engine.admit(KEY, ids, sampling, 2)
+    engine.admit(KEY, ids, sampling, 2, changes=engine.changes)
     try:
         prefill, decode = _advanced(engine, 1), _advanced(engine, 2)
     finally:

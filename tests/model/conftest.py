@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 import torch
 
-from kvscope.model.hooks import HookPoint, Observer
+from kvscope.model import hooks
 from kvscope.model.native import Native, Unavailable, library
 from kvscope.model.packaged import cache_folder
 
@@ -30,16 +32,17 @@ def native() -> Native:
 @pytest.fixture(autouse=True)
 def no_hook_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every hook a test attaches to a hook point is gone at its end."""
-    attached: list[HookPoint] = []
-    attach = HookPoint.attach
+    used: list[list[Any]] = []
+    attached = hooks._attached
 
-    def remember(point: HookPoint, observer: Observer) -> None:
-        attached.append(point)
-        attach(point, observer)
+    def remember(pairs: Iterable[tuple[list[Any], Any]]) -> AbstractContextManager[None]:
+        held = list(pairs)
+        used.extend(those for those, _ in held)
+        return attached(held)
 
-    monkeypatch.setattr(HookPoint, "attach", remember)
+    monkeypatch.setattr(hooks, "_attached", remember)
     yield
-    assert not [point for point in attached if point.observers]
+    assert not any(used)
 
 
 @pytest.fixture(autouse=True)

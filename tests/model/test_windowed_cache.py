@@ -219,7 +219,7 @@ class TestRuns:
         last = tokens_of(expected, "again", ids[:20])
         assert engine.admit("again", ids[:20], GREEDY, 8, among=("a",)).reused == 0
         assert tokens(advance_all(engine), "again") == last
-        whole = engine.scheduler.kept["a"][0]
+        whole = engine.scheduler.kept["a"].ids
         assert engine.admit("more", [*whole, 5], GREEDY, 8, among=("a",)).reused == len(whole)
         assert tokens(advance_all(engine), "more") == tokens_of(expected, "more", [*whole, 5])
         check_cache(engine)

@@ -28,6 +28,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/runs/{run}/control": {"action": "stop"},
     "/api/runs/{run}/fork": {"position": 3, "token": 1},
     "/api/runs/{run}/twin": {"cache": "none"},
+    "/api/runs/{run}/change": {"changes": [{"site": "mlp", "op": "zero", "layer": 0}]},
     "/api/runs/{run}/beam": {"step": 1, "beams": 2, "length": 2},
     "/api/workloads": {"requests": [ASK], "rounds": [{}]},
     "/api/workloads/{run}/requests": ASK,

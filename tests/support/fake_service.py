@@ -17,6 +17,7 @@ import numpy as np
 from kvscope.model.api import (
     BUSY,
     BeamRequest,
+    ChangedRequest,
     ForkRequest,
     Frame,
     JoinRequest,
@@ -30,7 +31,7 @@ from kvscope.model.api import (
     WorkloadRequest,
 )
 from kvscope.model.by_hand.examples import Example, Phase
-from kvscope.model.log.derived import twin_study
+from kvscope.model.log.derived import changed_opening, twin_study
 from kvscope.model.log.frames import encode, header, relabel, token_ids
 from tests.support.described import described
 
@@ -98,14 +99,16 @@ class FakeService:
             "pace": {"prefill": taken, "decode": {**taken, "rows": 2}},
         }
 
-    def most_bytes(self, request: RunRequest | ForkRequest | TwinRequest | BeamRequest | WorkloadRequest) -> int:
+    def most_bytes(
+        self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
+    ) -> int:
         frame = 1000 + self._layer_bytes
         match request:
             case RunRequest():
                 keys = min(len(request.prompt), MOST_TOKENS)
                 weights = LAYERS * HEADS * (keys**2 + request.max_new_tokens * (keys + request.max_new_tokens))
                 return 100 * keys + 2000 + request.max_new_tokens * (1000 + frame) + weights
-            case ForkRequest() | TwinRequest():
+            case ForkRequest() | TwinRequest() | ChangedRequest():
                 return sum(len(each) + frame for each in request.frames) + 8 * (frame + LAYERS * HEADS * 200)
             case BeamRequest():
                 return len(request.opening) + request.length * 2000
@@ -157,6 +160,12 @@ class FakeService:
         opened = relabel(request.frames[0], request.run, 0, {"study": twin_study(request), "parent": None})
         ids = [token["id"] for token in header(opened.payload).data["tokens"]]
         self._runs[request.run] = FakeRun(ids, len(ids), len(kinds) - 1, seq=1)
+        return [opened]
+
+    def changed(self, request: ChangedRequest) -> list[Frame]:
+        opened = changed_opening(request)
+        ids = [token["id"] for token in header(opened.payload).data["tokens"]]
+        self._runs[request.run] = FakeRun(ids, len(ids), 4, seq=1)
         return [opened]
 
     def beam(self, request: BeamRequest) -> list[Frame]:

@@ -172,7 +172,7 @@ def closes(records: list[Record]) -> dict[str, CloseRecord]:
 def check_cache(engine: Engine) -> None:
     """Every block is either free or counted once for each table it stands in."""
     held = [run.sequence for run in engine.scheduler.runs.values()] + [
-        sequence for _, sequence in engine.scheduler.kept.values()
+        each.sequence for each in engine.scheduler.kept.values()
     ]
     held += [each.sequence for search in engine.scheduler.searches.values() for each in search.live]
     counted = Counter(block for sequence in held for block in sequence.table)

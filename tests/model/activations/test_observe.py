@@ -45,7 +45,7 @@ def test_rows_stay_in_the_cache_where_that_is_asked_for(keep: bool) -> None:
     for _ in range(2):
         observe(made, IDS, 0, [], keep=keep)
         check_cache(made)
-    assert [ids for ids, _ in made.scheduler.kept.values()] == [IDS] * keep
+    assert [each.ids for each in made.scheduler.kept.values()] == [IDS] * keep
 
 
 def test_what_cannot_be_seen_leaves_nothing_behind() -> None:

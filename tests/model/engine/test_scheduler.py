@@ -172,7 +172,7 @@ class TestReplay:
         made.admit("a", prompt(48), GREEDY, 1)
         made.admit("late", prompt(48)[:17] + prompt(31, 8), GREEDY, 1)
         advance_all(made)
-        _, kept = made.scheduler.kept["a"]
+        kept = made.scheduler.kept["a"].sequence
         with made.replay([*prompt(48)[:40], 1, 2, 3], 42) as sequence:
             assert sequence.table[:2] == kept.table[:2]
             assert sequence.table[2] != kept.table[2]

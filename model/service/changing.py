@@ -1,0 +1,62 @@
+"""The changes of a run, checked against its model and made ready, once for all questions about the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from kvscope.model.activations.change import UnequalLength, prepare
+from kvscope.model.api import ChangedRun, Refused
+from kvscope.model.engine.changes import Changes
+from kvscope.model.engine.engine import Engine
+from kvscope.model.service.limits import among, refusing_when_full, within
+from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Change
+
+PREPARED = 16
+"""Changed runs whose rows are kept."""
+
+
+class Changing:
+    """`encode(text, chat)`: the ids of a prompt. `info` describes the model as an `open` frame does."""
+
+    def __init__(self, engine: Engine, encode: Callable[[str, bool], list[int]], info: dict[str, Any]):
+        self._engine, self._encode, self._info = engine, encode, info
+        self._prepared = lru_cache(PREPARED)(self._prepare)
+
+    def of(self, run: ChangedRun | None) -> Changes | None:
+        """The changes of a run; None of an ordinary one. Raises Refused."""
+        return None if run is None else self._prepared(run)
+
+    def _prepare(self, run: ChangedRun) -> Changes:
+        within("changes", len(run.changes), 1, MAX_CHANGES)
+        for index, change in enumerate(run.changes):
+            self._check(f"changes[{index}]", change, len(run.tokens))
+
+        def encode(text: str) -> list[int]:
+            ids = self._encode(text, run.chat)
+            within("changes.source", len(ids), 1, MAX_PROMPT_TOKENS, "its number of tokens ")
+            return ids
+
+        try:
+            with refusing_when_full():
+                return prepare(self._engine, encode, run.tokens, run.changes)
+        except UnequalLength as unequal:
+            message = f"The second prompt has {unequal.source:,} tokens and the run's prompt has {unequal.prompt:,}; "
+            message += "patch needs two of equal length, so that each row has its counterpart."
+            raise Refused(f"changes[{unequal.index}].source", message, limit=unequal.prompt) from None
+
+    def _check(self, where: str, change: Change, prompt: int) -> None:
+        """Whether the model and the run have the place. Raises Refused."""
+        heads = self._info["kv_heads" if change.site in ("k", "v") else "heads"]
+        longest = prompt if change.op == "patch" else prompt + MAX_NEW_TOKENS
+        for name, value, count in (
+            ("layer", change.layer, self._info["layers"]),
+            ("head", change.head, heads),
+            ("position", change.position, longest),
+        ):
+            if value is not None:
+                among(f"{where}.{name}", value, count)
+        if change.op == "patch" and change.from_step:
+            message = "Patch takes rows of a second prompt, and only step 0 computes rows of the prompt."
+            raise Refused(f"{where}.from_step", message, limit=0)

@@ -1,0 +1,179 @@
+"""Changes to a run, judged by `transformers` with hooks made by hand."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import Tensor
+
+from kvscope.model.activations.change import PLACES, UnequalLength, prepare
+from kvscope.model.checkpoint import load
+from kvscope.model.engine.changes import Changes
+from kvscope.model.engine.engine import Engine
+from kvscope.model.settings import Change, Op, Site
+from kvscope.model.transformer import Transformer
+from tests.support.hooked import Hooked
+from tests.support.tiny import GREEDY, SAMPLED, advance_all, check_cache, prompt, steps, tiny_engine, tokens
+from tests.support.tiny_files import VOCAB, write_folder
+
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "llama": ("llama", {}),
+    "qwen3": ("qwen3", {"head_dim": 16}),
+    "gpt2": ("gpt2", {}),
+    "gemma3": (
+        "gemma3_text",
+        {
+            "head_dim": 16,
+            "num_key_value_heads": 1,
+            "sliding_window": 5,
+            "layer_types": ["sliding_attention", "full_attention"],
+        },
+    ),
+}
+POSITION = 4
+IDS, OTHER, THIRD = ([seed, *prompt(8, seed, len(VOCAB))] for seed in (1, 2, 3))
+TEXTS = {"other": OTHER, "third": THIRD}
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Hooked, Engine]:
+    arch, settings = FAMILIES[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    reference = Hooked(write_folder(folder, arch, attn_implementation="eager", **settings).eval())
+    checkpoint = load(str(folder), lambda progress: None)
+    return reference, Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=256)
+
+
+def change_of(site: Site, op: Op, **own: Any) -> Change:
+    """In the second layer, of one token where it need be, or where the rows that are taken have a place."""
+    return Change(
+        site=site,
+        op=op,
+        layer=None if site == "token" else 1,
+        head=(0 if site in ("k", "v") else 1) if site in ("head", "k", "v") else None,
+        # The same row added to all keys adds the same number to all scores of a query, which softmax takes away.
+        position=POSITION if site in ("token", "k") or op == "patch" else None,
+        factor=-1.5,
+        source="other" if op in ("patch", "steer") else None,
+        away="third" if op == "steer" else None,
+        **own,
+    )
+
+
+def by_hand(reference: Hooked, change: Change) -> Tensor:
+    """Logits [T, V] of `IDS` with the change."""
+    place = change.site, change.layer, change.head
+    rows = {text: reference.rows(ids, *place) for text, ids in {**TEXTS, "own": IDS}.items()}
+
+    def replace(given: Tensor) -> Tensor:
+        changed = {
+            "zero": torch.zeros_like(given),
+            "mean": rows["own"].mean(0).expand_as(given),
+            "scale": -1.5 * given,
+            "patch": rows["other"],
+            "steer": given - 1.5 * (rows["other"][-1] - rows["third"][-1]),
+        }[change.op]
+        if change.position is None:
+            return changed
+        given = given.clone()
+        given[change.position] = changed[change.position]
+        return given
+
+    return reference.logits(IDS, *place, replace)
+
+
+def ours(engine: Engine, changes: Changes | None) -> Tensor:
+    """Logits [T, V] of `IDS`."""
+    final: list[Tensor] = []
+    last = engine.transformer.config.layers - 1
+    with (
+        engine.under(changes).replay(IDS, 0, {f"blocks.{last}.resid_out": lambda rows: final.append(rows.clone())}),
+        torch.inference_mode(),
+    ):
+        return engine.transformer.decode_rows(final[0])
+
+
+@pytest.mark.parametrize("op", get_args(Op))
+@pytest.mark.parametrize("site", PLACES)
+def test_logits_are_those_of_hooks_made_by_hand(pair: tuple[Hooked, Engine], site: Site, op: Op) -> None:
+    reference, engine = pair
+    change = change_of(site, op)
+    changed = ours(engine, prepare(engine, TEXTS.__getitem__, IDS, [change]))
+    expected = by_hand(reference, change)
+    assert (changed - expected).abs().max() < 1e-4
+    clean = ours(engine, None)
+    assert (changed - clean).abs().max() > 1e-3 * clean.abs().max()
+
+
+def test_off_again_every_bit_is_as_before(pair: tuple[Hooked, Engine]) -> None:
+    _, engine = pair
+    before = ours(engine, None)
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of(site, "steer") for site in PLACES])
+    first, again = ours(engine, changes), ours(engine, changes)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, before)
+    assert torch.equal(ours(engine, None), before)
+
+
+@pytest.mark.parametrize("arch", ["llama", "gpt2", "gemma3_text"])
+@pytest.mark.parametrize("site", PLACES)
+def test_with_a_cache_as_without(arch: str, site: Site) -> None:
+    engine = tiny_engine(arch)
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of(site, "scale"), change_of("mlp", "mean")])
+    for caching in ("kept", "none"):
+        engine.admit(caching, IDS, SAMPLED, 12, caching=caching, changes=changes)
+    engine.admit("plain", IDS, SAMPLED, 12)
+    records = advance_all(engine)
+    kept, none, plain = (
+        [record.candidates.logits for record in steps(records, key)] for key in ("kept", "none", "plain")
+    )
+    assert tokens(records, "kept") == tokens(records, "none")
+    for mine, theirs in zip(kept, none, strict=True):
+        torch.testing.assert_close(torch.tensor(mine), torch.tensor(theirs), atol=1e-4, rtol=1e-4)
+    assert abs(plain[0][0] - kept[0][0]) > 1e-3
+
+
+def test_others_of_the_batch_are_as_alone_and_share_no_blocks_with_a_changed_run() -> None:
+    alone, engine = tiny_engine(), tiny_engine()
+    alone.admit("plain", IDS, GREEDY, 8)
+    expected = tokens(advance_all(alone), "plain")
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("layer", "zero")])
+    engine.admit("changed", IDS, GREEDY, 8, changes=changes)
+    engine.admit("plain", IDS, GREEDY, 8)
+    records = advance_all(engine)
+    assert tokens(records, "plain") == expected != tokens(records, "changed")
+    assert engine.scheduler.holder_of(IDS, len(IDS), ["changed"]) == (None, 0)
+    assert engine.scheduler.holder_of(IDS, len(IDS), ["changed"], changes) == ("changed", len(IDS))
+    again = engine.admit("again", IDS, GREEDY, 8, among=["changed"], changes=changes)
+    assert again.reused == len(IDS) - 1
+    assert tokens(advance_all(engine), "again") == tokens(records, "changed")
+    check_cache(engine)
+
+
+def test_it_begins_with_the_step_that_was_named() -> None:
+    engine = tiny_engine()
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("residual", "scale", from_step=3)])
+    engine.admit("changed", IDS, GREEDY, 8, changes=changes)
+    engine.admit("plain", IDS, GREEDY, 8)
+    records = advance_all(engine)
+    changed, plain = ([record.candidates.logits for record in steps(records, key)] for key in ("changed", "plain"))
+    same = [abs(mine[0] - theirs[0]) < 1e-4 for mine, theirs in zip(changed, plain, strict=True)]
+    assert same[:4] == [True, True, True, False]
+
+
+def test_a_branch_of_a_changed_run_goes_on_with_its_changes() -> None:
+    engine = tiny_engine()
+    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("attention", "zero")])
+    engine.admit("changed", IDS, GREEDY, 8, changes=changes)
+    chosen = tokens(advance_all(engine), "changed")
+    engine.fork("branch", [*IDS, *chosen[:3]], len(IDS), GREEDY, 8, changes)
+    assert tokens(advance_all(engine), "branch") == chosen[3:]
+
+
+def test_a_patch_needs_a_prompt_of_equal_length() -> None:
+    engine = tiny_engine()
+    with pytest.raises(UnequalLength) as raised:
+        prepare(engine, lambda text: [1, 2, 3], IDS, [change_of("head", "zero"), change_of("head", "patch")])
+    assert (raised.value.index, raised.value.source, raised.value.prompt) == (1, 3, len(IDS))
