@@ -6,6 +6,7 @@ bound may be widened and never narrowed: logs that people have kept are checked 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
@@ -198,6 +199,10 @@ class Change(Settings):
         if self.site == "token" and self.position is None:
             raise PydanticCustomError("missing", "{member}", {"member": ".position"})
         return self
+
+    def counts(self, model: Mapping[str, Any]) -> dict[str, int]:
+        """How many layers and heads a model described as in an `open` frame has at this site."""
+        return {"layer": model["layers"], "head": model["kv_heads" if self.site in ("k", "v") else "heads"]}
 
 
 class Workload(Settings):

@@ -126,6 +126,24 @@ class Candidates(TypedDict):
     candidates: list[Token]
 
 
+class Predicted(TypedDict):
+    """Next-token distribution: ln of the probability of the step's token, the distance from the step as it was in nats,
+    the likeliest token."""
+
+    logprob: float
+    kl: float
+    best: Token
+
+
+class Effects(TypedDict):
+    """`count`: parts in all; `effects`: of those from `first` on. `ms`: what the passes took."""
+
+    count: Count
+    base: Predicted
+    effects: list[Predicted]
+    ms: float
+
+
 class Chosen(TypedDict):
     prob: float
     rank: Count

@@ -19,6 +19,7 @@ from kvscope.app.http.answers import (
     Calls,
     Candidates,
     Code,
+    Effects,
     Everything,
     Lens,
     Losses,
@@ -29,7 +30,7 @@ from kvscope.app.http.answers import (
     Turned,
 )
 from kvscope.app.http.requests import MAX_ROWS, Query
-from kvscope.model.api import MAX_CANDIDATE_CHARS, CacheDtype, Weights
+from kvscope.model.api import MAX_CANDIDATE_CHARS, CacheDtype, EffectOf, Weights
 from kvscope.model.log.schema import rows_of
 from kvscope.model.source.listing import version
 
@@ -137,6 +138,11 @@ class Candidate(Step):
     text: str = Field(min_length=1, max_length=MAX_CANDIDATE_CHARS)
 
 
+class Effect(Step):
+    of: EffectOf = Field(description="what is switched off; of `tokens`, one is left out of the text")
+    first: int = Field(0, ge=0, le=MAX_ROWS, description="the first part to answer for; heads count layer by layer")
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """`summary`, `meaning`: of the question and its answer, in words. `arguments`: what the service's method takes, of
@@ -198,6 +204,16 @@ QUESTIONS = {
         Candidate,
         lambda steps, asked: (steps.before(asked.step), asked.text),
         Candidates,
+    ),
+    "effects": Question(
+        "What the next token depends on: parts of the model switched off, or tokens left out, one at a time",
+        "the next token with each part off; ask again with `first` for those that are missing",
+        Effect,
+        lambda steps, asked: (
+            *(steps.before(asked.step), steps.chosen[asked.step][1]),
+            *(asked.of, asked.first),
+        ),
+        Effects,
     ),
     "lens": Question(
         "The next token as predicted after each layer (logit lens)",

@@ -125,6 +125,11 @@ class LogCheck:
             raise BadFile(f"{where}.data.model.windows", "are not one for each layer")
         if data.reused >= len(data.tokens):
             raise BadFile(f"{where}.data.reused", f"is {data.reused}; a prompt's last token is computed in any case")
+        for index, change in enumerate(data.changed.changes if data.changed else ()):
+            for name, count in change.counts(data.model.model_dump()).items():
+                if (getattr(change, name) or 0) >= count:
+                    message = f"is {getattr(change, name)}; the model has {count}"
+                    raise BadFile(f"{where}.data.changed.changes[{index}].{name}", message)
         self.opening, self._sizes = data, data.model.sizes
         self._refuse_unknown(data.tokens, f"{where}.data.tokens")
         if data.study is not None:

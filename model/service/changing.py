@@ -48,14 +48,9 @@ class Changing:
 
     def _check(self, where: str, change: Change, prompt: int) -> None:
         """Whether the model and the run have the place. Raises Refused."""
-        heads = self._info["kv_heads" if change.site in ("k", "v") else "heads"]
         longest = prompt if change.op == "patch" else prompt + MAX_NEW_TOKENS
-        for name, value, count in (
-            ("layer", change.layer, self._info["layers"]),
-            ("head", change.head, heads),
-            ("position", change.position, longest),
-        ):
-            if value is not None:
+        for name, count in {**change.counts(self._info), "position": longest}.items():
+            if (value := getattr(change, name)) is not None:
                 among(f"{where}.{name}", value, count)
         if change.op == "patch" and change.from_step:
             message = "Patch takes rows of a second prompt, and only step 0 computes rows of the prompt."

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kvscope.model.activations.answers import algebra_values, block_values, head_values
+from kvscope.model.activations.effects import Prediction, count_of, effects
 from kvscope.model.activations.embedding import beside, neighbourhood
 from kvscope.model.activations.lens import LensRow, lens_rows, standings
 from kvscope.model.activations.losses import prompt_losses
@@ -19,7 +20,7 @@ from kvscope.model.activations.timing import timed_step
 from kvscope.model.activations.twice import layer_twice
 from kvscope.model.activations.weights import weight_picture, weight_row
 from kvscope.model.activations.what_if import appended, everything, turned
-from kvscope.model.api import CacheDtype, ChangedRun, Frame, Refused, ValuesRequest
+from kvscope.model.api import CacheDtype, ChangedRun, EffectOf, Frame, Refused, ValuesRequest
 from kvscope.model.by_hand.derivation import derive, example_lines
 from kvscope.model.by_hand.examples import Example, Phase
 from kvscope.model.checkpoint import Tokenizer
@@ -87,6 +88,24 @@ class Questions:
             raise Refused("devices", f"devices is {devices}; this model's layers are {most}.", limit=heads)
         with refusing_when_full():
             return layer_shards(self.engine, ids[: position + 1], layer, devices)
+
+    def effects(self, ids: list[int], token: int, of: EffectOf, first: int) -> dict[str, Any]:
+        """What the next token after `ids` depends on (docs/frames.md, On demand): part number `first` and those after
+        it that fit into a pass. `token`: the one that the step chose. Raises Refused.
+        """
+        few_enough(ids)
+        among("token", token, self.info["vocab"])
+        if of == "tokens" and len(ids) == 1:
+            raise Refused("of", "The step has only one token, which cannot be left out.")
+        count = count_of(of, self.engine.transformer.config, ids)
+        among("first", first, count)
+        found = effects(self.engine, ids, token, of, first)
+
+        def told(each: Prediction) -> dict[str, Any]:
+            best = {**self.tokenizer.token(each.best), "prob": each.best_prob}
+            return {"logprob": each.logprob, "kl": each.kl, "best": best}
+
+        return {"count": count, "base": told(found.base), "effects": list(map(told, found.found)), "ms": found.ms}
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.

@@ -18,6 +18,7 @@ from kvscope.model.api import (
     BUSY,
     BeamRequest,
     ChangedRequest,
+    ChangedRun,
     ForkRequest,
     Frame,
     JoinRequest,
@@ -308,6 +309,13 @@ class FakeService:
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         return {"candidates": [{**_token(ids[-1]), "text": text}]}
+
+    def effects(self, ids: list[int], token: int, of: str, first: int) -> dict[str, Any]:
+        told = {"logprob": 0.0, "kl": 0.0, "best": {**_token(token), "prob": 1.0}}
+        return {"count": HEADS * LAYERS, "base": told, "effects": [told], "ms": 1.0}
+
+    def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
+        return getattr(self, question)(*arguments)
 
     def lens(self, ids: list[int], token: int) -> dict[str, Any]:
         chosen = {"prob": 1.0, "rank": 0}

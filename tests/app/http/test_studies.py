@@ -94,6 +94,55 @@ def test_what_a_twin_cannot_keep_is_named(client: FlaskClient, body: dict[str, A
     assert len(family(client, run)["runs"]) == 1
 
 
+def test_a_changed_run_is_a_run_of_the_family_and_its_questions_go_to_its_changes(
+    client: FlaskClient, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = finished(client)
+    changes = [{"site": "head", "op": "scale", "layer": 1, "head": 0, "factor": -2.0}]
+    made = study(client, original, "change", {"changes": changes})
+    opened = header(frames(client, made)[0]).data
+    assert opened["study"] is None
+    assert opened["changed"]["of"] == original
+    assert {name: value for name, value in opened["changed"]["changes"][0].items() if value is not None} == {
+        **changes[0],
+        "from_step": 0,
+    }
+    assert [member["id"] for member in family(client, original)["runs"]] == [original, made]
+    asked: list[tuple[Any, ...]] = []
+    pool = app.extensions["kvscope"].engine
+    call = pool.call
+    monkeypatch.setattr(pool, "call", lambda *given, **named: (asked.append(given), call(*given, **named))[1])
+    assert client.get(f"/api/runs/{made}/lens?step=0").status_code == 200
+    assert client.get(f"/api/runs/{original}/lens?step=0").status_code == 200
+    (of_changed, plain) = asked
+    assert (of_changed[0], of_changed[2]) == ("of_changed", "lens")
+    assert of_changed[1].changes[0].factor == -2.0
+    assert plain[0] == "lens"
+    for question in ("mask?step=1", "smaller?dtype=int8&kv_heads=1", "positions?layer=0&head=0&position=0&other=1"):
+        problem(client.get(f"/api/runs/{made}/{question}"), 409, "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"site": "head", "op": "zero", "layer": 0}, "changes[0].head"),
+        ({"site": "mlp", "op": "zero"}, "changes[0].layer"),
+        ({"site": "mlp", "op": "zero", "layer": 0, "head": 1}, "changes[0].head"),
+        ({"site": "token", "op": "zero"}, "changes[0].position"),
+        ({"site": "mlp", "op": "patch", "layer": 0}, "changes[0].source"),
+        ({"site": "mlp", "op": "steer", "layer": 0, "source": "a"}, "changes[0].away"),
+        ({"site": "mlp", "op": "scale", "layer": 0, "factor": 2e9}, "changes[0].factor"),
+        ({"site": "mlp", "op": "zero", "layer": 0, "source": "a"}, "changes[0].source"),
+    ],
+)
+def test_a_change_that_is_none_is_named(client: FlaskClient, change: dict[str, Any], field: str) -> None:
+    original = finished(client)
+    problem(client.post(f"/api/runs/{original}/change", json={"changes": [change]}), 422, field)
+    many = [{"site": "mlp", "op": "zero", "layer": 0}] * 25
+    refused = problem(client.post(f"/api/runs/{original}/change", json={"changes": many}), 422, "changes")
+    assert refused["limit"] == 24
+
+
 def test_a_beam_search_is_a_log_of_its_depths(client: FlaskClient) -> None:
     run = finished(client)
     search = study(client, run, "beam", {"step": 2, "beams": 8, "length": 5})

@@ -24,7 +24,7 @@ from kvscope.model.log.recorder import Recorder
 from kvscope.model.log.schema import FRAMES, LONGEST_MS, Model, check_tensors, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
-from kvscope.model.settings import Sampling
+from kvscope.model.settings import Change, Sampling
 from tests.support.captured import captured
 from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
 from tests.support.described import SAID_LATER, described
@@ -216,7 +216,7 @@ def written(path: tuple[Any, ...]) -> str:
 
 @pytest.mark.parametrize("kind", ["open", "layer", "step", "close"])
 def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) -> None:
-    log = [relabel(log[0], "r", 0, {"reused": 0}).payload, *log[1:]]  # which is left out where nothing was read
+    log = [relabel(log[0], "r", 0, {"reused": 0, "changed": None}).payload, *log[1:]]  # which are left out otherwise
     log = [_compared(payload) if header(payload).kind == "step" else payload for payload in log]
     seq = next(at for at, payload in enumerate(log) if header(payload).kind == kind)
     data, names = header(log[seq]).data, set()
@@ -267,6 +267,22 @@ WRONG_TENSORS: dict[str, tuple[str, Callable[[np.ndarray], Any], str]] = {
     },
     "negative counts": ("tail_counts", lambda array: array - 1, "has a value below 0"),
 }
+
+
+@pytest.mark.parametrize(
+    ("site", "place", "name"), [("head", (2, 0), "layer"), ("head", (0, 4), "head"), ("v", (0, 2), "head")]
+)
+def test_a_change_at_a_place_that_the_model_has_not_is_named(
+    log: list[bytes], site: str, place: tuple[int, int], name: str
+) -> None:
+    change = Change(site=site, op="zero", layer=place[0], head=place[1]).model_dump()
+
+    def opened(change: dict[str, Any]) -> list[bytes]:
+        return [relabel(log[0], "r", 0, {"changed": {"of": "o", "changes": [change]}}).payload, *log[1:]]
+
+    checked(opened({**change, "layer": 0, "head": 0}))
+    with pytest.raises(BadFile, match=rf"changed\.changes\[0\]\.{name} is {max(place)}; the model has {max(place)}"):
+        checked(opened(change))
 
 
 @pytest.mark.parametrize("fault", WRONG_TENSORS)
