@@ -47,6 +47,7 @@ CRUMBS = {
     "tokens": "Next token",
     "cache": "Cache",
     "time": "Time",
+    "effects": "Effects",
 }
 """What the path over the inspector calls each view."""
 PAINTED = """async (frames) => {

@@ -10,7 +10,7 @@
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  * `ended`: what ran beside a run to its end and whose
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
- * `code`: the panel with the code that ran is open.
+ * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`.
  */
 
 import { changed, storeOf } from "./create-store.js";
@@ -49,6 +49,7 @@ export const initialState = {
   entered: 0,
   hover: null,
   code: false,
+  effects: /** @type {Object<string, Object>} */ ({}),
   lit: [],
   pointed: [],
   ended: /** @type {{run: string, experiment: string}[]} */ ([]),
@@ -76,6 +77,8 @@ export const initialState = {
 const standing = { playing: false, following: false, wanted: false, layerStop: null };
 
 const REDUCERS = {
+  effects: (state, { key, found }) => ({ effects: { ...state.effects, [key]: found } }),
+
   readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
 
   ask: (_state, { asking }) => ({ asking }),

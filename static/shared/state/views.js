@@ -7,7 +7,7 @@ import { msg } from "../words/msg.js";
 
 export const ZOOMS = ["model", "block", "head", "pair"];
 /** Names of panels by id. */
-export const PANEL_NAMES = { tokens: msg`Next token`, cache: msg`Cache`, time: msg`Time` };
+export const PANEL_NAMES = { tokens: msg`Next token`, cache: msg`Cache`, time: msg`Time`, effects: msg`Effects` };
 const PANELS = Object.keys(PANEL_NAMES);
 /** `intro`: the first thirty seconds, which replace the whole stage. */
 export const VIEWS = [...ZOOMS, ...PANELS, "intro"];
@@ -23,6 +23,7 @@ const NAMES = {
   tokens: msg`tokens`,
   cache: msg`cache`,
   time: msg`time`,
+  effects: msg`effects`,
   intro: msg`intro`,
 };
 

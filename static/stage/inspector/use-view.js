@@ -13,6 +13,7 @@ const VIEWS = {
   tokens: async () => (await import("../views/tokens/tokens-view.js")).TokensView,
   cache: async () => (await import("../views/cache/cache-view.js")).CacheView,
   time: async () => (await import("../views/time/time-view.js")).TimeView,
+  effects: async () => (await import("../views/effects/effects-view.js")).EffectsView,
 };
 
 /**

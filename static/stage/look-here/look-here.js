@@ -6,6 +6,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent } from "../../shared/facts/format.js";
+import { effectsOf, HEADS_OFF } from "../../shared/state/effects.js";
 import { knownStep } from "../../shared/state/settled.js";
 import { useHint } from "../../shared/words/hint.js";
 import { msg } from "../../shared/words/msg.js";
@@ -35,6 +36,7 @@ export function LookHere({ state, dispatch }) {
               <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
             </li>`,
             )}
+            <li><${Matters} state=${state} onShow=${(selection) => dispatch({ type: "select", selection })} /></li>
           </ul>`
         : html`<p>${emptyText(run, positions, measured)}</p>`
     }
@@ -51,6 +53,31 @@ function Item({ item, current, onShow }) {
     <span class="look-place muted">L${item.layer} h${item.head}</span>
     <b>${percent(item.share, 0)}</b>
   </button>`;
+}
+
+/** Leads to what was measured by switching heads off, or to where that can be measured. */
+function Matters({ state, onShow }) {
+  const { run, step, selection } = state;
+  const { status, effects } = effectsOf(state, { run: run.id, step, kinds: HEADS_OFF });
+  const at = status === "done" ? largestOf(effects) : null;
+  const place = at === null ? null : { layer: Math.floor(at / run.heads), head: at % run.heads };
+  const hint = useMemo(
+    () => ({
+      title: msg`What matters`,
+      text: msg`Where a head looks is not what the next token depends on. Switch each head off and see.`,
+    }),
+    [],
+  );
+  const { props } = useHint(hint);
+  const current = selection.view === "effects" ? "true" : undefined;
+  return html`<button type="button" class="look line on-line small nowrap" aria-current=${current} onClick=${() => onShow({ ...place, view: "effects" })} ...${props}>
+    <span class="look-title">${msg`What matters`}</span>
+    ${place && html`<b>L${place.layer} h${place.head}</b>`}
+  </button>`;
+}
+
+function largestOf(effects) {
+  return effects.reduce((best, { kl }, at) => (kl > effects[best].kl ? at : best), 0);
 }
 
 const NAMES = {

@@ -1,0 +1,21 @@
+/** Where the store keeps what was measured by switching parts of the model off, and what is known before it is. */
+
+/**
+ * @typedef {"idle"|"running"|"stopped"|"done"|"failed"} Status
+ */
+
+/** @type {{status: Status, base: Object|null, effects: Object[], count: number, ms: number, problem: Object|null}} */
+const NONE = { status: "idle", base: null, effects: [], count: 0, ms: 0, problem: null };
+
+/** Kinds of a measurement of all heads. */
+export const HEADS_OFF = ["heads"];
+
+/** @param {{run: string, step: number, kinds: string[]}} about @returns {string} */
+export function effectsKey({ run, step, kinds }) {
+  return [run, step, ...kinds].join(" ");
+}
+
+/** @returns {typeof NONE} what the store has of it */
+export function effectsOf(state, about) {
+  return state.effects[effectsKey(about)] ?? NONE;
+}

@@ -1,0 +1,32 @@
+/** View "effects": what the next token depends on, measured by switching parts off, beside where heads look. */
+
+import { html } from "htm/preact";
+import { Token } from "../../../shared/ui/token.js";
+import { msg, nodes } from "../../../shared/words/msg.js";
+import { HeadsPart } from "./heads-part.js";
+import { LayersPart } from "./layers-part.js";
+import { TokensPart } from "./tokens-part.js";
+
+export function EffectsView({ state, step: _, ...parts }) {
+  const { run, step } = state;
+  const { token } = run.steps[step].data;
+  const shared = { state, step, ...parts };
+  return html`<div class="sheet scrolls grow effects">
+    <h2>${nodes`What ${html`<${Token} class="word-output" token=${token} limit=${40} />`} depends on`}</h2>
+    <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer depends on. Here each part is really switched off, and the step is computed again.`}</p>
+    <section class="sheet-part" data-names="effects-heads" aria-label=${msg`Heads`}>
+      <h3>${msg`Heads`}</h3>
+      <${HeadsPart} ...${shared} />
+    </section>
+    <section class="sheet-part" data-names="effects-tokens" aria-label=${msg`Tokens of the text`}>
+      <h3>${msg`Tokens of the text`}</h3>
+      <p class="sheet-say">${msg`Each token is left out once; those behind it move up by one position.`}</p>
+      <${TokensPart} ...${shared} />
+    </section>
+    <section class="sheet-part" data-names="effects-layers" aria-label=${msg`Layers`}>
+      <h3>${msg`Layers and their halves`}</h3>
+      <p class="sheet-say">${msg`A layer or half that is off adds nothing to the residual stream.`}</p>
+      <${LayersPart} ...${shared} />
+    </section>
+  </div>`;
+}

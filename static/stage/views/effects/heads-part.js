@@ -1,0 +1,120 @@
+/** Which heads the next token depends on, beside where each head looks. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { percent, quoted } from "../../../shared/facts/format.js";
+import { HEADS_OFF } from "../../../shared/state/effects.js";
+import { Token } from "../../../shared/ui/token.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
+import { apart, compared, depth, looksOf, ranked } from "./facts.js";
+import { Grid, gridOf } from "./grid.js";
+import { Measured } from "./measured.js";
+import { useEffects } from "./use-effects.js";
+import { becomes, comparisonSentences, distance, effectSentence, headName } from "./words.js";
+
+const CALLOUTS = 3;
+const LISTED = 6;
+
+export function HeadsPart({ state, client, dispatch, step }) {
+  const { run, readiness, selection } = state;
+  const { heads, layers } = run;
+  const theme = useTheme();
+  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
+  const { effects, base, status } = found;
+  const looks = useMemo(() => looksOf(run, step), [run, step]);
+  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
+  const order = useMemo(() => ranked(effects), [effects]);
+  const done = status === "done";
+  const { token } = run.steps[step].data;
+  const sentences = useMemo(
+    () =>
+      done
+        ? comparisonSentences(compared(looks, effects, base), looks, effects, base, {
+            heads,
+            tokens: run.tokens,
+            token,
+          })
+        : [],
+    [done, looks, effects, base, token],
+  );
+  const selected = selection.layer * heads + selection.head;
+  const select = (at) => dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads } });
+  const open = (at) =>
+    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, view: "head" } });
+  const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
+  const shared = {
+    layers,
+    columns: heads,
+    headings,
+    selected,
+    onSelect: select,
+    marked: done ? order.slice(0, CALLOUTS) : [],
+  };
+  const lookTitle = (at) =>
+    looks[at].key === null
+      ? headName(at, heads)
+      : msg`${headName(at, heads)}: ${percent(looks[at].share, 0)} on ${quoted(run.tokens[looks[at].key])}`;
+  const effectTitle = (at) =>
+    effects[at]
+      ? msg`${headName(at, heads)}: ${quoted(token)} ${becomes(base, effects[at])}, distance ${distance(effects[at].kl)}`
+      : headName(at, heads);
+  const grid = gridOf(layers, heads);
+  const rows = apart(
+    order.slice(0, CALLOUTS).map((at) => layers - 1 - Math.floor(at / heads)),
+    Math.ceil(18 / grid.height),
+    layers,
+  );
+  const callouts = order.slice(0, CALLOUTS).map((at, place) => ({
+    at,
+    row: rows[place],
+    text: `L${Math.floor(at / heads)} h${at % heads}  ${becomes(base, effects[at])}`,
+  }));
+  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+    ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
+    <div class="effect-maps">
+      <figure>
+        <figcaption><b>${msg`Where the newest token looks`}</b></figcaption>
+        <${Grid} ...${shared} name=${msg`Where the newest token looks`} title=${lookTitle} colour=${(at) => theme.attention.css[Math.round(255 * Math.sqrt(looks[at].share))]} />
+        <p class="muted small">${msg`largest weight on any token but the first, 0 to 100 % (√ scale)`}</p>
+      </figure>
+      <figure>
+        <figcaption><b>${msg`What changes when the head is off`}</b></figcaption>
+        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${effectTitle} callouts=${done ? callouts : []}
+          colour=${(at) => (effects[at] ? theme.attentionNow.css[Math.round(255 * depth(effects[at].kl, largest))] : null)} />
+        <p class="muted small">${
+          effects.length
+            ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`
+            : msg`Nothing is measured yet. A head that is off gives zeros to every token.`
+        }</p>
+      </figure>
+    </div>
+    ${
+      effects[selected] &&
+      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}
+      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
+    }
+    ${done && html`<${Largest} ...${{ run, looks, effects, base, token, order, heads, onSelect: select }} />`}`;
+}
+
+function Largest({ run, looks, effects, base, token, order, heads, onSelect }) {
+  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Heads with the largest effect`}>
+      <table class="numbers">
+        <caption class="muted small">${msg`Heads with the largest effect`}</caption>
+        <thead><tr>
+          <th scope="col">${msg`head`}</th><th scope="col">${msg`looks at`}</th><th scope="col">${quoted(token)}</th>
+          <th scope="col">${msg`distance`}</th><th scope="col">${msg`likeliest then`}</th>
+        </tr></thead>
+        <tbody>
+          ${order.slice(0, LISTED).map(
+            (at) => html`<tr key=${at}>
+              <th scope="row"><button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button></th>
+              <td>${looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`}</td>
+              <td>${becomes(base, effects[at])}</td><td>${distance(effects[at].kl)}</td>
+              <td><${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>`;
+}

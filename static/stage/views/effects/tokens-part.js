@@ -1,0 +1,41 @@
+/** Which tokens the next one depends on: each is left out of the text once. */
+
+import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { quoted } from "../../../shared/facts/format.js";
+import { Token } from "../../../shared/ui/token.js";
+import { useTheme } from "../../../shared/ui/use-theme.js";
+import { msg } from "../../../shared/words/msg.js";
+import { depth, ranked } from "./facts.js";
+import { Measured } from "./measured.js";
+import { useEffects } from "./use-effects.js";
+import { distance, effectSentence } from "./words.js";
+
+const TOKENS = ["tokens"];
+
+export function TokensPart({ state, client, dispatch, step }) {
+  const { run, readiness } = state;
+  const theme = useTheme();
+  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
+  const [picked, setPicked] = useState(null);
+  const { effects, base, status } = found;
+  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
+  const shown = effects[picked] ? picked : status === "done" ? ranked(effects)[0] : null;
+  const { token } = run.steps[step].data;
+  const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
+  const style = (at) =>
+    effects[at] && { background: theme.attentionNow.css[shade(at)], color: theme.attentionNow.ink[shade(at)] };
+  const title = (at) =>
+    effects[at]
+      ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`
+      : msg`${quoted(run.tokens[at])}, position ${at}`;
+  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
+    <ul class="effect-tokens" aria-label=${msg`Tokens before the next one`}>
+      ${run.tokens.slice(0, run.lastQueryOfStep(step) + 1).map(
+        (each, at) => html`<li key=${at}><button
+          type="button" class="effect-token" style=${style(at)} title=${title(at)} aria-label=${title(at)} aria-pressed=${at === shown} onClick=${() => setPicked(at)}
+        ><${Token} token=${each} limit=${24} /></button></li>`,
+      )}
+    </ul>
+    ${shown !== null && html`<p class="effect-picked" role="status">${effectSentence(msg`the token ${quoted(run.tokens[shown])} at position ${shown}`, token, base, effects[shown])}</p>`}`;
+}

@@ -1,0 +1,83 @@
+/** Sentences of the effects view. Pure. */
+
+import { fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
+
+const SMALL = 0.01;
+
+/** @returns {string} a probability from its logarithm: two digits below a percent, so that 0.04 % is not 0.0 % */
+export function chance(logprob) {
+  const share = Math.exp(logprob);
+  return percent(share, share < SMALL ? 2 : share < 0.1 ? 1 : 0);
+}
+
+/** @returns {string} a distance in nats */
+export function distance(kl) {
+  return kl >= 0.0005 ? fixed(kl, 3) : "<0.001";
+}
+
+/** @returns {string} what became of the step's token */
+export function becomes(base, effect) {
+  return `${chance(base.logprob)} → ${chance(effect.logprob)}`;
+}
+
+/** @returns {string} of a head as a part of a sentence */
+export function headName(at, heads) {
+  return msg`layer ${Math.floor(at / heads)}, head ${at % heads}`;
+}
+
+/** @returns {string} the token of the step before and after one part was off, and which token is the likeliest then */
+export function effectSentence(name, token, base, effect) {
+  const [before, after, text] = [chance(base.logprob), chance(effect.logprob), quoted(token)];
+  const moved =
+    effect.logprob < base.logprob
+      ? msg`Without ${name}, ${text} falls from ${before} to ${after}.`
+      : msg`Without ${name}, ${text} rises from ${before} to ${after}.`;
+  const next =
+    effect.best.id === base.best.id
+      ? msg`The likeliest token stays ${quoted(effect.best)}.`
+      : msg`The likeliest token becomes ${quoted(effect.best)}.`;
+  return before === after ? msg`Without ${name}, ${text} stays at ${before}. ${next}` : `${moved} ${next}`;
+}
+
+/** @returns {string[]} what the two maps say together; `facts` from `compared` */
+export function comparisonSentences(facts, looks, effects, base, { heads, tokens, token }) {
+  const count = effects.length;
+  const place = (at) => headName(at, heads);
+  const share = (at) => percent(looks[at].share, 0);
+  const first =
+    facts.flips === 0
+      ? msg`No single head of the ${count} changes the likeliest next token.`
+      : plural(
+          facts.flips,
+          form`Without ${facts.flips} of the ${count} heads, another token is the likeliest.`,
+          form`Without any one of ${facts.flips} of the ${count} heads, another token is the likeliest.`,
+        );
+  const looking =
+    facts.lookingFlips === 0
+      ? plural(
+          facts.looking,
+          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, the likeliest token stays the same.`,
+          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Without any one of them, the likeliest token stays the same.`,
+        )
+      : plural(
+          facts.looking,
+          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
+          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Another token is the likeliest without ${facts.lookingFlips} of them.`,
+        );
+  const found = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
+  if (facts.looksMost !== null) {
+    const at = facts.looksMost;
+    const key = quoted(tokens[looks[at].key]);
+    found.push(
+      msg`Looks a lot, matters little: ${place(at)} gives ${key} ${share(at)}; the distance without it is ${distance(effects[at].kl)}, no more than that of the median head.`,
+    );
+  }
+  if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
+    const at = facts.mattersMost;
+    found.push(
+      msg`Looks little, matters a lot: ${place(at)} gives no token but the first more than ${share(at)}; the distance without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,82 @@
+"""The view of effects: parts of the model switched off one by one, as the engine says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import requests
+from playwright.sync_api import expect
+
+from tests.support.stage import Stage
+
+STEP = 3
+
+
+def all_effects(stage: Stage, run: str, of: str) -> list[dict[str, Any]]:
+    """What the API says of every part of a kind."""
+    found: list[dict[str, Any]] = []
+    while True:
+        asked = {"step": STEP, "of": of, "first": len(found)}
+        answer = requests.get(f"{stage.server.url}/api/runs/{run}/effects", params=asked, timeout=60).json()
+        found += answer["effects"]
+        if len(found) == answer["count"]:
+            return found
+
+
+def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(stage: Stage, short_run: str) -> None:
+    inspector = stage.at(short_run, STEP, "effects")
+    heads = inspector.get_by_role("region", name="Heads", exact=True)
+    heads.get_by_role("button", name=re.compile("Switch off")).click()
+    progress = heads.get_by_role("progressbar", name="Heads switched off")
+    expect(progress).to_be_visible()
+    heads.get_by_role("button", name="Stop").click()
+    expect(heads.get_by_text("Stopped after")).to_be_visible()
+    known = int(progress.get_attribute("value") or 0)
+    heads.get_by_role("button", name="Go on").click()
+    expect(heads.get_by_text("runs of this step")).to_be_visible(timeout=60_000)
+    effects = all_effects(stage, short_run, "heads")
+    assert 0 <= known < len(effects)
+    count, per_layer = len(effects), stage.server.opened(short_run)["model"]["heads"]
+    largest = max(range(count), key=lambda at: effects[at]["kl"])
+    layer, head = divmod(largest, per_layer)
+    table = heads.get_by_role("table")
+    first = table.get_by_role("row").nth(1)
+    expect(first.get_by_role("rowheader")).to_have_text(f"L{layer} h{head}")
+    expect(first.get_by_role("cell").nth(2)).to_have_text(f"{effects[largest]['kl']:.3f}")
+    first.get_by_role("button").click()
+    stage.page.wait_for_url(re.compile(f"layer={layer}&head={head}"))
+    pressed = heads.locator("[aria-pressed='true']")
+    expect(pressed).to_have_count(2)
+    # The map's cells are moved through with the arrow keys; the page's own keys do nothing meanwhile.
+    pressed.last.focus()
+    down = layer == stage.server.opened(short_run)["model"]["layers"] - 1
+    stage.page.keyboard.press("ArrowDown" if down else "ArrowUp")
+    stage.page.wait_for_url(re.compile(f"layer={layer - 1 if down else layer + 1}&head={head}"))
+    stage.expect_step(STEP)
+    # What was measured is kept while the reader looks elsewhere, and named beside where heads look.
+    heads.get_by_role("button", name="Open this head").click()
+    matters = stage.region("Strong attention").get_by_role("button", name=re.compile("What matters"))
+    expect(matters).to_contain_text(f"L{layer} h{head}")
+    matters.click()
+    expect(heads.get_by_text("runs of this step")).to_be_visible()
+
+
+def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: str) -> None:
+    inspector = stage.at(short_run, STEP, "effects")
+    tokens = inspector.get_by_role("region", name="Tokens of the text")
+    tokens.get_by_role("button", name="Leave out each token").click()
+    expect(tokens.get_by_text("runs of this step")).to_be_visible(timeout=60_000)
+    effects = all_effects(stage, short_run, "tokens")
+    cells = tokens.get_by_role("list").get_by_role("button")
+    expect(cells).to_have_count(len(effects))
+    largest = max(range(len(effects)), key=lambda at: effects[at]["kl"])
+    expect(cells.nth(largest)).to_have_attribute("aria-pressed", "true")
+    expect(cells.nth(largest)).to_have_accessible_name(re.compile(f"{effects[largest]['kl']:.3f}"))
+    layers = inspector.get_by_role("region", name="Layers", exact=True)
+    layers.get_by_role("button", name=re.compile("Switch off")).click()
+    expect(layers.get_by_text("runs of this step")).to_be_visible(timeout=60_000)
+    mlp = all_effects(stage, short_run, "mlp")
+    expect(layers.get_by_role("button", name=re.compile(r"the MLP of layer 0:"))).to_have_accessible_name(
+        re.compile(f"distance {mlp[0]['kl']:.3f}")
+    )
