@@ -43,7 +43,7 @@ export function Grid({
   const ref = useRef(null);
   const grid = gridOf(layers, columns);
   const every = Math.ceil(5 / Math.max(1, Math.floor(grid.height / 12)));
-  const beside = callouts.length ? 210 : 4;
+  const beside = callouts.length ? 160 : 4;
   const move = (event) => {
     const by = MOVES[event.key];
     if (!by || event.ctrlKey || event.metaKey || event.altKey) return;

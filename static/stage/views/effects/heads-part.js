@@ -88,6 +88,7 @@ export function HeadsPart({ state, client, dispatch, step }) {
             : msg`Nothing is measured yet. A head that is off gives zeros to every token.`
         }</p>
       </figure>
+      ${done && html`<ul class="effect-findings">${sentences.slice(1).map((sentence) => html`<li key=${sentence}>${sentence}</li>`)}</ul>`}
     </div>
     ${
       effects[selected] &&
