@@ -100,9 +100,13 @@ class Queue:
         """How many runs all clients of an address have in line."""
         return sum(waiting.requester.address == address for waiting in self._waiting.values())
 
-    def put(self, waiting: Waiting) -> None:
-        """Let it wait, behind those of its client that came before."""
-        self._waiting[waiting.run] = waiting
+    def put(self, waiting: Waiting) -> Waiting:
+        """Let it wait, behind those of its client that came before. What waits is returned: where its run does already,
+        that, which begins now as the new one would.
+        """
+        there = self._waiting.setdefault(waiting.run, waiting)
+        there.begin = waiting.begin
+        return there
 
     def put_back(self, waiting: Waiting) -> None:
         """Let it wait before all others: it was next."""

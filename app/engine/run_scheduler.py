@@ -133,7 +133,9 @@ class RunScheduler:
         """
         token = secrets.token_urlsafe(TOKEN_BYTES)
         waiting = self._waiting(request, requester, ended, study, hash_of(token))
-        return Started(token, self._enter(waiting))
+        with self._lock:
+            self._put(waiting)
+        return Started(token, self._start_or_wait(waiting))
 
     def restore(self, ended: Callable[[Requester], Callable[[int], None]]) -> None:
         """Queue the runs that an earlier process left in the queue, before `open`. `ended`: as in `start`, of each.
@@ -162,18 +164,30 @@ class RunScheduler:
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
         with self._lock:
+            self._wait_until_begun(run)  # it may be on its way back to the engine
             evicted = self._evicted.get(run)
+            if evicted is not None:
+                if action == "pause":
+                    return "paused"
+                if action == "stop":
+                    self._drop(run)
+                    return "closed"
+                begin = partial(self._take_up, run, action)
+                again = self._put(Waiting(run, evicted.requester, begin, evicted.ended))
         if evicted is None:
-            return str(self._pool.call("control", run, action, noted=partial(self._note, run)))
-        if action == "pause":
-            return "paused"
-        if action == "stop":
-            self._drop(run)
-            return "closed"
-        again = Waiting(run, evicted.requester, partial(self._take_up, run, action), evicted.ended)
-        if self._enter(again) is not None:
+            return self._control_in_engine(run, action)
+        if self._start_or_wait(again) is not None:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
+
+    def _control_in_engine(self, run: str, action: str) -> str:
+        try:
+            return str(self._pool.call("control", run, action, noted=partial(self._note, run)))
+        except Refused:
+            with self._eviction_lock, self._lock:  # an eviction that was on its way is over
+                if run not in self._evicted:
+                    raise
+        return self.control(run, action)
 
     def drain(self, name: str) -> Engine:
         """Give an engine no further runs, and end it with its last one. Its paused runs are evicted at once; when they
@@ -208,8 +222,7 @@ class RunScheduler:
         Raises the error that kept a queued run from starting, or EngineUnavailable.
         """
         with self._lock:
-            if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
-                raise EngineUnavailable("The run is starting. Try again in a moment.")
+            self._wait_until_begun(run)
             if run in self._failures and run not in self._evicted:
                 raise self._failures[run]
             if run not in self._queue:
@@ -258,11 +271,22 @@ class RunScheduler:
                 raise EngineUnavailable("The engine did not stop the run in time. Try again in a moment.")
             self._log.wait(run, head.last_seq, ENDING_S)
 
-    def _enter(self, waiting: Waiting) -> Place | None:
-        """Start the run if it is next and a place is free; otherwise queue it."""
-        with self._lock:
+    def _wait_until_begun(self, run: str) -> None:
+        """Wait for a run that is starting. The caller has the lock, which others get meanwhile. Raises
+        EngineUnavailable.
+        """
+        if not self._begun.wait_for(lambda: run not in self._beginning, BEGINNING_S):
+            raise EngineUnavailable("The run is starting. Try again in a moment.")
+
+    def _put(self, waiting: Waiting) -> Waiting:
+        """Queue a run. Returns what is queued: of a run that was queued before, that. Raises TooManyRuns."""
+        if waiting.run not in self._queue:
             self._refuse_too_many(waiting)
-            self._queue.put(waiting)
+        return self._queue.put(waiting)
+
+    def _start_or_wait(self, waiting: Waiting) -> Place | None:
+        """Start a queued run if it is next and a place is free; otherwise it stays queued."""
+        with self._lock:
             first = self._queue.next(self._holding(), self._pool.places) == waiting.run
         if first and self._next(waiting.run) is not None:
             self._begin(waiting)
@@ -437,8 +461,10 @@ class RunScheduler:
         return None
 
     def _evict(self, run: str) -> bool:
-        """Take its place from a paused run. Returns whether it was evicted or stopped."""
-        placed = self._placed[run]
+        """Take its place from a paused run. Returns whether the place is free."""
+        placed = self._placed.get(run)
+        if placed is None:  # it has ended meanwhile
+            return True
         try:
             if placed.study:
                 self._pool.call("control", run, "stop", noted=partial(self._note, run))
@@ -467,7 +493,8 @@ class RunScheduler:
         with self._lock:
             self._evicted.pop(run, None)
             self._failures.pop(run, None)
-            self._queue.take(run)
+            if (waiting := self._queue.take(run)) is not None:
+                waiting.decided.set()
         self._log.close_run(run, "stopped", None)
 
     def _note(self, run: str, status: str) -> None:

@@ -22,6 +22,18 @@ def test_clients_take_turns_however_many_runs_one_has_asked_for() -> None:
     assert queue.order([]) == ["a1", "b1", "c1", "a2", "b2", "a3"]
 
 
+def test_a_run_that_is_queued_again_keeps_its_place_and_begins_as_it_was_last_asked_to() -> None:
+    queue, begun = line("a1", "a2"), list[str]()
+    first = queue.take("a1")
+    assert first
+    queue.put_back(first)
+    again = queue.put(Waiting("a1", Requester("a"), lambda: begun.append("again")))
+    assert again is first
+    assert queue.order([]) == ["a1", "a2"]
+    again.begin()
+    assert begun == ["again"]
+
+
 def test_the_client_with_fewer_runs_open_is_next() -> None:
     queue = line("a1", "b1", "b2", "c1")
     assert queue.order([Requester("a"), Requester("a"), Requester("b")]) == ["c1", "b1", "a1", "b2"]

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -300,6 +300,87 @@ def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     engine.start("b", max_new_tokens=2)
     assert closed(engine.log, "b") == "length"
     assert engine.scheduler.evicted == 0
+
+
+def test_a_run_that_has_ended_before_its_place_is_taken_gives_it(
+    engine_side: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
+    pause(engine, "a")
+    evict = engine.scheduler._evict
+
+    def late(run: str) -> bool:
+        engine.scheduler.control(run, "stop")
+        assert closed(engine.log, run) == "stopped"
+        engine.scheduler._release_ended()
+        return evict(run)
+
+    monkeypatch.setattr(engine.scheduler, "_evict", late)
+    assert engine.start("b", max_new_tokens=256) is None
+    assert engine.log.open_runs() == ["b"]
+
+
+@pytest.mark.parametrize(("action", "status"), [("stop", "closed"), ("pause", "paused"), ("resume", "queued")])
+def test_a_run_can_be_controlled_while_it_is_evicted(
+    engine_side: Started, monkeypatch: pytest.MonkeyPatch, action: str, status: str
+) -> None:
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
+    pause(engine, "a")
+    call, refused = engine.calls.call, Event()
+    statuses: list[str] = []
+    controlling = Thread(target=lambda: statuses.append(engine.scheduler.control("a", action)))
+
+    def control_meanwhile(method: str, *arguments: Any, **options: Any) -> Any:
+        """The engine no longer has the run, and the scheduler does not know it yet."""
+        try:
+            answer = call(method, *arguments, **options)
+        except Refused:
+            refused.set()
+            raise
+        if method == "evict_run":
+            controlling.start()
+            assert refused.wait(30)
+        return answer
+
+    monkeypatch.setattr(engine.calls, "call", control_meanwhile)
+    engine.start("b", max_new_tokens=256)
+    controlling.join()
+    assert statuses == [status]
+
+
+@pytest.mark.parametrize(("action", "status"), [("stop", "closed"), ("pause", "paused"), ("step", "paused")])
+def test_a_run_can_be_controlled_while_it_is_readmitted(
+    engine_side: Started, monkeypatch: pytest.MonkeyPatch, action: str, status: str
+) -> None:
+    engine = engine_side(model="delay=0.05", max_open_runs=1)
+    pause(engine, "a")
+    engine.start("b", max_new_tokens=1)
+    assert closed(engine.log, "b") == "length"
+    call, readmitted = engine.calls.call, list[str]()
+    statuses: list[str] = []
+    controlling = Thread(target=lambda: statuses.append(engine.scheduler.control("a", action)))
+
+    def control_meanwhile(method: str, *arguments: Any, **options: Any) -> Any:
+        """The engine has the run again, and the scheduler does not know it yet."""
+        answer = call(method, *arguments, **options)
+        if method == "readmit":
+            readmitted.append(method)
+            if not controlling.ident:
+                controlling.start()
+                controlling.join(0.5)
+        return answer
+
+    monkeypatch.setattr(engine.calls, "call", control_meanwhile)
+    engine.scheduler.control("a", "resume")
+    controlling.join()
+    assert statuses == [status]
+    assert len(readmitted) == 1
+    if action == "stop":
+        assert closed(engine.log, "a") == "stopped"
+        with pytest.raises(Refused):
+            call("control", "a", "pause")
+    else:
+        assert engine.scheduler.is_paused("a")
 
 
 def test_of_a_pause_and_a_resume_the_one_that_the_engine_did_last_counts(

@@ -143,6 +143,7 @@ def do(client: FlaskClient, doing: str, run: str) -> None:
 @given(st.sampled_from(KINDS), st.lists(st.sampled_from(DOINGS), max_size=5))
 @example("run", ["pause", "somebody comes", "resume", "stop"])
 @example("run", ["pause", "somebody comes", "step", "stop"])
+@example("run", ["somebody comes", "pause"])
 @example("fork", ["pause", "somebody comes"])
 @example("twin", ["pause", "resume"])
 @example("beam", ["stop"])
