@@ -189,6 +189,7 @@ def test_a_wrong_file_is_refused_in_words_and_one_on_its_way_can_be_cancelled(
 ) -> None:
     complaints.allow("status of 422|api/sessions")
     page = stage.open(short_run, "#step=1").page
+    expect(stage.button("Open a file")).to_be_visible()
     problem = opener(page).get_by_role("alert")
     for name, content, said in (
         ("<b>notes</b>.txt", "just a text", "neither an exported page nor a safetensors file"),
@@ -197,8 +198,13 @@ def test_a_wrong_file_is_refused_in_words_and_one_on_its_way_can_be_cancelled(
         page.evaluate(DROP, [name, content])
         expect(problem).to_contain_text(said)
         opener(page).get_by_role("button", name="Close").click()
+        expect(opener(page)).to_be_hidden()
     page.route("**/api/sessions", lambda _: None)  # never answered
-    page.evaluate(DROP, ["run.html", "x" * 1000])
+    page.evaluate(DROP, ["empty.html", ""])
+    expect(problem).to_be_visible()
+    # The dialog says that it was closed only after the next file has come.
+    close_and_drop = f"(close, file) => {{ close.click(); ({DROP})(file); }}"
+    opener(page).get_by_role("button", name="Close").evaluate(close_and_drop, ["run.html", "x" * 1000])
     expect(opener(page).get_by_role("progressbar", name="Sent")).to_be_visible()
     opener(page).get_by_role("button", name="Cancel").click()
     expect(opener(page).get_by_label("File", exact=True)).to_be_visible()

@@ -16,6 +16,14 @@ from tests.support.server import Server
 from tests.support.stage import Stage
 from tools.record.__main__ import workloads
 
+OPEN_AND_LEAVE = """async ([button, other]) => {
+  button.focus();
+  button.click();
+  await null;
+  const expanded = button.ariaExpanded;
+  other.focus();
+  return expanded;
+}"""
 PLACES = {page.name: page.address.removeprefix("/") for page in pages() if page.nav}
 """Every page that the navigation leads to: its name and its path."""
 
@@ -83,4 +91,8 @@ def test_the_pages_behind_their_button_close_as_they_opened(
     button.tap()
     expect(names).to_be_visible()
     stage.slider.focus()
+    expect(names).to_be_hidden()
+    # As soon as they are in sight, however busy the browser is.
+    both = [button.element_handle(), stage.slider.element_handle()]
+    assert stage.page.evaluate(OPEN_AND_LEAVE, both) == "true"
     expect(names).to_be_hidden()

@@ -28,6 +28,8 @@ from tests.support.waiting import until
 BELOW = "some/where/kv/"
 ELSEWHERE = "https://kv.example/"
 """Where visitors of the site may run their own prompts."""
+TITLE = "A session of the site"
+"""Of no other test: the site has the sessions that those have saved on the same server."""
 Check = Callable[[Frame], None]
 
 
@@ -67,7 +69,7 @@ PLACES = ("server", "sandboxed frame", "disk")
 @pytest.fixture(scope="module")
 def site(_server: Server, short_run: str, installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Written while the server is at work on the same data."""
-    session = share(_server, short_run, **WORDS, values="block").id
+    session = share(_server, short_run, **WORDS | {"title": TITLE}, values="block").id
     root = tmp_path_factory.mktemp("site")
     folder = root / BELOW
     command = [sys.executable, "-m", "kvscope", "--data", str(_server.data), "site", str(folder), "--server", ELSEWHERE]
@@ -194,9 +196,9 @@ def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], si
     page = new_page()
     loop(site.open(page, "learn/loop.html", "disk"))
     page.keyboard.press("/")
-    page.get_by_role("combobox", name="Search").fill(WORDS["title"])
+    page.get_by_role("combobox", name="Search").fill(TITLE)
     option = page.get_by_role("option").first
-    expect(option).to_contain_text(WORDS["title"])
+    expect(option).to_contain_text(TITLE)
     option.click()
     expect(page.locator("html[data-step='3']")).to_be_attached()
     assert page.url.startswith(f"{site.folder.as_uri()}/s/{site.session}.html")

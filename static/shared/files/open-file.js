@@ -1,7 +1,7 @@
 /** Opens a saved file, chosen in a dialog or dropped anywhere on the page. */
 
 import { html } from "htm/preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytesShort } from "../facts/format.js";
 import { linkTo } from "../log/root.js";
 import { Copied } from "../ui/copied.js";
@@ -46,6 +46,10 @@ export function OpenFile({ client, limit }) {
     sending.current = null;
     setState(IDLE);
   };
+  /** The event comes some time after the dialog was closed: a file dropped meanwhile has opened it again. */
+  const onClose = () => {
+    if (!dialog.current.open) cancel();
+  };
   const dropping = useDrop(take);
   const choose = ({ currentTarget }) => {
     const [file] = currentTarget.files;
@@ -56,7 +60,7 @@ export function OpenFile({ client, limit }) {
   return html`<button type="button" class="button file-button nowrap still" title=${msg`Open a run that was saved as a file`} onClick=${() => dialog.current.showModal()}>
       <${Icon} name="folder" /><span>${msg`Open a file`}</span>
     </button>
-    <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${cancel}>
+    <dialog class="share popover" aria-labelledby="open-file-title" ref=${dialog} onClose=${onClose}>
       <div class="share-head line between">
         <h2 id="open-file-title">${msg`Open a saved run`}</h2>
         <form method="dialog"><button class="button">${msg`Close`}</button></form>
@@ -115,7 +119,7 @@ function Opened({ opened, name }) {
 /** @returns {boolean} whether a file is being dragged over the page */
 function useDrop(take) {
   const [over, setOver] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const hasFile = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
     const onOver = (event) => {
       if (!hasFile(event)) return;

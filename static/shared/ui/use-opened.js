@@ -1,6 +1,6 @@
 /** A menu that a button opens; it closes with Escape and when the pointer or the focus goes elsewhere. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
  * @param {{current: HTMLElement}} root of the menu, with its button
@@ -9,7 +9,8 @@ import { useEffect, useState } from "preact/hooks";
  */
 export function useOpened(root) {
   const [open, setOpen] = useState(false);
-  useEffect(() => {
+  // Before it is painted: the focus may go elsewhere as soon as the menu is in sight.
+  useLayoutEffect(() => {
     if (!open) return undefined;
     const onElsewhere = (event) => root.current.contains(event.target) || setOpen(false);
     for (const input of ["pointerdown", "focusin"]) window.addEventListener(input, onElsewhere, true);
