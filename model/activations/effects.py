@@ -80,7 +80,7 @@ def effects(engine: Engine, ids: list[int], token: int, of: EffectOf, first: int
     logits = _last_rows(engine, [Variant(ids, engine.changes), *variants])
     ms = (time.perf_counter() - started) * 1000
     base, *others = logits.double().log_softmax(dim=-1)
-    return Effects(_told(base, base, token), [_told(base, other, token) for other in others], ms)
+    return Effects(_prediction(base, base, token), [_prediction(base, other, token) for other in others], ms)
 
 
 def _without(engine: Engine, ids: list[int], of: EffectOf, index: int) -> Variant:
@@ -109,7 +109,7 @@ def _last_rows(engine: Engine, variants: Items[Variant]) -> Tensor:
     return rows
 
 
-def _told(base: Tensor, logprobs: Tensor, token: int) -> Prediction:
+def _prediction(base: Tensor, logprobs: Tensor, token: int) -> Prediction:
     """`base` and `logprobs`: [V], natural logarithms."""
     best = int(logprobs.argmax())
     kl = (base.exp() * (base - logprobs)).sum()

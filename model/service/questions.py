@@ -101,11 +101,11 @@ class Questions:
         among("first", first, count)
         found = effects(self.engine, ids, token, of, first)
 
-        def told(each: Prediction) -> dict[str, Any]:
+        def as_json(each: Prediction) -> dict[str, Any]:
             best = {**self.tokenizer.token(each.best), "prob": each.best_prob}
             return {"logprob": each.logprob, "kl": each.kl, "best": best}
 
-        return {"count": count, "base": told(found.base), "effects": list(map(told, found.found)), "ms": found.ms}
+        return {"count": count, "base": as_json(found.base), "effects": list(map(as_json, found.found)), "ms": found.ms}
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
         """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.

@@ -20,7 +20,11 @@ QUERY: dict[str, Any] = {
     "url": "http://localhost/s/{session}",
 }
 """What any of the routes takes, each passes over the rest."""
-QUERY_OF: dict[str, dict[str, Any]] = {"/api/by-hand/{example}/code": {"step": "decode"}}
+QUERY_OF: dict[str, dict[str, Any]] = {
+    "/api/by-hand/{example}/code": {"step": "decode"},
+    "/api/runs/{run}/effects": {"of": "heads"},
+    "/api/sessions/{session}/effects": {"of": "heads"},
+}
 """What a route means by a name that others have for something else."""
 ASK = {"prompt": "abc"}
 BODIES: dict[str, dict[str, Any]] = {
