@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from kvscope.app import create_app
 from kvscope.app.http.openapi import document
 from kvscope.app.settings import Settings
-from tests.support.asking import ASK, BODIES, QUERY
+from tests.support.asking import ASK, BODIES, QUERY, QUERY_OF
 from tests.support.over_http import finished, problem, share
 
 JSON = "application/json"
@@ -165,7 +165,8 @@ def bounded(body: Any, status: int) -> bool:
 def test_a_parameter_that_is_wrong_is_named(client: FlaskClient, known: dict[str, str], path: str) -> None:
     url, parameters = path.format(**known), PUBLISHED["paths"][path]["get"]["parameters"]
     asked = [each for each in parameters if each["in"] == "query"]
-    good = {each["name"]: str(QUERY.get(each["name"], "")).format(**known) for each in asked if each["required"]}
+    right = QUERY | QUERY_OF.get(path, {})
+    good = {each["name"]: str(right.get(each["name"], "")).format(**known) for each in asked if each["required"]}
     for parameter in asked:
         name, schema = parameter["name"], resolved(parameter["schema"])[0]
         numbers = [str(value) for value, _ in wrong_values(schema) if type(value) is int]
