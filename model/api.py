@@ -48,6 +48,11 @@ Weights = Literal[
 ComputedBy = Literal["lines", "native", "graph"]
 """What computed the blocks in a pass: the lines of model/transformer.py, native code, or CUDA graphs of the lines."""
 
+Unread = Literal["off", "no_client", "evicted", "computing", "window"]
+"""Why rows of K and V that an earlier run computed for the same beginning are not read: the run asked not to; its
+client is not known; they were evicted; they are not computed yet; or layers with a sliding window have let go of them.
+"""
+
 CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
 """What K and V can be stored as."""
 

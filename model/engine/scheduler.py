@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from kvscope.model.api import Unread
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.beam import BeamSearch
 from kvscope.model.engine.changes import Changes
@@ -21,6 +22,8 @@ Taken = TypeVar("Taken")
 PREFILL_CHUNK = 128
 """Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
 decode steps wait for at most a few times their own length."""
+MOST_FORGOTTEN = 64
+"""Evicted runs whose tokens are remembered, so that it can be said why their rows are not read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,8 @@ class Scheduler:
         self.searches: dict[str, BeamSearch] = {}
         self.kept: dict[str, Ended] = {}
         """Of ended runs, the one that was of no use for longest in front."""
+        self.forgotten: dict[str, Ended] = {}
+        """Of evicted runs, the last ones, the newest last; their sequences are empty."""
         self.promised: dict[str, int] = {}
         """Blocks kept free for whoever admits runs of its own, by its name."""
         self.room = cache.blocks - -(-reserve // BLOCK_SIZE)
@@ -95,10 +100,15 @@ class Scheduler:
         if key in self.kept:
             self.forget(key)
         self.kept[key] = Ended(ids, sequence, changes)
+        self.forgotten.pop(key, None)
 
     def forget(self, key: str) -> None:
         """Give back the blocks of an ended run. Raises KeyError."""
-        self.cache.release(self.kept.pop(key).sequence)
+        ended = self.kept.pop(key)
+        self.cache.release(ended.sequence)
+        self.forgotten[key] = ended
+        if len(self.forgotten) > MOST_FORGOTTEN:
+            del self.forgotten[next(iter(self.forgotten))]
 
     def shared_prefix(
         self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
@@ -120,6 +130,31 @@ class Scheduler:
         self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
     ) -> tuple[str | None, int]:
         """Which run has the longest prefix of `ids` in the cache, and how long that is, at most `most`."""
+        best, donor = 0, None
+        for key, each in self._held().items():
+            if (among is None or key in among) and each.changes == changes:
+                common = _common_prefix(each.ids[: each.sequence.length], ids[:most])
+                if common > best and self.cache.can_fork(each.sequence, common):
+                    best, donor = common, key
+        return donor, best
+
+    def unread(self, ids: list[int], read: int, among: Collection[str]) -> tuple[int, Unread | None]:
+        """How long a prefix of `ids`, without the last, the unchanged runs of `among` have in the cache, had there, or
+        are computing; and why only the first `read` of those rows can be read, None where these are all.
+        """
+        held, wanted = self._held(), ids[:-1]
+        best = read
+        why: Unread | None = None
+        for key in among:
+            each = held.get(key) or self.forgotten.get(key)
+            common = _common_prefix(each.ids, wanted) if each and each.changes is None else 0
+            if each and common > best:
+                best = common
+                why = "evicted" if key not in held else "computing" if common > each.sequence.length else "window"
+        return best, why
+
+    def _held(self) -> dict[str, Ended]:
+        """What there is of all whose rows can be shared, active ones and ended ones."""
         # What a run without a cache, or with a part of it, has computed is not all there, or comes from less than the
         # whole text.
         whole = {
@@ -127,14 +162,7 @@ class Scheduler:
             for key, run in self.runs.items()
             if run.caching == "kept" and not run.forgotten and not run.sequence.reserved
         }
-        held = {key: Ended(run.ids, run.sequence, run.changes) for key, run in whole.items()} | self.kept
-        best, donor = 0, None
-        for key, each in held.items():
-            if (among is None or key in among) and each.changes == changes:
-                common = _common_prefix(each.ids[: each.sequence.length], ids[:most])
-                if common > best and self.cache.can_fork(each.sequence, common):
-                    best, donor = common, key
-        return donor, best
+        return {key: Ended(run.ids, run.sequence, run.changes) for key, run in whole.items()} | self.kept
 
     def ready_runs(self) -> list[Run]:
         """The runs of the next pass."""

@@ -46,14 +46,18 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
     """
     opened = frames.header(opening).data
     limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
-    computed = {"reused": 0} if "reused" in opened else {}  # a study reads nothing of what an earlier run left
-    return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **computed})
+    return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **_all_computed(opened)})
+
+
+def _all_computed(opened: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said instead of a run's beginning where nothing of it is read of what an earlier run left."""
+    return {name: none for name, none in {"reused": 0, "prefix": None}.items() if name in opened}
 
 
 def changed_opening(request: ChangedRequest) -> Frame:
     """The `open` frame of a changed run: that of the run it was made from, with what is changed. Raises Refused."""
     changes = [change.model_dump() for change in request.changes]
-    computed = {"reused": 0} if "reused" in frames.header(request.frames[0]).data else {}
+    computed = _all_computed(frames.header(request.frames[0]).data)
     return _opening(
         request.frames[0],
         request.run,

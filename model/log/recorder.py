@@ -50,9 +50,14 @@ class Recorder:
         max_positions: int,
         study: schema.Serving | None = None,
         reused: int = 0,
+        prefix: schema.Prefix | None = None,
     ) -> Frame:
-        """The log's first frame. `study`: of a workload, whose first request this is; `reused`: rows that are read."""
+        """The log's first frame. `study`: of a workload, whose first request this is; `reused`: rows that are read;
+        `prefix`: how many could have been.
+        """
         read: dict[str, Any] = {"reused": reused} if reused else {}
+        if prefix is not None:
+            read["prefix"] = prefix
         return self.frame(
             "open",
             schema.Open(

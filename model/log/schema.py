@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kvscope.model.api import ComputedBy
+from kvscope.model.api import ComputedBy, Unread
 from kvscope.model.log.untrusted import DTYPES, BadFile
 from kvscope.model.settings import IN_A_LOG, MAX_CHANGES, Change, Sampling, ServingSettings
 
@@ -251,6 +251,15 @@ class Serving(Data):
     rounds: list[ServingSettings] = Field(min_length=1, max_length=100)
 
 
+class Prefix(Data):
+    """How much of a prompt's beginning other runs of the same client had computed when the run began, and why not all
+    of that was read.
+    """
+
+    common: Place
+    reason: Unread | None
+
+
 class Open(FrameData):
     model: Model
     prompt: str = Field(max_length=100_000)
@@ -265,6 +274,7 @@ class Open(FrameData):
     """Of a changed run; older logs lack it."""
     reused: Place = 0
     """Rows of the prompt that were read from the cache, where an earlier run had left them; left out where it is 0."""
+    prefix: Prefix | None = None
     created: Name
 
 

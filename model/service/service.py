@@ -148,22 +148,36 @@ class ModelService(Questions):
             raise Refused("prompt", "The prompt is empty; it must have at least one token.")
         new, room = request.max_new_tokens, min(MAX_NEW_TOKENS, self.max_positions - len(ids))
         within("max_new_tokens", new, 1, room, f"after a prompt of {len(ids):,} tokens ")
-        holders = self._runs_of(request.owner) if request.reuse else []
+        own = self._runs_of(request.owner)
+        holders = own if request.reuse else []
         _, reused = self.engine.scheduler.holder_of(ids, len(ids) - 1, holders)
         recorder = Recorder(request.run, self.info, self.tokenizer, request.sampling.temperature)
-        opening = recorder.open(request, ids, self.max_positions, reused=reused)
+        prefix = self._prefix_of(request, ids, reused, own)
+        opening = recorder.open(request, ids, self.max_positions, reused=reused, prefix=prefix)
         fits_the_log(opening, "prompt", "The prompt and its tokens need")
         with refusing_when_full():
             self.engine.admit(request.run, ids, request.sampling, new, among=holders)
         self._recorders[request.run], self._owners[request.run] = recorder, request.owner
         return [opening]
 
+    def _prefix_of(self, request: RunRequest, ids: list[int], reused: int, own: list[str]) -> schema.Prefix:
+        """What is said of a run's beginning. It comes from the runs of its own client alone: how far another client's
+        prompt is the same is nobody else's to know.
+        """
+        common, why = self.engine.scheduler.unread(ids, reused, own)
+        if not request.owner:
+            why = "no_client"
+        elif not request.reuse:
+            why = "off"
+        return schema.Prefix(common=common, reason=why)
+
     def _runs_of(self, owner: str) -> list[str]:
-        """The runs of an owner whose rows are in the cache; nobody's own where there is no owner."""
+        """The runs of an owner whose rows are in the cache, or were evicted not long ago; nobody's own where there is
+        no owner.
+        """
         scheduler = self.engine.scheduler
-        self._owners = {
-            run: whose for run, whose in self._owners.items() if run in scheduler.runs or run in scheduler.kept
-        }
+        known = scheduler.runs.keys() | scheduler.kept.keys() | scheduler.forgotten.keys()
+        self._owners = {run: whose for run, whose in self._owners.items() if run in known}
         return [run for run, whose in self._owners.items() if whose == owner != ""]
 
     def fork(self, request: ForkRequest) -> list[Frame]:

@@ -160,3 +160,59 @@ def test_of_what_is_kept_that_which_was_read_last_is_forgotten_last() -> None:
     log_of(made, "b", "Something else entirely.")
     log_of(made, "c", BEGINNING)
     assert list(made.engine.scheduler.kept) == ["b", "a", "c"]
+
+
+def prefix_of(log: LogReader) -> tuple[int, str | None]:
+    return log.open["prefix"]["common"], log.open["prefix"]["reason"]
+
+
+def test_a_run_says_how_much_its_clients_runs_had_and_that_nothing_of_it_was_left_out() -> None:
+    made = service()
+    assert prefix_of(log_of(made, "a", BEGINNING)) == (0, None)
+    second = log_of(made, "b", OTHER_ENDING)
+    assert prefix_of(second) == (second.reused, None)
+
+
+@pytest.mark.parametrize(("options", "reason"), [({"reuse": False}, "off"), ({"owner": ""}, "no_client")])
+def test_a_run_that_may_not_read_says_so(options: dict[str, Any], reason: str) -> None:
+    made = service()
+    first = log_of(made, "a", BEGINNING)
+    second = log_of(made, "b", OTHER_ENDING, **options)
+    assert prefix_of(second) == (common(first, second) if reason == "off" else 0, reason)
+
+
+def test_evicted_rows_are_the_reason_while_their_run_is_remembered_and_no_more_once_they_are_there_again() -> None:
+    made = service()
+    first = log_of(made, "a", BEGINNING)
+    made.engine.scheduler.forget("a")
+    again = log_of(made, "b", OTHER_ENDING)
+    assert (again.reused, prefix_of(again)) == (0, (common(first, again), "evicted"))
+    assert prefix_of(log_of(made, "c", BEGINNING))[1] == "evicted", "the run b has fewer of these tokens"
+    assert prefix_of(log_of(made, "d", BEGINNING))[1] is None
+
+
+def test_rows_that_are_still_being_computed_are_the_reason() -> None:
+    made = service()
+    made.start(request("a", BEGINNING, owner="mine"))
+    started = made.start(request("b", BEGINNING, owner="mine"))
+    data = frames.header(started[0].payload).data
+    assert data["prefix"] == {"common": len(data["tokens"]) - 1, "reason": "computing"}
+    finish(made)
+
+
+def test_nothing_is_said_of_what_strangers_have_or_had() -> None:
+    made = service()
+    alone = prefix_of(log_of(service(), "x", BEGINNING))
+    log_of(made, "kept", BEGINNING, owner="another")
+    log_of(made, "gone", OTHER_ENDING, owner="another")
+    made.engine.scheduler.forget("gone")
+    log_of(made, "ownerless", BEGINNING, owner="")
+    assert prefix_of(log_of(made, "mine", BEGINNING)) == alone == (0, None)
+
+
+def test_a_twin_says_nothing_of_a_beginning_that_it_did_not_read() -> None:
+    made = service()
+    log = payloads_of(made, "a", BEGINNING)
+    steps = tuple(payload for payload in log if frames.header(payload).kind in ("open", "step"))
+    twin = LogReader(frame.payload for frame in made.twin(TwinRequest("t", "a", "none", steps)) + finish(made))
+    assert twin.open["prefix"] is None

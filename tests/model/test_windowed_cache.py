@@ -216,6 +216,7 @@ class TestRuns:
         for each in (engine, expected):
             each.admit("a", ids, GREEDY, 20)
             advance_all(each)
+        assert engine.scheduler.unread(ids[:20], 0, ("a",)) == (19, "window")
         last = tokens_of(expected, "again", ids[:20])
         assert engine.admit("again", ids[:20], GREEDY, 8, among=("a",)).reused == 0
         assert tokens(advance_all(engine), "again") == last

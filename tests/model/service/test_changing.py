@@ -37,7 +37,9 @@ def test_its_log_is_that_of_a_run_and_says_what_is_changed() -> None:
     opened, was = datas(log, "open")[0], datas(parent, "open")[0]
     changes = [change.model_dump() for change in (HEAD_OFF, MLP_MEAN)]
     assert opened["changed"] == {"of": "a", "changes": changes}
-    assert {**opened, "changed": None, "created": ""} == {**was, "changed": None, "created": ""}
+    other = {"changed": None, "created": "", "prefix": None}
+    assert {**opened, **other} == {**was, **other}
+    assert opened["prefix"] is None, "it reads nothing of what an earlier run left"
     assert kinds(log) == kinds(parent)
     assert chosen(log) != chosen(parent)
     checked = LogCheck()

@@ -194,7 +194,7 @@ class TestTwin:
         opened, was = datas(log, "open")[0], datas(parent, "open")[0]
         assert opened["study"] == {"kind": "twin", "of": "a", "cache": "none"}
         assert was["study"] is None
-        assert {**opened, "study": None, "created": ""} == {**was, "created": ""}
+        assert {**opened, "study": None, "created": "", "prefix": was["prefix"]} == {**was, "created": ""}
 
     @pytest.mark.parametrize("end", ["stopped", "eos"])
     def test_it_takes_as_many_steps_as_its_run_took(self, end: str) -> None:
