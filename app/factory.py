@@ -20,6 +20,7 @@ from kvscope.app.http import (
     access,
     by_hand,
     code,
+    compare,
     compression,
     engines,
     files,
@@ -198,6 +199,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     )
     app.register_blueprint(engines.blueprint(engine, scheduler, settings.token is not None))
     app.register_blueprint(gallery_page.blueprint(gallery))
+    app.register_blueprint(compare.blueprint(recorded, examples.ids))
     app.register_blueprint(by_hand.blueprint(reads, recorded))
     app.register_blueprint(index.blueprint(recorded, lambda: library.listed))
     app.register_blueprint(code.blueprint())

@@ -33,7 +33,7 @@ PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if 
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
 KNOWN_BY = (
-    *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".cards"),
+    *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards"),
     *(".symbols", ".loop-big", ".state-held", ".words-plane"),
 )
 """A name that each of the pages' style sheets has, once those that it imports are in it."""

@@ -95,7 +95,19 @@ ROOMS = {
         *("static/shared/words/messages.js", "static/shared/words/msg.js"),
         *(
             f"static/shared/{room}"
-            for room in ("draw", "log", "painting", "facts", "state", "loading", "find", "words", "ui", "code")
+            for room in (
+                "draw",
+                "log",
+                "painting",
+                "facts",
+                "state",
+                "loading",
+                "find",
+                "words",
+                "ui",
+                "code",
+                "compare",
+            )
         ),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
@@ -104,6 +116,8 @@ ROOMS = {
         *(
             "static/serving",
             "static/serving.js",
+            "static/compare",
+            "static/compare.js",
             "static/stage/prompt",
             "static/stage/intro",
             "static/stage/code",

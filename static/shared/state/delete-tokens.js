@@ -20,6 +20,9 @@ export function createDeleteTokens(storage, key) {
     /** The same session can be shared more than once, each time with another token. */
     add: (id, token) => keep([...all(), [id, token]]),
 
+    /** @returns {string[]} each once, oldest first */
+    ids: () => [...new Set(all().map(([id]) => id))],
+
     /** @returns {string|null} */
     of: (id) => all().find(([storedId]) => storedId === id)?.[1] ?? null,
 

@@ -18,6 +18,11 @@ export function blockCount(count) {
   return plural(count, form`${number} block`, form`${number} blocks`);
 }
 
+export function stepCount(count) {
+  const number = integer(count);
+  return plural(count, form`${number} step`, form`${number} steps`);
+}
+
 export function passCount(count) {
   const number = integer(count);
   return plural(count, form`${number} pass`, form`${number} passes`);

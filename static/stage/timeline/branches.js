@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { compareLink } from "../../shared/compare/link.js";
 import { branchStep, continues, sharedBlocks } from "../../shared/facts/branching.js";
 import { ending } from "../../shared/facts/endings.js";
 import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
@@ -43,9 +44,10 @@ function Explanation({ run, count }) {
   const shared = sharedBlocks(run);
   const name = quoted(token);
   const label = html`<b>${msg`Branch:`}</b>`;
-  if (continues(run)) return html`<${Continued} run=${run} />`;
+  const beside = html`<a href=${compareLink(parent.run, run.id)}>${msg`Compare with its parent`}</a>`;
+  if (continues(run)) return html`<${Continued} run=${run} /> ${beside}`;
   return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
-    ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`}`;
+    ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
 }
 
 /** What it cost to go on after the engine was lost. */

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { compareLink, idOf } from "../../shared/compare/link.js";
 import { ownRunAt } from "../../shared/log/root.js";
 import { DeleteRun } from "../../shared/share/delete-run.js";
 import { ShareButton } from "../../shared/share/share-button.js";
@@ -63,8 +64,16 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
     }
     ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
     ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
+    ${!embed && !file && !sandboxed && run?.open && html`<${CompareLink} run=${run} />`}
     <${Pace} state=${state} />
   </div>`;
+}
+
+/** A changed run beside the one that it changes, any other beside one to be chosen. */
+function CompareLink({ run }) {
+  const other = run.open.changed?.of ?? null;
+  const [a, b] = other && !run.saved ? [other, run.id] : [idOf(run), null];
+  return html`<a class="compare-link button is-large strong nowrap still is-quiet" href=${compareLink(a, b)} title=${msg`This run beside another, token by token`}>${b ? msg`Compare` : msg`Compare with…`}</a>`;
 }
 
 const PACE_TITLE = msg`Each step is shown for its measured time multiplied by one factor for the whole run. An open layer takes longer.`;

@@ -1,9 +1,11 @@
 /** The text of a run whose cache was cleared between steps, beside that of the run itself. */
 
 import { html } from "htm/preact";
+import { comparisonOf } from "../../../shared/compare/alignment.js";
+import { compareLink, idOf } from "../../../shared/compare/link.js";
+import { TokenColumns } from "../../../shared/compare/token-columns.js";
 import { integer } from "../../../shared/facts/format.js";
 import { compareTwin } from "../../../shared/facts/twins.js";
-import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { TwinControl } from "./twin-control.js";
 
@@ -15,33 +17,20 @@ export function Forgotten({ run, twin, ready, dispatch }) {
     <${TwinControl}
       twin=${twin} run=${run} ready=${ready} label=${msg`Clear the cache between steps`} again=${msg`Clear the cache between steps again`}
     />
-    ${
-      log?.steps.length > 0 &&
-      html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`The two texts`}>
-        <table class="texts small" aria-label=${msg`Tokens with the cache and with a cleared cache`}>
-          <tbody>
-            <tr><th scope="row">${msg`step`}</th>${run.steps.map((_, step) => html`<th key=${step} scope="col">${step}</th>`)}</tr>
-            <${Text}
-              name=${msg`with the cache`} steps=${run.steps} parting=${null} onPick=${(step) => dispatch({ type: "seek", step })}
-            />
-            <${Text} name=${msg`cache cleared`} steps=${log.steps} parting=${parting} />
-          </tbody>
-        </table>
-      </div>`
-    }`;
+    ${log?.steps.length > 0 && html`<${Answers} run=${run} log=${log} dispatch=${dispatch} />`}`;
 }
 
-function Text({ name, steps, parting, onPick }) {
-  return html`<tr>
-    <th scope="row">${name}</th>
-    ${steps.map(({ data }, step) => {
-      const token = html`<${Token} token=${data.token} limit=${12} />`;
-      const goTo = msg`Go to step ${step}`;
-      return html`<td key=${step} class=${parting !== null && step >= parting ? "is-other" : ""}>
-        ${onPick ? html`<button type="button" aria-label=${goTo} onClick=${() => onPick(step)}>${token}</button>` : token}
-      </td>`;
-    })}
-  </tr>`;
+/** Both answers, token by token. */
+function Answers({ run, log, dispatch }) {
+  const { columns } = comparisonOf(run, log);
+  const answers = columns.filter(({ a, b }) => Math.max(a ?? 0, b ?? 0) >= run.promptLength);
+  const onPick = (at) => {
+    const position = answers[at].a;
+    return position === null ? null : () => dispatch({ type: "seek", step: position - run.promptLength });
+  };
+  const first = answers.findIndex(({ same }) => !same);
+  return html`<p class="muted small">${msg`A: with the cache. B: cache cleared. The tokens that differ have a line around them.`} <a href=${compareLink(idOf(run), log.id)}>${msg`Compare both runs`}</a></p>
+    <${TokenColumns} columns=${answers} a=${run} b=${log} current=${null} parting=${first < 0 ? null : first} label=${msg`Tokens with the cache, above, and with a cleared cache`} onPick=${onPick} />`;
 }
 
 const IDEA = msg`This experiment clears the cache after each step. Each new token keeps its position, but it can attend only to itself.`;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { compareLink, idOf } from "../../../shared/compare/link.js";
 import { branchStep } from "../../../shared/facts/branching.js";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
 import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
@@ -62,6 +63,7 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
       }
     </div>
     ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
+    ${compared && html`<p class="sheet-say"><a href=${compareLink(idOf(run), log.id)}>${msg`Compare both runs token by token`}</a></p>`}
     ${compared && longer}
     ${compared && html`<${BySteps} step=${step} compared=${compared} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
 }

@@ -1,0 +1,33 @@
+"""`/compare?a=<id>&b=<id>`: two runs side by side. The page reads both logs as every viewer does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from flask import Blueprint
+
+from kvscope.app.http.access import SENDS, declare
+from kvscope.app.http.shell import renderer
+from kvscope.app.http.site import site
+from kvscope.app.store.gallery import Recording
+
+
+def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Blueprint:
+    """The route. `recorded`: what can be chosen on a first visit; `shipped`: ids of the recorded runs in the log."""
+    routes = Blueprint("compare", __name__)
+    render = renderer("compare")
+    ordered = sorted(recorded, key=lambda each: each.order)
+    recordings = [{"id": each.card.id, "title": each.card.title} for each in ordered if each.card and not each.workload]
+
+    @routes.get("/compare")
+    @declare(SENDS)
+    def page() -> str:
+        written = site()
+        saved = (
+            [{"id": each["id"], "title": each["title"] or each["prompt"]} for each in written.sessions]
+            if written
+            else []
+        )
+        return render({"recordings": [*recordings, *saved], "shipped": sorted(shipped)})
+
+    return routes

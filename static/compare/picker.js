@@ -1,0 +1,124 @@
+/** Chooses a run: this browser's own, the family of the run on the other side, a recording, or a pasted link. */
+
+import { html } from "htm/preact";
+import { useEffect, useState } from "preact/hooks";
+import { quoted } from "../shared/facts/format.js";
+import { readable } from "../shared/facts/prose.js";
+import { stepCount } from "../shared/words/counts.js";
+import { msg } from "../shared/words/msg.js";
+import { idIn, isRun } from "./address.js";
+
+/** The newest of this browser's runs that are listed; each takes a request. */
+const MOST_OWN = 10;
+
+/**
+ * @param {{side: "a"|"b", other: Object, recordings: {id: string, title: string}[], ownRuns: () => string[], client: Object,
+ *   choose: (id: string) => void}} props `ownRuns`: ids, newest first
+ */
+export function Picker({ side, other, recordings, ownRuns, client, choose }) {
+  const family = useFamilyOf(client, other);
+  const own = useOwn(client, ownRuns);
+  const offered = (runs) => runs.filter(({ id }) => id !== other.id);
+  return html`<div class="compare-picker stack">
+    <${Pasted} side=${side} choose=${choose} />
+    <${Choices} title=${msg`Related to the other run`} runs=${offered(family)} choose=${choose} />
+    <${Choices} title=${msg`Your runs`} runs=${offered(own)} choose=${choose} />
+    <${Choices} title=${msg`Recordings`} runs=${offered(recordings)} choose=${choose} />
+  </div>`;
+}
+
+function Pasted({ side, choose }) {
+  const [problem, setProblem] = useState("");
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const id = idIn(event.currentTarget.elements.namedItem("link").value);
+    if (id) choose(id);
+    else setProblem(msg`There is no run or saved session in this text. Paste the address of one, or its id.`);
+  };
+  const field = `compare-link-${side}`;
+  return html`<form class="stack tight" onSubmit=${onSubmit}>
+    <label for=${field}>${msg`Link or id of a run or a saved session`}</label>
+    <div class="line">
+      <input id=${field} name="link" type="text" class="grow" autocomplete="off" spellcheck=${false} required aria-invalid=${problem ? "true" : null} />
+      <button class="button still" type="submit">${msg`Show`}</button>
+    </div>
+    ${problem && html`<p class="word-bad" role="alert">${problem}</p>`}
+  </form>`;
+}
+
+function Choices({ title, runs, choose }) {
+  if (!runs.length) return null;
+  return html`<div class="stack tight">
+    <h3>${title}</h3>
+    <ul class="compare-choices">
+      ${runs.map(({ id, title: name, about = "" }) => html`<li key=${id}><button class="link-button" type="button" onClick=${() => choose(id)}><bdi>${name}</bdi></button>${about && html` <span class="muted small">${about}</span>`}</li>`)}
+    </ul>
+  </div>`;
+}
+
+/** Runs that a branch, a twin or a change connects with the run on the other side. */
+function useFamilyOf(client, { id, log }) {
+  const [runs, setRuns] = useState([]);
+  const of = id && isRun(id) && log?.open ? id : null;
+  useEffect(() => {
+    setRuns([]);
+    if (!of) return undefined;
+    let left = false;
+    client.family(of).then(
+      (family) =>
+        left ||
+        setRuns(
+          family.runs.filter(({ study }) => !study || study.kind === "twin").map((each) => relative(each, family.root)),
+        ),
+      () => {},
+    );
+    return () => {
+      left = true;
+    };
+  }, [client, of]);
+  return runs;
+}
+
+function relative({ id, parent, study, steps }, root) {
+  const title = study
+    ? (TWINS[study.cache] ?? msg`twin with ${study.budget} positions in the cache`)
+    : parent
+      ? msg`branch with ${quoted(asToken(parent.token))} at position ${parent.position}`
+      : id === root
+        ? msg`the first run`
+        : msg`changed run`;
+  return { id, title, about: stepCount(steps) };
+}
+
+const TWINS = { none: msg`twin without a KV cache`, forgotten: msg`twin whose KV cache is dropped after each step` };
+
+/** The list of a family has only id and text of a token. */
+const asToken = ({ id, text }) => ({
+  id,
+  text,
+  bytes: [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+  special: false,
+});
+
+function useOwn(client, ownRuns) {
+  const [runs, setRuns] = useState([]);
+  useEffect(() => {
+    let left = false;
+    const ids = ownRuns().slice(0, MOST_OWN);
+    Promise.all(ids.map((id) => client.status(id).catch(() => null))).then((found) => {
+      if (!left) setRuns(found.filter((each) => each?.prompt && !NOT_ALONE.includes(each.study?.kind)).map(ofStatus));
+    });
+    return () => {
+      left = true;
+    };
+  }, [client, ownRuns]);
+  return runs;
+}
+
+const NOT_ALONE = ["serving", "beam"];
+
+const ofStatus = ({ id, prompt, model, steps }) => ({
+  id,
+  title: readable(prompt).trim(),
+  about: `${model.name} · ${stepCount(steps)}`,
+});

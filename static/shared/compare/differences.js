@@ -1,0 +1,124 @@
+/** What two steps differ in: attention, lengths of rows, cache and time. Pure. */
+
+import { disturbance } from "../facts/conditions.js";
+import { weightOf } from "../log/companding.js";
+
+/** @typedef {{run: import("../log/run.js").Run, step: number}} Side */
+
+/** @returns {boolean} whether layer l and head h of one are at the same place as those of the other */
+export function sameShape({ run: a }, { run: b }) {
+  return a.layers === b.layers && a.heads === b.heads && a.kvHeads === b.kvHeads;
+}
+
+/**
+ * How much of a head's attention in the newest row is elsewhere in the other run: half the sum of |difference|, 0 (the same) to 1. A
+ * replaced token counts as the place of the one that replaces it.
+ *
+ * @param {import("./alignment.js").Column[]} columns
+ * @param {Side} a
+ * @param {Side} b
+ * @returns {number|null} null where a log lacks the row
+ */
+export function attentionMoved(columns, a, b, layer, head) {
+  const rows = [a, b].map(({ run, step }) => run.row(layer, head, run.lastQueryOfStep(step)));
+  if (!rows[0] || !rows[1]) return null;
+  let sum = 0;
+  for (const column of columns) {
+    const difference = weightAt(rows[0], column.a) - weightAt(rows[1], column.b);
+    sum += Math.abs(difference);
+  }
+  return Math.min(1, sum / 2);
+}
+
+const weightAt = (row, key) => (key === null || key >= row.length ? 0 : weightOf(row[key]));
+
+/**
+ * Both rows of attention of a head, column by column.
+ *
+ * @returns {{column: number, a: number|null, b: number|null}[]} weights; null where that run has no such key; empty where a log lacks
+ *   the row
+ */
+export function attentionRows(columns, a, b, layer, head) {
+  const rows = [a, b].map(({ run, step }) => run.row(layer, head, run.lastQueryOfStep(step)));
+  if (!rows[0] || !rows[1]) return [];
+  const weight = (row, key) => (key === null || key >= row.length ? null : weightOf(row[key]));
+  return columns
+    .map((each, column) => ({ column, a: weight(rows[0], each.a), b: weight(rows[1], each.b) }))
+    .filter((each) => each.a !== null || each.b !== null);
+}
+
+/** The maps: one value per layer and head, KV head or row. Lengths are compared as ln(b ÷ a). */
+export const MAPS = ["attention", "residual", "k", "v"];
+
+const LENGTHS = {
+  residual: { width: () => 1, of: (run, layer, _at, query) => run.residualNorm(layer, query) },
+  k: { width: (run) => run.kvHeads, of: (run, layer, at, query) => run.kNorm(layer, at, query) },
+  v: { width: (run) => run.kvHeads, of: (run, layer, at, query) => run.vNorm(layer, at, query) },
+};
+
+/** @returns {{a: number|null, b: number|null}} lengths of the newest rows; null where a log lacks them */
+export function lengthsOf(map, a, b, layer, at) {
+  const [of, ...sides] = [LENGTHS[map].of, a, b];
+  const [first, second] = sides.map(({ run, step }) => of(run, layer, at, run.lastQueryOfStep(step)));
+  return { a: first, b: second };
+}
+
+/**
+ * @param {string} map of MAPS
+ * @returns {{layers: number, width: number, values: (number|null)[], any: boolean}} by layer, then by head: the share of attention moved,
+ *   or ln(b ÷ a) of a length; `any`: whether one is there
+ */
+export function mapOf(map, columns, a, b) {
+  const { run } = a;
+  const width = map === "attention" ? run.heads : LENGTHS[map].width(run);
+  const value = (layer, at) => {
+    if (map === "attention") return attentionMoved(columns, a, b, layer, at);
+    const lengths = lengthsOf(map, a, b, layer, at);
+    return lengths.a > 0 && lengths.b > 0 ? Math.log(lengths.b / lengths.a) : null;
+  };
+  const values = Array.from({ length: run.layers * width }, (_, i) => value(Math.floor(i / width), i % width));
+  return { layers: run.layers, width, values, any: values.some((each) => each !== null) };
+}
+
+/**
+ * @param {{values: (number|null)[], width: number}} map of `mapOf`
+ * @returns {{layer: number, at: number, value: number}|null} the largest difference
+ */
+export function largestOf({ values, width }) {
+  let best = null;
+  values.forEach((value, i) => {
+    if (value !== null && (best === null || Math.abs(value) > Math.abs(best.value)))
+      best = { layer: Math.floor(i / width), at: i % width, value };
+  });
+  return best;
+}
+
+/**
+ * Bytes and times of a step.
+ *
+ * @param {Side} side
+ * @returns {{used: number, reserved: number, written: number, rows: number, forward: number, total: number, disturbed: string|null}}
+ *   `disturbed`: why its times are, null if they are not
+ */
+export function accountOf({ run, step }) {
+  const { data, rows } = run.steps[step];
+  const { bytes_used: used, bytes_reserved: reserved, bytes_written: written } = data.kv;
+  const { forward, total } = data.ms;
+  return { used, reserved, written, rows: data.rows_computed ?? rows, forward, total, disturbed: disturbance(data) };
+}
+
+/**
+ * The decode steps of a whole run.
+ *
+ * @returns {{steps: number, median: number|null, disturbed: number}} `median`: ms of those that nothing disturbed; null without one
+ */
+export function decodeTimes(run) {
+  const decode = run.steps.slice(1).map(({ data }) => data);
+  const quiet = decode.filter((data) => disturbance(data) === null).map(({ ms }) => ms.total);
+  quiet.sort((x, y) => x - y);
+  return {
+    steps: decode.length,
+    median: quiet.length ? quiet[Math.floor(quiet.length / 2)] : null,
+    disturbed: decode.length - quiet.length,
+  };
+}

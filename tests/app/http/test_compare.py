@@ -1,0 +1,32 @@
+"""The page of two runs: what it is given to choose from, and that it names nobody else's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from kvscope.app.settings import Settings
+from kvscope.app.store.gallery import found
+from tests.support.over_http import bootstrap, start
+
+
+def test_recordings_of_single_runs_can_be_chosen_in_the_order_of_the_gallery(
+    make_app: Callable[..., Flask], settings: Settings
+) -> None:
+    shipped = Settings().recordings_dir
+    client = make_app(replace(settings, recordings_dir=shipped)).test_client()
+    offered = bootstrap(client.get("/compare").text)["recordings"]
+    cards = sorted((each for each in found(shipped) if each.card and not each.workload), key=lambda each: each.order)
+    assert [each["id"] for each in offered] == [each.card.id for each in cards if each.card]
+    assert all(client.get(f"/api/sessions/{each['id']}").status_code == 200 for each in offered)
+
+
+def test_the_page_is_the_same_whatever_it_compares_and_names_no_run(client: FlaskClient) -> None:
+    run = start(client)
+    page = client.get(f"/compare?a={run}&b=unknown")
+    assert page.status_code == 200
+    assert run not in page.text
+    assert bootstrap(page.text)["recordings"] == []

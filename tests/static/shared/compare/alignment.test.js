@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { align, comparisonOf } from "../../../../static/shared/compare/alignment.js";
+import { runOf } from "./runs.js";
+
+const texts = ({ columns }, a, b) =>
+  columns.map((column) => [a.tokens[column.a]?.text ?? null, b.tokens[column.b]?.text ?? null]);
+
+test("equal runs have one column for each token and no difference", () => {
+  const [a, b] = [runOf(["x", "y", "z", "."]), runOf(["x", "y", "z", "."])];
+  const { columns, parting, moments } = comparisonOf(a, b);
+  assert.deepEqual(
+    columns,
+    [0, 1, 2, 3].map((at) => ({ a: at, b: at, same: true })),
+  );
+  assert.equal(parting, null);
+  assert.deepEqual(moments, [
+    { column: 2, a: 0, b: 0 },
+    { column: 3, a: 1, b: 1 },
+  ]);
+});
+
+test("the tokens with which answers part stand in one column, whatever comes later", () => {
+  const a = runOf(["it", "is", "big", ".", "End"]);
+  const b = runOf(["it", "is", "big", "and", "old", ".", "End"]);
+  const found = comparisonOf(a, b);
+  assert.deepEqual(texts(found, a, b), [
+    ["it", "it"],
+    ["is", "is"],
+    ["big", "big"],
+    [".", "and"],
+    [null, "old"],
+    [null, "."],
+    ["End", "End"],
+  ]);
+  assert.deepEqual(found.moments[found.parting], { column: 3, a: 1, b: 1 });
+});
+
+test("a longer prompt is aligned with the shorter one, and the answers with each other", () => {
+  const a = runOf(["one", "two", "yes", "!"], { promptLength: 2 });
+  const b = runOf(["one", "new", "two", "yes", "!"], { promptLength: 3 });
+  assert.deepEqual(texts(comparisonOf(a, b), a, b).at(-1), ["!", "!"]);
+  assert.deepEqual(texts(comparisonOf(a, b), a, b).at(-2), ["yes", "yes"]);
+  assert.deepEqual(comparisonOf(a, b).moments[0], { column: 3, a: 0, b: 0 });
+});
+
+test("a prompt that goes on with the other's answer has the same tokens in the same columns", () => {
+  const a = runOf(["one", "two", "three", "four"], { promptLength: 2 });
+  const b = runOf(["one", "two", "three", "four"], { promptLength: 3 });
+  const { columns, moments } = comparisonOf(a, b);
+  assert.ok(columns.every(({ same }) => same));
+  assert.deepEqual(moments[0], { column: 2, a: 0, b: null });
+});
+
+test("runs of two models are aligned by the text of their tokens, those of one by ids", () => {
+  const other = (text) => 1000 + text.length;
+  const words = ["a", "bb", "ccc", "dddd"];
+  const [a, b] = [runOf(words), runOf(words, { model: "other", ids: other })];
+  assert.ok(align(a, b).columns.every(({ same }) => same));
+  const sameModel = runOf(words, { ids: other });
+  assert.ok(align(a, sameModel).columns.every(({ same }) => !same));
+});
+
+/** A generator of its own, so that a failure can be repeated. */
+function* randoms(seed) {
+  for (let state = seed; ; ) {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    yield (state >>> 16) / 65536;
+  }
+}
+
+test("exchanging two runs exchanges the sides of each column, each token is in one column, and equal tokens alone are the same", () => {
+  const random = randoms(7);
+  const next = (count) => Math.floor(random.next().value * count);
+  const words = () => Array.from({ length: 3 + next(9) }, () => "abcd"[next(4)]);
+  for (let round = 0; round < 300; round++) {
+    const [first, second] = [words(), words()];
+    const a = runOf(first, { promptLength: 1 + next(first.length - 2) });
+    const b = runOf(second, { promptLength: 1 + next(second.length - 2) });
+    const [there, back] = [comparisonOf(a, b), comparisonOf(b, a)];
+    const mirrored = back.columns.map(({ a: other, b: own, same }) => ({ a: own, b: other, same }));
+    assert.deepEqual(there.columns, mirrored, `${first} | ${second}`);
+    for (const side of ["a", "b"]) {
+      const positions = there.columns.map((column) => column[side]).filter((at) => at !== null);
+      assert.deepEqual(
+        positions,
+        Array.from({ length: { a, b }[side].tokens.length }, (_, at) => at),
+      );
+    }
+    for (const { a: x, b: y, same } of there.columns) {
+      if (same) assert.equal(first[x], second[y]);
+    }
+  }
+});
+
+test("as many answer tokens are aligned as a longest common subsequence has", () => {
+  const a = runOf(["p", "q", "x", "a", "b", "c", "d", "e"]);
+  const b = runOf(["p", "q", "y", "b", "d", "z", "e"]);
+  const same = align(a, b).columns.filter((column) => column.same);
+  assert.equal(same.length, 2 + 3);
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { comparisonOf } from "../../../../static/shared/compare/alignment.js";
+import { comparisonSentence } from "../../../../static/shared/compare/sentence.js";
+import { runOf } from "./runs.js";
+
+const said = (a, b) => comparisonSentence(a, b, comparisonOf(a, b)).replaceAll("\u202f", " ");
+const EOS = { reason: "eos" };
+
+test("where answers part, both tokens stand with their probabilities", () => {
+  const likely = [{ x: 0.9 }, { Paris: 0.77, the: 0.14 }];
+  const a = runOf(["p", "q", "x", "Paris"], { likely });
+  const b = runOf(["p", "q", "x", "the"], { likely });
+  assert.equal(said(a, b), "The answers have the same first token. Then “Paris” (77.0 %) becomes “the” (14.0 %).");
+  assert.equal(said(b, a), "The answers have the same first token. Then “the” (14.0 %) becomes “Paris” (77.0 %).");
+});
+
+test("a token that a branch was given is said to be set", () => {
+  const a = runOf(["p", "q", "x"]);
+  const b = runOf(["p", "q", "y"]);
+  b.steps[0].data.token = { ...b.steps[0].data.token, raw_prob: null, forced: true };
+  assert.equal(said(a, b), "The answers differ from their first token on: “x” (50.0 %) becomes “y”, which was set.");
+});
+
+test("a run that ends where the other goes on is said to end, and why", () => {
+  const a = runOf(["p", "q", "x"], { close: EOS });
+  const b = runOf(["p", "q", "x", "y"], { close: EOS });
+  assert.match(said(a, b), /Then A ends \(the model ended its answer\), and B goes on with “y” \(50\.0 %\)\.$/);
+  assert.match(said(b, a), /Then B ends .* and A goes on with “y”/);
+  assert.match(said(runOf(["p", "q", "x"]), b), /A is still being computed; B goes on with “y”/);
+});
+
+test("prompts that part are named first, then how the answers begin", () => {
+  const a = runOf(["of", "France", "Paris"]);
+  const b = runOf(["of", "Italy", "Rome"]);
+  assert.equal(
+    said(a, b),
+    "The prompts part at position 1: “France” becomes “Italy”. The first token of the answer is “Paris” (50.0 %) in A and “Rome” (50.0 %) in B.",
+  );
+});
+
+test("answers of different prompts are said to be the same, or the same up to a token", () => {
+  const a = runOf(["of", "France", "is", "big"]);
+  assert.match(said(a, runOf(["of", "Italy", "is", "big"])), /“Italy”\. The answers are the same: 2 tokens\.$/);
+  assert.match(said(a, runOf(["of", "Italy", "is", "old"])), /same first token\. Then “big” \(50\.0 %\) becomes “old”/);
+});
+
+test("of equal runs, the token whose probability differs most is named", () => {
+  const words = ["p", "q", "x", "y"];
+  const a = runOf(words, { likely: [{ x: 0.8 }, { y: 0.6 }], close: EOS });
+  const b = runOf(words, { likely: [{ x: 0.75 }, { y: 0.9 }], close: EOS });
+  assert.equal(
+    said(a, b),
+    "Both runs have the same 4 tokens. The largest change of a token’s probability is that of “y”: 60.0 % in A, 90.0 % in B.",
+  );
+  assert.match(said(a, a), /^Both runs have the same 4 tokens\. Rounded, each chosen token has the same probability/);
+});
