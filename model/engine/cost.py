@@ -36,8 +36,10 @@ class Cost:
         config = transformer.config
         blocks = transformer.block_products
         head = config.d * config.vocab
+        all_keys = [None] * config.layers
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
-        kv = 2 * config.layers * config.kv_heads * config.head_dim * keys
+        read = sum(keys if window is None else min(keys, window - 1 + rows) for window in config.windows or all_keys)
+        kv = 2 * config.kv_heads * config.head_dim * read
         embedding = rows * embedding_row_bytes(transformer)
         return cls(
             flops=2 * (rows * blocks + head + attention),

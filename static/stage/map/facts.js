@@ -15,7 +15,9 @@ function rowWhen(run, position, step) {
   return msg`from the log: the model dropped it after step ${computedIn}`;
 }
 
-function cellWhen(run, position, step) {
+function cellWhen(run, layer, position, step) {
+  if (position < run.firstHeld(layer, step))
+    return msg`dropped: this layer is local and keeps only blocks with one of the newest ${run.window(layer)} positions`;
   if (isComputedAgain(run, position, step)) return msg`computed again in this step: there is no cache`;
   if (position < run.reused) return msg`read from the cache: an earlier run computed it`;
   const writtenIn = run.stepOfQuery(position);
@@ -63,6 +65,14 @@ function attentionFacts(run, { layer, head, keys, queries }) {
       place: { layer, head },
     };
   }
+  if (weight === null && key <= query) {
+    return {
+      title: msg`Layer ${layer}, head ${head}: outside the window`,
+      value: msg`no weight`,
+      notes: [msg`This layer is local: ${token} reads only the newest ${run.window(layer)} keys`],
+      place: { layer, head },
+    };
+  }
   if (weight === null) {
     return {
       title: msg`Layer ${layer}, head ${head}: masked`,
@@ -96,7 +106,7 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
     title: msg`${kind} of ${token}, position ${position}, layer ${layer}, KV head ${kvHead}`,
     value: lengthInWords(read(position)),
     notes: [
-      cellWhen(run, position, step),
+      cellWhen(run, layer, position, step),
       first === last
         ? msg`block ${block}, slot ${slot}; read by head ${first}`
         : msg`block ${block}, slot ${slot}; read by heads ${first}–${last}`,

@@ -81,13 +81,14 @@ const FACTS = {
     ...headVector(scene, place, msg`q of head ${place.part}`),
     notes: [
       products(scene.dims.d, NORMED, "W_Q"),
+      ...headNormed(scene),
       ...rotated(scene, place, "attn.q"),
       msg`used in this step, then discarded`,
     ],
   }),
   "attn.k": (scene, place) => ({
     ...headVector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
-    notes: [products(scene.dims.d, NORMED, "W_K")],
+    notes: [products(scene.dims.d, NORMED, "W_K"), ...headNormed(scene)],
   }),
   "attn.k_rot": (scene, place) => ({
     ...headVector(scene, place, msg`k of KV head ${place.part}`),
@@ -125,6 +126,8 @@ const FACTS = {
 };
 
 const normedAfter = ({ dims }) => (dims.postNorms ? [msg`then normed before it is added to the row`] : []);
+
+const headNormed = ({ dims }) => (dims.headNorms ? [msg`then normed over the numbers of its head`] : []);
 
 function sum(scene, place, name, [row, change]) {
   const [before, added] = [at(scene, row, place), at(scene, change, place)];
@@ -196,14 +199,14 @@ function weight(scene, { part: head, key }) {
       value: msg`weight ${fixed(value, 3)} ± 0.004`,
       notes: [msg`key at position ${key}`, msg`from the log`],
     };
-  const scores = lineOf(values["attn.scores"], head);
+  const scores = lineOf(values["attn.scores"], head).subarray(scene.first);
   const largest = Math.max(...scores);
   const total = scores.reduce((sum, other) => sum + Math.exp(other - largest), 0);
   return {
     title,
     value: msg`weight ${fixed(value, 4)}`,
     notes: [
-      softmaxText({ score: scores[key], largest, total, keys: scores.length }),
+      softmaxText({ score: scores[key - scene.first], largest, total, keys: scores.length }),
       msg`key at position ${key}; click to see the whole sum`,
     ],
   };
@@ -225,7 +228,7 @@ function headOutput(scene, place) {
   const terms = Array.from(weights, (w, key) => w * lineOf(values["cache.v"], kvHead, key)[place.index]);
   const best = terms.reduce((top, term, key) => (Math.abs(term) > Math.abs(terms[top]) ? key : top), 0);
   const v = lineOf(values["cache.v"], kvHead, best)[place.index];
-  const [keys, weight, term] = [terms.length, fixed(weights[best], 3), significant(terms[best])];
+  const [keys, weight, term] = [terms.length - scene.first, fixed(weights[best], 3), significant(terms[best])];
   return {
     ...headVector(scene, place, msg`Output of head ${place.part}`),
     notes: [

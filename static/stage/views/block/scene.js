@@ -27,6 +27,8 @@ export function blockScene(run, { layer, query }, values) {
     rows: prefill ? run.prefillRows : 1,
     /** Positions whose K and V were in the cache before this step. */
     cachedBefore: prefill ? run.reused : query,
+    /** The first key that the row reads: 0, or the first of this layer's sliding window. */
+    first: run.firstKey(layer, query),
     /** Positions after this step; those after `query` are masked. */
     positions: prefill ? run.promptLength : query + 1,
     dims: {

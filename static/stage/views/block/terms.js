@@ -208,7 +208,7 @@ function headOutput(scene, { part: head, index }) {
   return {
     ...{ formula: msg`Σ weight × v`, note: msg`over every key that this query can read`, weights: null, wanted: null },
     terms: () =>
-      Array.from(weights, (value, key) =>
+      Array.from(weights.subarray(scene.first), (value, at) => [value, scene.first + at]).map(([value, key]) =>
         product(
           { name: msg`weight on ${key}`, value, place: place("attn.weights", null, head, key) },
           {

@@ -53,6 +53,17 @@ const EARLIER_ROWS = {
   unneeded: { text: (old) => msg`${old} not needed again`, tone: "is-unneeded" },
 };
 
+/** What a local layer does with rows outside its window; "" for other rows and layers. */
+function outsideText(run, layer, query) {
+  const outside = run.firstKey(layer, query);
+  if (!outside) return "";
+  return plural(
+    outside,
+    form`Layer ${layer} is local: of the earlier rows, ${integer(outside)} is outside its window and gets no weight. The engine multiplies with it nevertheless, and masks the result.`,
+    form`Layer ${layer} is local: of the earlier rows, ${integer(outside)} are outside its window and get no weight. The engine multiplies with as many masked positions nevertheless.`,
+  );
+}
+
 function Operations({ state, focus, client, operations, rows, keys }) {
   const { run, step, playing } = state;
   const { model } = run.open;
@@ -103,7 +114,8 @@ function Operations({ state, focus, client, operations, rows, keys }) {
     </div>
     <p class="sheet-note muted small" role="status">${keys > most ? msg`Only steps of at most ${most} positions are computed both ways here, because other requests wait meanwhile.` : bothWays({ both, differences, keys, layer })}</p>
     <p class="sheet-note muted small">
-      ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}
+      ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}${" "}
+      ${outsideText(run, layer, keys - 1)}
       ${
         ours === engine
           ? html` <span class="word-output">✓</span> ${msg`The engine counted the same: ${integer(engine)} FLOP in this step.`}`

@@ -79,7 +79,7 @@ function rowsOf(dims) {
   const cacheHigh = dims.kvHeads * CACHE_PITCH;
   const normed = 138;
   const q = normed + TILE + 66;
-  const own = q + stripsHigh + 66;
+  const own = q + stripsHigh + (dims.headNorms ? 88 : 66);
   const ownEnd = own + dims.kvHeads * (STRIP + 3);
   const scores = ownEnd + 66;
   const scoreLanes = scores + TOKENS_HIGH + 6;
@@ -95,7 +95,7 @@ function rowsOf(dims) {
 }
 
 function attentionHalf({ dims, columns, lanes, width, y }) {
-  const { heads, kvHeads, headDim, d, rotary } = dims;
+  const { heads, kvHeads, headDim, d, rotary, headNorms } = dims;
   const { inLine } = linesOf(dims);
   const each = (width - LEFT) / inLine;
   const headRows = Array.from({ length: heads }, (_, head) => head);
@@ -193,11 +193,14 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     chips: {
       norm1: { x: LEFT + TILE / 2, y: 116 },
       wq: { x: LEFT + 40, y: y.q - 42 },
-      ropeQ: { x: LEFT + 116, y: y.q - 42 },
-      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - 24 },
+      normQ: { x: LEFT + 116, y: y.q - 42 },
+      ropeQ: { x: LEFT + (headNorms ? 186 : 116), y: y.q - 42 },
+      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - (headNorms ? 46 : 24) },
+      normK: { x: ownMiddle(0), y: y.own - 15 },
       ropeK: { x: ownMiddle(1), y: y.own - 24 },
       wv: { x: ownMiddle(2), y: y.own - 24 },
       wo: { x: LEFT + TILE / 2, y: y.change - 30 },
+      postNorm1: { x: LEFT + TILE / 2 + 82, y: y.change - 30 },
     },
   };
 }

@@ -36,14 +36,16 @@ const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
 const ROOM_OF_CHIP = 80;
+/** Of the chip of a norm of q and k. */
+const ROOM_OF_NORM = 22;
 const LEAST_HEIGHT = 515;
 
 /**
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: RoPE rotates Q and K, so that
- *   K is drawn before and after it
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms}; `rotary`: RoPE rotates Q and
+ *   K, so that K is drawn before and after it
  * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
  */
 export function wideGeometry({ width, height, dims, keys }) {
@@ -72,12 +74,7 @@ export function foldedGeometry({ width, height, dims, keys }) {
     [TILE / 2, top + RAIL_Y],
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
-  const captions = { ...attention.captions, cache: { ...attention.captions.cache, x: TILE } };
-  return joined(
-    { width, height: top + MLP_ROW_HEIGHT },
-    { ...attention, captions },
-    { ...mlp, ribbons: [...mlp.ribbons, around] },
-  );
+  return joined({ width, height: top + MLP_ROW_HEIGHT }, attention, { ...mlp, ribbons: [...mlp.ribbons, around] });
 }
 
 function joined(size, attention, mlp) {
@@ -122,7 +119,7 @@ function columnsOf(width) {
   return { q, names: q - HEAD_NAME, scores, weights, lane: room, topKey: weights + room, mixed, change, mlp };
 }
 
-function rowsOf(height, { heads, kvHeads }) {
+function rowsOf(height, { heads, kvHeads, headNorms }) {
   const gap = kvHeads > 1 ? Math.min(8, 24 / kvHeads) : 0;
   const free = height - TOP_OF_HALVES - HEIGHTS.read - HEIGHTS.append - HEIGHTS.captions;
   const pitch = Math.min(28, Math.max(LEAST_PITCH, (free * 0.59 - (kvHeads - 1) * gap) / heads));
@@ -133,7 +130,7 @@ function rowsOf(height, { heads, kvHeads }) {
   const cachePitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
   const cacheRow = (kvHead) => cacheTop + kvHead * cachePitch;
   const cacheBottom = cacheTop + kvHeads * cachePitch;
-  const own = ownRows(kvHeads, cacheTop);
+  const own = ownRows(kvHeads, cacheTop, headNorms ? ROOM_OF_NORM : 0);
   const append = Math.max(cacheBottom + 4, own.end + OWN_NAMES);
   const strip = Math.min(18, pitch - 4);
   return {
@@ -152,11 +149,11 @@ function rowsOf(height, { heads, kvHeads }) {
 }
 
 /** The row's own K before and after RoPE, and its V, under the normed row. */
-function ownRows(kvHeads, cacheTop) {
+function ownRows(kvHeads, cacheTop, norm) {
   const strip = Math.min(14, 60 / kvHeads);
   const pitch = strip + OWN_GAP;
   const high = kvHeads * pitch - OWN_GAP;
-  const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP;
+  const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP + norm;
   const rot = Math.max(cacheTop + 22, k + high + 42);
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }
