@@ -22,7 +22,7 @@ const SIDES = [
 ];
 /** More heads of one KV head are in one line only if they are smaller. */
 const MOST_IN_LINE = 3;
-const LINE_PX = 30;
+const LINE_PX = 25;
 const NO_MARGIN = { left: 0, top: 0, right: 0, bottom: 0 };
 
 export function Heads({ run, focus, dispatch }) {
