@@ -13,8 +13,8 @@ from kvscope.model.weights import ByFormat, added, embedding_row_bytes
 class Cost:
     """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
 
-    `bytes_read`: weights of those products, embedding rows, K and V that had to be read. `weights`: the first of these,
-    by format.
+    `bytes_read`: weights of those products, embedding rows, K and V that had to be read: of layers with a window, those
+    in it. `weights`: the first of these, by format.
     """
 
     flops: int = 0
