@@ -3,7 +3,7 @@
  */
 
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
-import { fixed, quoted, significant } from "../../shared/facts/format.js";
+import { fixed, percent, quoted, significant } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** A row of the residual stream is dropped after its step; only its K and V stay in the cache. */
@@ -48,9 +48,15 @@ function residualFacts(run, step, { layer, positions }) {
   return {
     title: msg`Residual row of ${token}, position ${position}, after layer ${layer}`,
     value: lengthInWords(read(position)),
-    notes: [rowWhen(run, position, step), ...sharedPixel(positions, SHARED.positions)],
+    notes: [rowWhen(run, position, step), ...routed(run, layer, position), ...sharedPixel(positions, SHARED.positions)],
     place: { layer, query: position },
   };
+}
+
+/** The experts of the layer's MLP that the row went through, of a model that has some. */
+function routed(run, layer, position) {
+  const experts = run.experts(layer, position).map(({ expert, share }) => `${expert} (${percent(share, 0)})`);
+  return experts.length ? [msg`the router chose experts ${experts.join(", ")}`] : [];
 }
 
 function attentionFacts(run, { layer, head, keys, queries }) {

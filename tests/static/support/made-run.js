@@ -78,6 +78,7 @@ export function madeRun({
     },
     residualNorm: (layer, position) => (position < reused ? null : 10 * (layer + 1) + position),
     qNorm: (layer, head, position) => (position < reused ? null : 3 + layer + head + position),
+    experts: () => [],
     kNorm: (layer, kvHead, position) => (position < reused ? null : 1 + layer + kvHead + position),
     vNorm: (layer, kvHead, position) => (position < reused ? null : 2 + layer + kvHead + position),
   };

@@ -36,7 +36,10 @@ export function blockScene(run, { layer, query }, values) {
       kvHeads,
       headDim,
       d,
+      /** Numbers inside the MLP, or inside one expert. */
       mlp,
+      /** Of a layer whose MLP has experts: how many, and how many the row goes through. */
+      experts: experts.length ? kind.experts : null,
       gated: kind.gated,
       activation: kind.activation,
       rotary: kind.positions === "rotary",

@@ -35,7 +35,11 @@ export function captions(scene, terse = false) {
   const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   return {
     attention: [{ text: msg`Attention: the only part that reads other tokens`, tone: "strong" }],
-    mlp: [{ text: msg`MLP: each token alone`, tone: "strong" }],
+    mlp: [{ text: dims.experts ? msg`MLP of experts` : msg`MLP: each token alone`, tone: "strong" }],
+    "mlp.probabilities": [{ text: msg`${dims.experts?.chosen} of ${dims.experts?.count} chosen`, tone: "muted" }],
+    ...Object.fromEntries(
+      scene.experts.map(({ expert, share }, rank) => [`expert ${rank}`, [{ text: `e${expert} ${percent(share, 0)}` }]]),
+    ),
     stream: [{ text: msg`residual stream: attention and MLP each add a change to the row`, tone: "computed" }],
     resid_in: [{ text: msg`row of ${quoted(run.tokens[query], 9)}` }, flat(dims.d)],
     "attn.normed": [flat(dims.d), rowOnly],
@@ -89,7 +93,7 @@ export function captions(scene, terse = false) {
     "mlp.normed": [flat(dims.d), rowOnly],
     "mlp.gate": [{ text: msg`gate`, tone: "muted" }],
     "mlp.raised": [{ text: msg`up`, tone: "muted" }],
-    "mlp.hidden": [flat(dims.mlp)],
+    "mlp.hidden": [dims.experts ? { text: msg`product`, tone: "muted" } : flat(dims.mlp)],
     "mlp.change": [...change(delta?.mlp)],
     resid_out: [{ text: layer === run.layers - 1 ? msg`to LM head` : msg`to layer ${layer + 1}`, tone: "output" }],
   };
@@ -142,7 +146,7 @@ function cacheText(scene) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
-  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred, headNorms, postNorms } = dims;
+  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred, headNorms, postNorms, experts } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
   const position = integer(query);
@@ -180,8 +184,24 @@ export function chips({ dims, query }) {
       weights: false,
     },
     ...(rotary ? { ropeQ: rope, ropeK: rope } : {}),
+    ...(experts ? expertChips(times, dims) : {}),
     ...(headNorms ? { normQ: ofHead, normK: ofHead } : {}),
     ...(postNorms ? { postNorm1: ofChange, postNorm2: ofChange } : {}),
+  };
+}
+
+function expertChips(times, { d, mlp, experts: { count } }) {
+  return {
+    router: {
+      ...times("W_router", d, count),
+      title: msg`W_router: ${integer(d)} × ${integer(count)} learned weights; softmax makes one probability per expert`,
+    },
+    experts: { ...times("3", d, mlp), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
+    shares: {
+      lines: [msg`× share, Σ`],
+      title: msg`the outputs of the chosen experts, each times its share, are added up`,
+      weights: false,
+    },
   };
 }
 

@@ -12,7 +12,7 @@ import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
-import { algebraFacts } from "./algebra.js";
+import { algebraFacts, readableOnly } from "./algebra.js";
 import { passFlops } from "./flops.js";
 import { differencesOf, stepOperations } from "./operations.js";
 import { Twice } from "./twice.js";
@@ -23,7 +23,8 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
   const { model } = run.open;
   const { rows, firstQuery } = run.steps[step];
   const keys = firstQuery + rows;
-  const operations = useMemo(() => stepOperations(model, { rows, keys }), [model, rows, keys]);
+  const sparse = run.experts(focus.layer, keys - 1).length > 0;
+  const operations = useMemo(() => stepOperations(model, { rows, keys, sparse }), [model, rows, keys, sparse]);
   if (step === 0)
     return html`<p class="sheet-say">
       ${
@@ -73,7 +74,10 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const both = useModelValues(state, client.ask("operations"), wanted, "operations");
   const differences = both.values?.operations ?? [];
   const old = keys - rows;
-  const ours = passFlops(model, rows, keys);
+  const sparse = Array.from({ length: run.layers }, (_, each) => run.experts(each, keys - 1).length > 0).filter(
+    Boolean,
+  ).length;
+  const ours = passFlops(model, rows, keys, sparse);
   const engine = run.steps[step].data.flops;
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
   const flops = (value) => (value ? short(value, "") : "–");
@@ -107,7 +111,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
           </tr>
           <tr>
             <th scope="row">${msg`× ${model.layers} layers + LM head`}</th><td></td><td></td><td></td><td></td><td></td>
-            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys))}</b></td>
+            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys, sparse))}</b></td>
           </tr>
         </tfoot>
       </table>
@@ -161,14 +165,16 @@ function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
   const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const first = run.firstKey(layer, run.lastQueryOfStep(step));
+  const values = useMemo(() => all && readableOnly(all, first), [all, first]);
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
   return html`<h4>${msg`Are the cached values correct? Layer ${layer}, head ${head}, which reads the K and V of KV head ${kvHead}`}</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
-          <${Twice} run=${run} values=${values} />`
+          <${Twice} run=${run} values=${values} first=${first} />`
         : html`<p class="sheet-note muted small">${WAITING[status] ?? problem.message}</p>`
     }`;
 }

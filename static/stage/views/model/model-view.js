@@ -148,12 +148,17 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
     <p>
       ${nodes`A row is the vector of one token. ${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
       ${run.open.model.windows && ` ${kindsText(run.open.model.windows)}`}
+      ${run.open.model.experts && ` ${expertsText(run.open.model.experts)}`}
     </p>
     <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
       state=${state} lens=${lens.values} guesses=${!NO_GUESSES.includes(lens.status)} layout=${layout} dispatch=${dispatch}
     />
   <//>`;
+}
+
+function expertsText({ count, chosen }) {
+  return msg`An MLP has ${count} experts: a router chooses ${chosen} of them for each token.`;
 }
 
 /** Which layers are local. Windows of different widths are listed. */

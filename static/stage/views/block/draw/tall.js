@@ -5,6 +5,7 @@
 
 import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
 import { keyColumns } from "./columns.js";
+import { expertsHalf } from "./experts.js";
 import { MLP_HEIGHT, mlpHalf } from "./mlp.js";
 
 const MOST_WIDTH = 620;
@@ -30,7 +31,7 @@ export function tallGeometry({ width: room, dims, keys }) {
   const columns = keyColumns({ ...keys, width: lanes.width });
   const y = rowsOf(dims);
   const attention = attentionHalf({ dims, columns, lanes, width, y });
-  const mlp = mlpHalf({ dims, x: LEFT, y: y.mlp, stream: { y0: 35, y1: 35 + STREAM } });
+  const mlp = (dims.experts ? expertsHalf : mlpHalf)({ dims, x: LEFT, y: y.mlp, stream: { y0: 35, y1: 35 + STREAM } });
   const rail = LEFT / 2 - STREAM / 2;
   const into = y.mlp + 35 + STREAM / 2;
   return {

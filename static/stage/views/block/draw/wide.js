@@ -7,6 +7,7 @@
 
 import { bent } from "./boxes.js";
 import { columnAt, keyColumns } from "./columns.js";
+import { expertsHalf } from "./experts.js";
 import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
 import { MLP_ROW_HEIGHT, mlpRow } from "./mlp-row.js";
 import {
@@ -44,7 +45,7 @@ const LEAST_HEIGHT = 515;
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms}; `rotary`: RoPE rotates Q and
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms, experts}; `rotary`: RoPE rotates Q and
  *   K, so that K is drawn before and after it
  * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
  */
@@ -53,7 +54,7 @@ export function wideGeometry({ width, height, dims, keys }) {
   return joined(
     { width, height: Math.max(bottom, MLP_HEIGHT) },
     attention,
-    mlpHalf({ dims, x: x.mlp, stream: STREAM }),
+    (dims.experts ? expertsHalf : mlpHalf)({ dims, x: x.mlp, stream: STREAM }),
   );
 }
 
@@ -64,7 +65,9 @@ export function wideGeometry({ width, height, dims, keys }) {
 export function foldedGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
   const top = bottom + BETWEEN_HALVES;
-  const mlp = mlpRow({ dims, y: top, width, stream: STREAM });
+  const mlp = dims.experts
+    ? expertsHalf({ dims, x: 0, y: top, stream: STREAM })
+    : mlpRow({ dims, y: top, width, stream: STREAM });
   const [middle, right, turn] = [(STREAM.y0 + STREAM.y1) / 2, width - CORNER / 2, top - BETWEEN_HALVES / 2];
   const corner = [
     [x.mlp, middle],
@@ -74,7 +77,10 @@ export function foldedGeometry({ width, height, dims, keys }) {
     [TILE / 2, top + RAIL_Y],
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
-  return joined({ width, height: top + MLP_ROW_HEIGHT }, attention, { ...mlp, ribbons: [...mlp.ribbons, around] });
+  return joined({ width, height: top + (dims.experts ? MLP_HEIGHT : MLP_ROW_HEIGHT) }, attention, {
+    ...mlp,
+    ribbons: [...mlp.ribbons, around],
+  });
 }
 
 function joined(size, attention, mlp) {
