@@ -9,12 +9,12 @@ import { MLP_WIDTH } from "./mlp.js";
 const TILE = 72;
 const RAIL_Y = 22;
 const TOP = 138;
-const ROUTER_TOP = 278;
+const ROUTER_TOP = 296;
 const ROUTER_HIGH = 16;
-const EXPERTS_TOP = 336;
+const EXPERTS_TOP = 354;
 const MOST_PITCH = 24;
 /** Room for all experts of a row. */
-const EXPERTS_HIGH = 150;
+const EXPERTS_HIGH = 120;
 const NAME = 52;
 const BETWEEN = 4;
 const TENSORS = ["mlp.gate", "mlp.raised", "mlp.hidden"];
