@@ -15,8 +15,8 @@ export function otherNames({ d, mlp, gated, activation, centred, experts }) {
     experts
       ? msg`The MLP is also called feed-forward network (FFN), and one with experts a mixture of experts (MoE). The inner width of one expert is ${inner}.`
       : mlp === 4 * d
-      ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
-      : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
+        ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
+        : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
     gated
       ? msg`It is a ${ofGate} with three matrices: ${name} is applied to a gate. Older models use GELU and two matrices.`
       : msg`It has two matrices with ${name} between them. Newer models use SwiGLU: three matrices, SiLU applied to a gate.`,

@@ -11,12 +11,12 @@ import { layerFlops } from "./flops.js";
  * cache), "read" (all are read from the cache) or "unneeded" (no later step needs their result).
  *
  * @param {Object} model of an `open` frame
- * @param {{rows: number, keys: number, sparse?: boolean}} step rows computed with the cache, and keys after the step; `sparse`:
- *   the layer has experts
+ * @param {{rows: number, keys: number, sparse?: boolean, held?: number}} step rows computed with the cache, and keys after the step; `sparse`:
+ *   the layer has experts; `held`: positions of K and V that the layer holds after the step, fewer than the keys in a local one
  * @returns {{id: string, name: string, now: string, without: string, old: "reused"|"there"|"read"|"unneeded",
  *   flops: number, flopsWithout: number, points: string[]}[]} `points`: the layer's hook points of the operation
  */
-export function stepOperations(model, { rows, keys, sparse = false }) {
+export function stepOperations(model, { rows, keys, sparse = false, held = keys }) {
   const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
   const inside = sparse ? `${model.experts.chosen} × ${model.experts.width}` : dMlp;
   const now = layerFlops(model, rows, keys, sparse);
@@ -35,7 +35,10 @@ export function stepOperations(model, { rows, keys, sparse = false }) {
     operation("norm", msg`norm (scaling)`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
     operation("q", "q", "unneeded", (t) => `${t} × ${heads * headDim}`, ["attn.q", "attn.q_rot"], "q"),
     operation("kv", msg`k and v`, "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
-    operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
+    {
+      ...operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
+      now: `2 × ${held} × ${kvHeads * headDim}`,
+    },
     operation(
       "scores",
       msg`scores q·k, softmax`,

@@ -24,7 +24,11 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
   const { rows, firstQuery } = run.steps[step];
   const keys = firstQuery + rows;
   const sparse = run.experts(focus.layer, keys - 1).length > 0;
-  const operations = useMemo(() => stepOperations(model, { rows, keys, sparse }), [model, rows, keys, sparse]);
+  const held = keys - run.firstHeld(focus.layer, step);
+  const operations = useMemo(
+    () => stepOperations(model, { rows, keys, sparse, held }),
+    [model, rows, keys, sparse, held],
+  );
   if (step === 0)
     return html`<p class="sheet-say">
       ${
@@ -74,6 +78,8 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const both = useModelValues(state, client.ask("operations"), wanted, "operations");
   const differences = both.values?.operations ?? [];
   const old = keys - rows;
+  // A local layer reads only those in its window.
+  const read = old - run.firstKey(layer, keys - 1);
   const sparse = Array.from({ length: run.layers }, (_, each) => run.experts(each, keys - 1).length > 0).filter(
     Boolean,
   ).length;
@@ -98,7 +104,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
               <th scope="row"><i class="operation-number muted">${i + 1}</i> ${name}</th>
               <td class="word-computed">${now}</td><td>${without}</td>
               <td class=${`is-words is-left ${EARLIER_ROWS[fate].tone}`}>
-                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(old)}
+                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}
               </td>
               <${Differ} differences=${differencesOf(differences, points)} />
               <td>${flops(flopsNow)}</td><td>${flops(flopsWithout)}</td>
