@@ -230,10 +230,15 @@ class Experts(nn.Module):
         change = torch.zeros_like(rows)
         for expert in sorted(set(chosen.flatten().tolist())):
             row, rank = (chosen == expert).nonzero(as_tuple=True)
-            gate, up = self.gate_up[expert](normed[row]).chunk(2, dim=-1)
-            part = self.down[expert](self.activation(gate) * up)
+            *_, part = self.inside(expert, normed[row])
             change.index_add_(0, row, part * shares[row, rank, None])
         return self.change(change)
+
+    def inside(self, expert: int, normed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What one expert makes of normed rows [T, D]: gate, up, their product, [T, F] each, and its output [T, D]."""
+        gate, up = self.gate_up[expert](normed).chunk(2, dim=-1)
+        hidden = self.activation(gate) * up
+        return gate, up, hidden, self.down[expert](hidden)
 
 
 class Block(nn.Module):

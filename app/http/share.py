@@ -56,7 +56,7 @@ class ShareRoutes:
         levels: dict[str, Any] = {"attention": {"bytes": head.bytes, "estimated": False, "refusal": None}}
         for level in LEVELS:
             values = self._size_of(run, opening, level)
-            refusal = self._refusal(opening, values)
+            refusal = self._refusal(opening, level, values)
             levels[level] = {"bytes": head.bytes + values, "estimated": True, "refusal": refusal and refusal.detail}
         done = self._maker.progress(run)
         computing = None if done is None else {"done": done, "steps": steps}
@@ -81,7 +81,7 @@ class ShareRoutes:
         request.max_content_length = MAX_SHARE_BYTES
         asked = body(Share, _bounds(opening, steps))
         values = self._size_of(run, opening, asked.values)
-        if asked.values != "attention" and (refusal := self._refusal(opening, values)):
+        if asked.values != "attention" and (refusal := self._refusal(opening, asked.values, values)):
             raise refusal
         visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
@@ -107,10 +107,13 @@ class ShareRoutes:
         """About how many bytes its exact values would take."""
         return 0 if level == "attention" or is_workload(opening) else self._maker.estimate(run, level)
 
-    def _refusal(self, opening: dict[str, Any], size: int) -> Problem | None:
+    def _refusal(self, opening: dict[str, Any], level: Level, size: int) -> Problem | None:
         """Why values of that many bytes cannot be computed."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
+        if level == "block" and opening["model"].get("experts"):
+            detail = "values must be attention or qkv: a session cannot store what is inside experts."
+            return Problem(409, detail, field="values", limit=["attention", "qkv"])
         loaded, most = self._engine.info, self._maker.most_bytes
         if loaded is None:
             detail = f"The model is not ready: {self._engine.readiness.message}"

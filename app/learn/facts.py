@@ -53,8 +53,10 @@ def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
     """The facts of a run. A function raises LookupError for a step, layer, head or position that it does not have."""
     model = run.open["model"]
     steps = [_step(step) for step in run.steps]
+    local = sum(window is not None for window in model["windows"] or ())
+    counted = {"head_count": model["layers"] * model["heads"]}
     names = {
-        "model": {**model, "head_count": model["layers"] * model["heads"]},
+        "model": {**model, **counted, "local_layers": local, "global_layers": model["layers"] - local},
         "prompt": {"tokens": run.prompt_length, "text": run.prompt},
         "tokens": [written(token["text"]) for token in run.tokens],
         "steps": steps,
@@ -93,6 +95,13 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
     def strongest(layer: int, head: int, query: int, *without: int) -> int:
         weights = {key: weight(layer, head, query, key) for key in range(query + 1) if key not in without}
         return max(weights, key=lambda key: weights[key])
+
+    def experts(layer: int, position: int) -> list[int]:
+        return [expert for expert, _ in run.experts(layer, position)]
+
+    def share(layer: int, position: int, rank: int) -> float:
+        shares = run.experts(layer, position)
+        return shares[_at(rank, shares, "rank")][1]
 
     def logit(step: int, rank: int) -> float:
         logits = run.top_logits(_at(step, run.steps, "step"))
@@ -137,6 +146,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         "token": token,
         "weight": weight,
         "strongest": strongest,
+        "experts": experts,
+        "share": share,
         "chance": chance,
         "sampled_chance": sampled_chance,
         "logit": logit,

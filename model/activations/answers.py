@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import torch
 from safetensors.torch import save
 from torch import Tensor
 
 from kvscope.model.activations.observe import Observed, observe
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.engine import Engine
+from kvscope.model.transformer import Block, Experts
 
 OF_HEAD = ("q_rot", "scores", "weights", "mixed")
 """Hook points of a block's attention that say what a head does with the cache …"""
@@ -43,10 +47,23 @@ def block_values(engine: Engine, ids: list[int], layer: int) -> bytes:
 
     They are named as in the model: `attn.normed`, `mlp.hidden`, `resid_out` … `attn.scores` and `attn.weights` are
     [H, K], the rest [width] or [heads, Dh]. `cache.k` and `cache.v`, [Hkv, K, Dh], are what the cache then holds of
-    the block, the token's own rows last. Raises CacheFull.
+    the block, the token's own rows last. Of a block with experts also what is inside those that the router chose, the
+    largest share first: `mlp.gate`, `mlp.raised` and `mlp.hidden` [X, F], and `mlp.parts` [X, D], their outputs before
+    their shares. Raises CacheFull.
     """
     names = [name for name in engine.runner.points if name.startswith(f"blocks.{layer}.")]
-    return _save(_block(observe(engine, ids, len(ids) - 1, names, cache_of=[layer]), layer))
+    found = _block(observe(engine, ids, len(ids) - 1, names, cache_of=[layer]), layer)
+    mlp = cast(Block, engine.transformer.blocks[layer]).mlp
+    return _save(found | (_in_experts(mlp, found) if isinstance(mlp, Experts) else {}))
+
+
+def _in_experts(mlp: Experts, found: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Computed again: a pass keeps nothing of the inside of its experts."""
+    row = found["mlp.normed"][None]  # 1 D
+    with torch.inference_mode():
+        inside = [mlp.inside(expert, row) for expert in found["mlp.chosen"].tolist()]
+    names = ("mlp.gate", "mlp.raised", "mlp.hidden", "mlp.parts")
+    return {name: torch.cat(parts) for name, parts in zip(names, zip(*inside, strict=True), strict=True)}
 
 
 def _in_attention(layer: int, names: tuple[str, ...]) -> list[str]:

@@ -43,11 +43,16 @@ def layer_twice(engine: Engine, ids: list[int], layer: int) -> list[OperationTwi
     kept = {
         f"attn.{name}": rows.transpose(0, 1) for name, rows in zip(("k_rot", "v"), cached.cache[layer], strict=True)
     }
+    window = engine.transformer.config.window if engine.transformer.config.has_window(layer) else None
+    dropped = 0 if window is None else max(0, len(ids) - window)
+    """Rows of K and V that the layer no longer needs to hold: there is nothing to compare."""
     operations = []
     for name, value in cached.block(layer).items():
         old = kept[name][:-1] if name in kept else _by_row(before[name])
         # Of scores and weights an older row has as many keys as there were in its own pass.
         same = again[name][:-1, ..., : old.shape[-1]]
+        if name in kept:
+            old, same = old[dropped:], same[dropped:]
         new = _difference(_by_row(value)[-1], again[name][-1])
         operations.append(OperationTwice(name, name in kept, _difference(old, same), new))
     return operations
@@ -59,4 +64,6 @@ def _by_row(value: Tensor) -> Tensor:
 
 
 def _difference(one: Tensor, other: Tensor) -> Difference:
+    if not one.numel():
+        return Difference(0.0, 0.0)
     return Difference(float((one - other).abs().max()), float(one.abs().max()))

@@ -13,8 +13,8 @@ from kvscope.model.weights import ByFormat, added, embedding_row_bytes
 class Cost:
     """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
 
-    `bytes_read`: weights of those products, embedding rows, K and V that had to be read. `weights`: the first of these,
-    by format.
+    `bytes_read`: weights of those products, embedding rows, K and V that had to be read: of layers with a window, those
+    in it. `weights`: the first of these, by format.
     """
 
     flops: int = 0
@@ -36,8 +36,10 @@ class Cost:
         config = transformer.config
         blocks = transformer.block_products
         head = config.d * config.vocab
+        all_keys = [None] * config.layers
         attention = 2 * config.layers * config.heads * config.head_dim * rows * keys
-        kv = 2 * config.layers * config.kv_heads * config.head_dim * keys
+        read = sum(keys if window is None else min(keys, window - 1 + rows) for window in config.windows or all_keys)
+        kv = 2 * config.kv_heads * config.head_dim * read
         embedding = rows * embedding_row_bytes(transformer)
         return cls(
             flops=2 * (rows * blocks + head + attention),

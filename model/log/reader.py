@@ -170,6 +170,25 @@ class LogReader:
             whole[:, :, rows.start : rows.stop, : rows.stop] = part
         return whole
 
+    def experts(self, layer: int, position: int) -> list[tuple[int, float]]:
+        """Experts of a layer's MLP that the row of a position went through, with their shares, the largest first; none
+        in a layer without. Raises NotThere for a row that no step of this log computed.
+        """
+        step = max(0, position - self._prompt_length + 1)
+        _within("layer", layer, self._layers)
+        if step >= len(self.steps) or position not in self.rows(step):
+            raise NotThere(f"No step of this log computed the row of position {position}.")
+        for data, payload in self._parts.get(step, []):
+            tensors = codec.tensors(payload)
+            row, part = position - data["first_query"], layer - data["first_layer"]
+            if (chosen := tensors.get("experts")) is None or not (
+                0 <= part < len(chosen) and 0 <= row < len(chosen[part])
+            ):
+                continue
+            pairs = zip(chosen[part, row].tolist(), tensors["expert_shares"][part, row].tolist(), strict=True)
+            return [(expert, share) for expert, share in pairs if expert >= 0]
+        return []
+
     def norms(self, step: int) -> dict[str, np.ndarray]:
         """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
         [layers, kv_heads, queries], `residual_norm` [layers, queries]; without those that the log lacks.

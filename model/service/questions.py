@@ -68,20 +68,15 @@ class Questions:
         """Every activation of one block for the token at `position`. Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("position", position, len(ids))
-        self._without_experts("layer")
         with refusing_when_full():
             return block_values(self.engine, ids[: position + 1], layer)
-
-    def _without_experts(self, field: str) -> None:
-        """Raises Refused for a model whose MLPs have experts: the values inside them have no place in an answer yet."""
-        if self.info["experts"] is not None:
-            raise Refused(field, "The MLPs of this model have experts, whose inner values cannot be shown yet.")
 
     def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
         """One layer on several devices for the token at `position` (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("position", position, len(ids))
-        self._without_experts("devices")
+        if self.info["experts"] is not None:
+            raise Refused("devices", "The MLPs of this model have experts; only MLPs without experts are divided here.")
         heads = self.info["kv_heads"]
         if not 2 <= devices <= heads:
             most = f"cut for at most {heads}, a K/V head each" if heads > 1 else "not cut: it has one K/V head"
@@ -223,8 +218,10 @@ class Questions:
         ids = request.ids
         among("first_query", request.first_query, len(ids))
         among("token", request.token, self.info["vocab"])
-        if request.level == "block":
-            self._without_experts("level")
+        if request.level == "block" and self.info["experts"] is not None:
+            raise Refused(
+                "level", "The MLPs of this model have experts, whose inner values a session cannot store; choose qkv."
+            )
         if len(ids) > self.max_positions:
             message = f"The step has {len(ids):,} positions; the limit is {self.max_positions:,}."
             raise Refused("step", message, limit=self.max_positions)

@@ -259,7 +259,7 @@ class ModelService(Questions):
         within("budget", keeping.budget, 1, positions, "in this run ")
         window = self.engine.transformer.config.window
         if window is not None and positions > window:
-            message = f"The model itself reads only the newest {window:,} positions, and the run has {positions:,}."
+            message = f"Layers of this model read only the newest {window:,} positions; the run has {positions:,}."
             raise Refused("cache", message, limit=window)
         step = size.of_step(Shape.of(self.info), positions) + size.of_kept(self.info, keeping.policy, positions)
         if step > frames.MAX_FRAME_BYTES:

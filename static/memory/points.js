@@ -22,28 +22,37 @@ export function pointsOf(steps) {
 }
 
 /**
- * What a run's cache holds after each step, and how many attention weights one head has worked out by then: each row has one
- * for itself and for every token before it.
+ * What a run's cache holds after each step, and how many attention weights one head has worked out by then, as the mean of all
+ * layers: each row has one for itself and for every token before it, in layers with a window for those in the window.
  *
  * @param {Object[]} steps
+ * @param {(number|null)[]|null} windows of the layers
  * @returns {{tokens: number, bytes: number, pairs: number}[]}
  */
-export function lengthsOf(steps) {
+export function lengthsOf(steps, windows) {
+  const layers = windows ?? [null];
+  const read = (keys) => layers.reduce((sum, window) => sum + Math.min(keys, window ?? keys), 0) / layers.length;
   let [rows, pairs] = [0, 0];
   return steps.map(({ position, kv }) => {
-    for (; rows <= position; rows++) pairs += rows + 1;
+    for (; rows <= position; rows++) pairs += read(rows + 1);
     return { tokens: kv.positions, bytes: kv.bytes_used, pairs };
   });
 }
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. The
- *   engine also stores and multiplies what a window hides
+ * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. Windows
+ *   of several widths are left out: no formula here has them
  */
 export function shapeOf({ name, layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context, tied, ...kind }) {
   const sizes = { layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context };
   const { gated, qk_norm } = kind;
   const layer = { gated, norms: 2, centred: kind.norm === "layer", qk_norm, positions: kind.positions === "learned" };
-  return { name, ...sizes, layer, tied, window: null, mla: null, moe: null };
+  return { name, ...sizes, layer, tied, window: windowOf(kind.windows), mla: null, moe: null };
+}
+
+function windowOf(windows) {
+  const layers = (windows ?? []).flatMap((window, layer) => (window === null ? [] : [layer]));
+  const widths = new Set(layers.map((layer) => windows[layer]));
+  return widths.size === 1 ? { tokens: windows[layers[0]], layers } : null;
 }

@@ -56,7 +56,10 @@ def load_service(
     options = dict(option.split("=") for option in (model or "").split(",") if option)
     time.sleep(float(options.get("load", 0)))
     progress(Progress("loading", 10, 10, "Loading the fake"))
-    return FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype, compiled)
+    made = FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype, compiled)
+    if experts := int(options.get("experts", 0)):
+        made.info["experts"] = {"count": experts, "chosen": 1, "width": 8}
+    return made
 
 
 @dataclass(slots=True)

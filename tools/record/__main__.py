@@ -1,8 +1,8 @@
 """`python -m tools.record`: the recorded runs in app/recordings, made of tools/record/recipes.toml.
 
-A run is recorded with the default model when its file is missing or was made with other settings; delete a file to
-record its run anew. Words and card are always written again, from the frames that are there. What a recipe claims of
-its run must hold, or nothing is written.
+A run is recorded, with the default model or the recipe's own, when its file is missing or was made with other
+settings; delete a file to record its run anew. Words and card are always written again, from the frames that are
+there. What a recipe claims of its run must hold, or nothing is written.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from kvscope.app.bodies import check
-from kvscope.app.engine.process import resolve
 from kvscope.app.http.requests import NewRun, new_id
-from kvscope.app.settings import DEFAULT_SERVICE, Settings
+from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
 from kvscope.model.log import frames as codec
 from tools.record import serving
 from tools.record.measures import Recorded, holds, picture_of, render
+from tools.record.models import Services
 
 RECIPES = Path(__file__).with_name("recipes.toml")
 SETTINGS = ("prompt", "chat", "max_new_tokens", "strategy", "temperature", "top_k", "top_p", "seed")
-MAX_FILE_BYTES = 600_000
+MAX_FILE_BYTES = 900_000
 
 
 class Untrue(Exception):
@@ -97,23 +97,28 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
 
 
 class Recorder:
-    """Runs recipes on the default model, loaded when first needed."""
+    """Runs recipes, each on its own model."""
 
     def __init__(self) -> None:
-        self._service: Any = None
+        self._services = Services()
 
     def record(self, recipe: dict[str, Any]) -> Iterator[bytes]:
         """The frames of a new run."""
-        self._service = self._service or resolve(DEFAULT_SERVICE)(None, "cpu", lambda progress: None)
+        service = self._services.of(recipe.get("model"))
         if "requests" in recipe:
-            kept = self._service.workload(serving.asked(recipe).of(new_id()))
-        else:
-            run = new_id()
-            # Nobody else's: no recording begins with rows that another one left in the cache.
-            kept = self._service.start(asked(recipe).of(run, run))
-        while kept[-1].kind != "close":
-            kept += self._service.advance()
-        return (frame.payload for frame in kept)
+            return self._frames(service, service.workload(serving.asked(recipe).of(new_id())))
+        run = new_id()
+        # Nobody else's: no recording begins with rows that another one left in the cache, unless it says so.
+        if recipe.get("reuses"):
+            earlier = new_id()
+            list(self._frames(service, service.start(asked({**recipe, "max_new_tokens": 1}).of(earlier, run))))
+        return self._frames(service, service.start(asked(recipe).of(run, run)))
+
+    @staticmethod
+    def _frames(service: Any, frames: list[Any]) -> Iterator[bytes]:
+        while frames[-1].kind != "close":
+            frames += service.advance()
+        return (frame.payload for frame in frames)
 
 
 def main(folder: Path) -> int:

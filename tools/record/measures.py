@@ -30,6 +30,7 @@ class Recorded:
         self.open, self.steps, self.tokens = log.open, log.steps, log.tokens
         self.prompt_length = log.prompt_length
         self.shades = log.companded_run()
+        self.experts = log.experts
         self.attention = decompand(self.shades)
         self.top_ids = [log.top_ids(step) for step in range(len(log.steps))]
         self.top_logits = [log.top_logits(step) for step in range(len(log.steps))]
@@ -57,6 +58,13 @@ MEASURES: dict[str, Callable[..., str]] = {
     "prob": lambda run, step: percent(run.steps[step]["token"]["prob"]),
     "raw": lambda run, step: percent(run.steps[step]["token"]["raw_prob"]),
     "candidate": lambda run, step, rank: written(run.steps[step]["top_tokens"][rank]["text"]),
+    # Of a model with local layers: keys that a query reads, positions that a local layer and all others hold.
+    "window": lambda run, layer: str(run.open["model"]["windows"][layer]),
+    "held": lambda run, step: str(run.steps[step]["kv"]["windowed"]["positions"]),
+    "positions": lambda run, step: str(run.steps[step]["kv"]["positions"]),
+    "experts": lambda run, layer, position: " and ".join(
+        f"{expert} ({percent(share)})" for expert, share in run.experts(layer, position)
+    ),
     "chance-at": lambda run, step, rank: percent(run.chance(step, rank)),
 }
 
@@ -98,6 +106,7 @@ CLAIMS: dict[str, Callable[..., bool]] = {
     "best-head": _best_head,
     "same": _same,
     "likeliest": _likeliest,
+    "global": lambda run, layer: run.open["model"]["windows"][layer] is None,
     "rises": _rises,
 }
 

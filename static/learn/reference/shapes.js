@@ -1,5 +1,7 @@
 /** The shape of every tensor of one prefill and of one decode step. Pure. */
 
+import { fixed } from "../../shared/facts/format.js";
+import { ACTIVATIONS } from "../../shared/log/activations.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
@@ -22,6 +24,8 @@ export function shapesOf(model) {
     [count, 1, "d_head"],
   ];
   const norm = model.norm === "layer" ? "LayerNorm" : "RMSNorm";
+  const { name: activation } = ACTIVATIONS[model.activation];
+  const after = (id, name, width, has) => (has ? [computed(id, name, ...width, msg`before it is added`)] : []);
   const normed = (id) => computed(id, msg`after ${norm}`, ...rows("d"), msg`each row alone`);
   const kv = (name) => ({
     ...computed(
@@ -40,7 +44,7 @@ export function shapesOf(model) {
         { ...computed("ids", msg`token ids`, ["N"], [1], msg`whole numbers`), kind: "ids" },
         weights(msg`embedding table`, ["vocab", "d"]),
         ...(model.positions === "learned" ? [weights(msg`position table`, ["context", "d"])] : []),
-        computed("embedded", msg`rows of the tokens`, ...rows("d")),
+        computed("embedded", msg`rows of the tokens`, ...rows("d"), scaleNote(model)),
       ],
     },
     {
@@ -52,6 +56,16 @@ export function shapesOf(model) {
         weights("W_K, W_V", ["d", "h_kv·d_head"], msg`one each`),
         computed("q", "Q", ...heads("h"), msg`used once, never cached`),
         computed("kv", msg`new K, new V`, ...heads("h_kv"), msg`one each`),
+        ...(model.qk_norm
+          ? [
+              computed(
+                "headNorms",
+                msg`Q and new K after ${norm}`,
+                ...heads("h"),
+                msg`each head alone; K has h_kv heads`,
+              ),
+            ]
+          : []),
         kv("K"),
         kv("V"),
         computed("scores", msg`scores, Q·Kᵀ ÷ √d_head`, ["h", "N", "N"], ["h", 1, "T"], windowNote(model)),
@@ -59,6 +73,7 @@ export function shapesOf(model) {
         computed("mixed", msg`head outputs, weights·V`, ...heads("h")),
         computed("joined", msg`all heads side by side`, ...rows("h·d_head")),
         weights("W_O", ["h·d_head", "d"]),
+        ...after("attn.post", msg`after ${norm}`, rows("d"), model.post_norms),
         computed("attn.change", msg`change, added to the rows`, ...rows("d")),
       ],
     },
@@ -73,8 +88,9 @@ export function shapesOf(model) {
               computed("gate", msg`gate, up`, ...rows("d_ff"), msg`one each`),
             ]
           : [weights("W_up", ["d", "d_ff"]), computed("up", msg`up`, ...rows("d_ff"))]),
-        computed("hidden", model.gated ? msg`SiLU(gate) × up` : msg`GELU(up)`, ...rows("d_ff")),
+        computed("hidden", model.gated ? msg`${activation}(gate) × up` : msg`${activation}(up)`, ...rows("d_ff")),
         weights("W_down", ["d_ff", "d"]),
+        ...after("mlp.post", msg`after ${norm}`, rows("d"), model.post_norms),
         computed("mlp.change", msg`change, added to the rows`, ...rows("d")),
       ],
     },
@@ -104,9 +120,13 @@ export function shapesOf(model) {
   ];
 }
 
+function scaleNote({ embedding_scale: scale }) {
+  return scale === 1 ? "" : msg`multiplied by ${fixed(scale, 2)}`;
+}
+
 function windowNote({ windows }) {
   const some = windows?.find((window) => window !== null);
-  return some ? msg`in layers with a sliding window, only the newest ${some} keys count` : "";
+  return some ? msg`in local layers, only the newest ${some} keys count, and the cache holds no others` : "";
 }
 
 /** @returns {Object<string, number>} the size of each axis */

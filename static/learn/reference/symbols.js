@@ -1,5 +1,6 @@
 /** The symbols of the field with the numbers of one model. Pure. */
 
+import { ACTIVATIONS } from "../../shared/log/activations.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
@@ -84,7 +85,7 @@ export function symbolsOf(model, { n, t, b }) {
       name: msg`MLP width`,
       value: model.d_mlp,
       says: model.gated
-        ? msg`Older models use 4d; this one has three matrices instead of two (SwiGLU).`
+        ? msg`Older models use 4d; this one has three matrices instead of two (${ACTIVATIONS[model.activation].gated}).`
         : msg`The inner width of the MLP, ${model.d_mlp / model.d} times d.`,
     },
   ];

@@ -29,7 +29,7 @@ function realOf({ open, steps }) {
   return {
     model: shapeOf(open.model),
     stored: { dtype: shortDtype(open.model.dtype) },
-    lengths: lengthsOf(steps),
+    lengths: lengthsOf(steps, open.model.windows),
   };
 }
 

@@ -42,6 +42,11 @@ export function rowWeights(run, layer, head, query, exact = null) {
   return row && { weights: Float32Array.from(row, weightOf), exact: false };
 }
 
+/** @returns {number} how many keys a query of a layer reads: all up to its own, or the newest of a sliding window */
+export function keysRead(run, layer, query) {
+  return query + 1 - run.firstKey(layer, query);
+}
+
 /**
  * @param {ArrayLike<number>} weights of each key, or values in the same order
  * @returns {{key: number, weight: number}[]} the keys with the largest weights, largest first

@@ -54,6 +54,17 @@ function hasOneTable(model) {
 }
 
 /**
+ * @param {Object} model complete
+ * @param {boolean} sparse whether the layer has experts
+ * @returns {number} multiply-adds per row in the MLP of a layer; with experts, of the router and of those that a row goes through
+ */
+export function mlpProducts(model, sparse) {
+  const { d, gated, experts } = model;
+  if (!sparse) return matricesOf(model).mlp;
+  return experts.chosen * (gated ? 3 : 2) * d * experts.width + d * experts.count;
+}
+
+/**
  * The number of parameters of the matrices (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford et al. 2019).
  *
  * @param {Object} model complete

@@ -167,10 +167,10 @@ export class Run extends Log {
     return part.attention.subarray(line * part.keys, line * part.keys + query + 1);
   }
 
-  /** @returns {number|null} attention weight 0…1 (within 0.004), null when masked or absent */
+  /** @returns {number|null} attention weight 0…1 (within 0.004), null when masked, outside the window or absent */
   weight(layer, head, query, key) {
     const row = this.row(layer, head, query);
-    if (!row || key < 0 || key > query) return null;
+    if (!row || key < this.firstKey(layer, query) || key > query) return null;
     return weightOf(row[key]);
   }
 
@@ -206,6 +206,23 @@ export class Run extends Log {
       expert,
       share: part.expertShares[at + rank],
     })).filter(({ expert }) => expert >= 0);
+  }
+
+  /** @returns {number|null} how many keys a query of a layer reads at most, its own included; null: all */
+  window(layer) {
+    return this.open?.model.windows?.[layer] ?? null;
+  }
+
+  /** @returns {number} the first key that a query of a layer reads: later ones are in its sliding window */
+  firstKey(layer, query) {
+    const window = this.window(layer);
+    return window === null ? 0 : Math.max(0, query + 1 - window);
+  }
+
+  /** @returns {number} the first position whose K and V a layer still holds after a complete step: whole blocks */
+  firstHeld(layer, step) {
+    const { positions, windowed } = this.steps[step].data.kv;
+    return windowed && this.window(layer) !== null ? positions - windowed.positions : 0;
   }
 
   #headNorm(name, heads, layer, head, position) {

@@ -28,8 +28,9 @@ export function headFocus({ run, step, selection, hover }) {
   const layer = preview ? hover.layer : selection.layer;
   const head = preview ? hover.head : selection.head;
   const query = Math.min((preview ? hover.query : null) ?? selection.query ?? newest, newest);
-  const locked = selection.key !== null && selection.key <= query && !preview;
+  const isRead = (key) => key >= run.firstKey(layer, query) && key <= query;
+  const locked = selection.key !== null && isRead(selection.key) && !preview;
   const wanted = preview ? hover.key : locked ? selection.key : undefined;
-  const key = wanted <= query ? wanted : topKeys(run.row(layer, head, query), 1)[0].key;
+  const key = isRead(wanted) ? wanted : topKeys(run.row(layer, head, query), 1)[0].key;
   return { layer, head, newest, query, key, locked, preview };
 }

@@ -15,18 +15,20 @@ export function lockedInWords(run, { query, key }) {
 
 /**
  * @param {Object} run
- * @param {{query: number|null, key: number|null}} locked
+ * @param {{layer: number, query: number|null, key: number|null}} locked
  * @param {{newest: number, step: number}} sight the last row and the step that are shown
- * @returns {string|null} of which step the locked cell is, if not of the shown one
+ * @returns {string|null} of which step the locked cell is, if not of the shown one; or why it is not shown
  */
 export function noteOf(run, locked, sight) {
-  const { query, key } = locked;
+  const { layer, query, key } = locked;
   const { newest, step } = sight;
   const last = Math.max(query ?? 0, key ?? 0);
   if (last > newest) {
     const [token, later] = [quoted(run.tokens[last], 12), run.stepOfQuery(last)];
     return msg`${token} is computed in step ${later}`;
   }
+  if (key !== null && key < run.firstKey(layer, query ?? newest))
+    return msg`outside the window of this local layer; the strongest key is shown instead`;
   const computedIn = query === null ? step : run.stepOfQuery(query);
   if (computedIn === step) return null;
   return msg`computed in step ${computedIn}; later steps read only its K and V`;

@@ -1,5 +1,6 @@
 /** The KV cache in bytes, twice: the size of the engine's tensors, and by the formula. Pure. */
 
+import { integer } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
@@ -12,12 +13,22 @@ export function cacheBytes(model, positions) {
   return model.layers * layerBytes(model, positions);
 }
 
-const layerBytes = (model, positions) => 2 * model.kv_heads * model.head_dim * positions * model.element_bytes;
+export const layerBytes = (model, positions) => 2 * model.kv_heads * model.head_dim * positions * model.element_bytes;
 
-/** The same where layers with a window hold fewer positions, of a model that has some. */
+/** @returns {number} how many layers have a sliding window: local layers */
+export function localLayers({ windows }) {
+  return windows?.filter((window) => window !== null).length ?? 0;
+}
+
+/** @returns {number} bytes that one more token adds once local layers are full: those of global layers; local ones drop as much as they write */
+export function globalBytes(model) {
+  return (model.layers - localLayers(model)) * layerBytes(model, 1);
+}
+
+/** The same as `cacheBytes` where layers with a window hold fewer positions, of a model that has some. */
 function heldBytes(model, positions, inWindow = positions) {
-  const held = Array.from({ length: model.layers }, (_, layer) => (model.windows?.[layer] ? inWindow : positions));
-  return held.reduce((total, each) => total + layerBytes(model, each), 0);
+  const local = localLayers(model);
+  return (model.layers - local) * layerBytes(model, positions) + local * layerBytes(model, inWindow);
 }
 
 /**
@@ -72,6 +83,31 @@ export function otherCaches(model) {
     { id: "int8", name: "int8", ratio: INT8_BYTES / own },
   ];
   return all.filter(({ ratio }) => ratio !== 1);
+}
+
+/**
+ * @param {Object} model of an `open` frame, with windows
+ * @returns {{global: number[], local: {layers: number[], widths: string}}} numbers of the layers, and the widths of windows
+ */
+export function layerKinds({ windows }) {
+  const numbered = windows.map((window, layer) => ({ window, layer }));
+  const local = numbered.filter(({ window }) => window !== null);
+  return {
+    global: numbered.filter(({ window }) => window === null).map(({ layer }) => layer),
+    local: {
+      layers: local.map(({ layer }) => layer),
+      widths: [...new Set(local.map(({ window }) => window))].map(integer).join(", "),
+    },
+  };
+}
+
+/** @returns {{global: {x: number, y: number}[], local: {x: number, y: number}[]}} positions that one layer of a kind holds, measured, by step */
+export function heldByStep(run) {
+  const points = (read) => run.steps.map(({ data }, x) => ({ x, y: read(data.kv) }));
+  return {
+    global: points((kv) => kv.positions),
+    local: points((kv) => kv.windowed?.positions ?? kv.positions),
+  };
 }
 
 /** @returns {{used: {x: number, y: number}[], reserved: {x: number, y: number}[]}} measured bytes by step */

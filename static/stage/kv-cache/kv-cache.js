@@ -6,7 +6,7 @@ import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { cacheAccount, cacheBytes } from "./facts.js";
+import { cacheAccount, cacheBytes, globalBytes } from "./facts.js";
 
 const NAME = msg`KV cache`;
 
@@ -31,7 +31,7 @@ function content({ run, step, settled }) {
       says: msg`+${perToken} per token: ${bytesShort(all)} when the prompt is computed`,
     };
   }
-  const { used, positions } = cacheAccount(run, settled);
+  const { used, positions, windowed } = cacheAccount(run, settled);
   const number = bytesShort(used.measured);
   if (settled < step) {
     const after = bytesShort(cacheAccount(run, step).used.formula);
@@ -47,9 +47,13 @@ function content({ run, step, settled }) {
   const verdict = agrees
     ? html`<span class="word-output">✓</span> ${msg`the formula gives the same`}`
     : html`<span class="word-bad">✗ ${msg`formula: ${bytes(used.formula)}`}</span>`;
+  const isFull = windowed !== undefined && windowed.positions < positions;
+  const holds = isFull
+    ? nodes`${count} ${term}, ${integer(windowed.positions)} in local layers; +${bytes(globalBytes(model))} per token, on average`
+    : nodes`${count} ${term}, +${perToken} per token`;
   return {
     origin: "measured",
     number,
-    says: html`${nodes`${count} ${term}, +${perToken} per token`}<br />${verdict}`,
+    says: html`${holds}<br />${verdict}`,
   };
 }

@@ -18,12 +18,13 @@ function Drawn({ run, step, settled, reveal }) {
   const theme = useTheme();
   const ratio = useRatio();
   const shelf = shelfOf({ run, step, settled, reveal });
-  const { cached, fresh, room, share } = shelf;
+  const { cached, fresh, room, share, dropped, still } = shelf;
   const draw = useCallback(
-    (context) => drawShelf(context, { cached, fresh, room, share }, { theme }, size),
-    [cached, fresh, room, share, theme, size],
+    (context) => drawShelf(context, { cached, fresh, room, share, dropped, still }, { theme }, size),
+    [cached, fresh, room, share, dropped, still, theme, size],
   );
-  const label = msg`Positions read from the cache: ${cached}; written in this step: ${fresh}; reserved and empty: ${room - cached - fresh}`;
+  const all = msg`Positions read from the cache: ${cached}; written in this step: ${fresh}; reserved and empty: ${room - cached - fresh}`;
+  const label = dropped ? `${all}; ${msg`dropped by local layers: ${dropped}`}` : all;
   return html`<div class="shelf anchor" role="img" aria-label=${label} title=${label} ref=${ref}>
     ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;

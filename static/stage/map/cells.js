@@ -85,7 +85,8 @@ function paintDecodeLayer(target, view, scales, boxes) {
   for (let head = 0; head < view.heads; head++) {
     const shades = view.row(layer, head, view.positions - 1);
     const { packed: colours } = scales.theme.attentionNow;
-    paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours });
+    const from = view.firstKey(layer, view.positions - 1);
+    paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours, from });
   }
   paintShelf(target, view, lineOf(upper), "k", scales, boxes);
   repeatLine(target, residual.x0, upper.x1, y0, y1);
@@ -145,16 +146,26 @@ function paintShelf(target, view, box, kind, { shades, theme }, { layer, ratio }
   const firstNew = firstQuery * kvHeads;
   const old = lane.shades.subarray(0, firstNew);
   const { packed: colours } = kind === "k" ? theme.cachedK : theme.cachedV;
-  const from = view.reused * kvHeads;
+  const from = Math.max(view.reused, view.firstHeld(layer)) * kvHeads;
   if (old.length > from)
     paintLane(target, { ...box, ...lane, from, shades: old, gather: shades.gathers[kind][layer], colours });
   paintNew(target, box, { ...lane, firstNew, theme, ratio });
 }
 
-function paintReadLanes(target, view, { upper, lower }, { theme }) {
+function paintReadLanes(target, view, { upper, lower, layer }, { theme }) {
   const count = Math.min(view.reused, view.firstQuery);
-  paintRead(target, { ...upper, capacity: view.columns }, count, theme.cachedK.packed);
-  paintRead(target, { ...lower, capacity: view.columns }, count, theme.cachedV.packed);
+  for (const [box, colours] of [
+    [upper, theme.cachedK.packed],
+    [lower, theme.cachedV.packed],
+  ]) {
+    paintRead(target, { ...box, capacity: view.columns }, count, colours);
+    paintDropped(target, { ...box, capacity: view.columns }, view.firstHeld(layer), theme);
+  }
+}
+
+/** Positions before the sliding window of a layer, which no longer holds their K and V. */
+export function paintDropped(target, lane, count, { hollow }) {
+  if (count) paintHollow(target, lane, count, hollow);
 }
 
 /** K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
@@ -191,8 +202,10 @@ export function paintTriangle(target, view, layer, head, box, theme) {
     const first = Math.floor((y * positions) / height);
     const last = Math.max(first + 1, Math.ceil(((y + 1) * positions) / height));
     if (last <= firstQuery) continue;
-    const shades = largest(view, layer, head, Math.max(first, firstQuery), Math.min(positions, last));
-    paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours });
+    const top = Math.max(first, firstQuery);
+    const shades = largest(view, layer, head, top, Math.min(positions, last));
+    const from = view.firstKey(layer, top);
+    paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours, from });
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
-import { fixed, quoted, significant } from "../../shared/facts/format.js";
+import { fixed, percent, quoted, significant } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** A row of the residual stream is dropped after its step; only its K and V stay in the cache. */
@@ -15,7 +15,9 @@ function rowWhen(run, position, step) {
   return msg`from the log: the model dropped it after step ${computedIn}`;
 }
 
-function cellWhen(run, position, step) {
+function cellWhen(run, layer, position, step) {
+  if (position < run.firstHeld(layer, step))
+    return msg`dropped: this layer is local and keeps only blocks with one of the newest ${run.window(layer)} positions`;
   if (isComputedAgain(run, position, step)) return msg`computed again in this step: there is no cache`;
   if (position < run.reused) return msg`read from the cache: an earlier run computed it`;
   const writtenIn = run.stepOfQuery(position);
@@ -46,9 +48,15 @@ function residualFacts(run, step, { layer, positions }) {
   return {
     title: msg`Residual row of ${token}, position ${position}, after layer ${layer}`,
     value: lengthInWords(read(position)),
-    notes: [rowWhen(run, position, step), ...sharedPixel(positions, SHARED.positions)],
+    notes: [rowWhen(run, position, step), ...routed(run, layer, position), ...sharedPixel(positions, SHARED.positions)],
     place: { layer, query: position },
   };
+}
+
+/** The experts of the layer's MLP that the row went through, of a model that has some. */
+function routed(run, layer, position) {
+  const experts = run.experts(layer, position).map(({ expert, share }) => `${expert} (${percent(share, 0)})`);
+  return experts.length ? [msg`the router chose experts ${experts.join(", ")}`] : [];
 }
 
 function attentionFacts(run, { layer, head, keys, queries }) {
@@ -60,6 +68,14 @@ function attentionFacts(run, { layer, head, keys, queries }) {
       title: msg`Layer ${layer}, head ${head}: ${token} was not computed`,
       value: msg`read from the cache`,
       notes: [msg`An earlier run computed its K and V; this run has no weights of it.`],
+      place: { layer, head },
+    };
+  }
+  if (weight === null && key <= query) {
+    return {
+      title: msg`Layer ${layer}, head ${head}: outside the window`,
+      value: msg`no weight`,
+      notes: [msg`This layer is local: ${token} reads only the newest ${run.window(layer)} keys`],
       place: { layer, head },
     };
   }
@@ -96,7 +112,7 @@ function cacheFacts(run, step, { layer, kind, kvHead, positions }) {
     title: msg`${kind} of ${token}, position ${position}, layer ${layer}, KV head ${kvHead}`,
     value: lengthInWords(read(position)),
     notes: [
-      cellWhen(run, position, step),
+      cellWhen(run, layer, position, step),
       first === last
         ? msg`block ${block}, slot ${slot}; read by head ${first}`
         : msg`block ${block}, slot ${slot}; read by heads ${first}–${last}`,

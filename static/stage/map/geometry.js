@@ -14,6 +14,11 @@ const GAP_PX = 34;
 /** Right of the cache: labels of its lanes in the lens. */
 const END_PX = 20;
 const COMPACT_GUTTER_PX = 32;
+/** Beside the names of layers, of a model in which some have a sliding window: "global" or "local", or a dot for global. */
+const KIND_PX = 40;
+const COMPACT_KIND_PX = 12;
+/** The line of the legend that says what the dot means. */
+const COMPACT_KINDS_PX = 18;
 const COMPACT_GAP_PX = 12;
 const COMPACT_LEGEND_PX = 62;
 const COMPACT_BELOW_PX = 560;
@@ -23,15 +28,16 @@ const SHARES = { residual: 0.25, attention: 0.4, cache: 0.35 };
 const LEAST_ROW_PX = 5;
 
 /**
- * @param {{width: number, height: number, layers: number, heads: number, kvHeads: number, columns: number}} shape
- *   `columns`: positions that have room
+ * @param {{width: number, height: number, layers: number, heads: number, kvHeads: number, columns: number, windows?: Object|null}} shape
+ *   `columns`: positions that have room; `windows`: of the model
  */
-export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) {
+export function mapGeometry({ width, height, layers, heads, kvHeads, columns, windows = null }) {
   const compact = width < COMPACT_BELOW_PX;
-  const gutter = compact ? COMPACT_GUTTER_PX : GUTTER_PX;
+  const kind = windows ? (compact ? COMPACT_KIND_PX : KIND_PX) : 0;
+  const gutter = (compact ? COMPACT_GUTTER_PX : GUTTER_PX) + kind;
   const gap = compact ? COMPACT_GAP_PX : GAP_PX;
   const free = Math.max(60, width - gutter - 2 * gap - END_PX);
-  const below = COLUMN_LABELS_PX + (compact ? COMPACT_LEGEND_PX : 0);
+  const below = COLUMN_LABELS_PX + (compact ? COMPACT_LEGEND_PX + (windows ? COMPACT_KINDS_PX : 0) : 0);
   const rowPitch = Math.min(MOST_ROW_PX, Math.max(LEAST_ROW_PX, (height - HEAD_PX - below) / layers));
   const rowGap = rowPitch >= 10 ? 2 : 1;
   const residual = { x0: gutter, x1: gutter + free * SHARES.residual };
@@ -50,6 +56,8 @@ export function mapGeometry({ width, height, layers, heads, kvHeads, columns }) 
     heads,
     kvHeads,
     columns,
+    windows,
+    kind,
     residual,
     attention,
     cache,

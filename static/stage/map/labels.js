@@ -74,7 +74,12 @@ function Titles({ geometry, prefill }) {
       headings: [msg`Attention`],
       lines: [prefill ? triangles : dropped, heads],
     },
-    { group: "cache", term: "kv-cache", headings: [msg`KV cache`], lines: [msg`keys above values`] },
+    {
+      group: "cache",
+      term: "kv-cache",
+      headings: [msg`KV cache`],
+      lines: [...cacheLines(geometry), msg`keys above values`],
+    },
   ];
   return titles.map(({ group, term, headings, lines }) => {
     const { x0, x1 } = geometry[group];
@@ -86,6 +91,14 @@ function Titles({ geometry, prefill }) {
       ${line && html`<p class="map-subtitle muted small">${line}</p>`}
     </div>`;
   });
+}
+
+/** What the cache of a model with local layers holds. */
+function cacheLines({ windows }) {
+  const window = windows?.find((each) => each !== null);
+  if (!window) return [];
+  const newest = integer(window);
+  return [msg`keys above values; local: newest ${newest}`, msg`local layers: newest ${newest}`, msg`local: ${newest}`];
 }
 
 function RowMark({ geometry, layer }) {
@@ -111,6 +124,18 @@ function Named({ geometry, layer }) {
   });
 }
 
+/** What a row is called beside its layer's name: on a narrow map a dot, which the legend explains, for a global layer. */
+function kindName({ windows, compact }, layer) {
+  const isGlobal = windows[layer] === null;
+  if (compact) return isGlobal ? "●" : "";
+  return isGlobal ? msg`global` : msg`local`;
+}
+
+/** @returns {boolean} whether the card over the map covers a row's name */
+function isCovered({ y0, y1 }, covered) {
+  return covered && y1 > covered.y0 - HALF_NAME_PX && y0 < covered.y1 + HALF_NAME_PX;
+}
+
 function LayerNames({ geometry, selected, hovered, covered }) {
   const every = geometry.layers <= 12 && geometry.rowPitch >= LEAST_LAYER_PX ? 1 : 5;
   const marked = [selected, hovered].filter((layer) => layer !== undefined && layer !== null);
@@ -119,14 +144,18 @@ function LayerNames({ geometry, selected, hovered, covered }) {
   const names = Array.from({ length: geometry.layers }, (_, layer) => layer).filter(
     (layer) => marked.includes(layer) || ((layer % every === 0 || layer === geometry.layers - 1) && !near(layer)),
   );
-  return names.map((layer) => {
-    const { y0, y1 } = rowOf(geometry, layer);
-    if (covered && y1 > covered.y0 - HALF_NAME_PX && y0 < covered.y1 + HALF_NAME_PX) return null;
+  const kinds =
+    geometry.rowPitch >= LEAST_LAYER_PX ? Array.from({ length: geometry.layers }, (_, layer) => layer) : names;
+  const right = geometry.residual.x0 - 7;
+  const text = (layer, x, words) => {
+    const row = rowOf(geometry, layer);
+    if (isCovered(row, covered)) return null;
     return html`<text
-      class=${`map-layer small ${marked.includes(layer) ? "is-marked" : ""}`} x=${geometry.residual.x0 - 7}
-      y=${(y0 + y1) / 2 + 4}
-    >L${layer}</text>`;
-  });
+      class=${`map-layer small ${marked.includes(layer) ? "is-marked" : ""}`} x=${x} y=${(row.y0 + row.y1) / 2 + 4}
+    >${words}</text>`;
+  };
+  return html`${names.map((layer) => text(layer, right - geometry.kind, `L${layer}`))}
+    ${geometry.windows && kinds.map((layer) => text(layer, right, kindName(geometry, layer)))}`;
 }
 
 function HeadNames({ geometry, selected, hovered }) {

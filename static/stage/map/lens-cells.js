@@ -4,7 +4,7 @@
  */
 
 import { fill, paintHollow, paintLane } from "../../shared/draw/pixels.js";
-import { paintNew, paintRead, paintTriangle } from "./cells.js";
+import { paintDropped, paintNew, paintRead, paintTriangle } from "./cells.js";
 
 /** @returns {{width: number, height: number}} of the card in device pixels */
 export function lensSize({ card }, ratio) {
@@ -42,8 +42,10 @@ export function paintLensPart(target, view, part, scales, { lens, geometry, rati
   const strip = box(lens.weights, lens.stripOf(head));
   if (view.prefill) paintTriangle(target, view, lens.layer, head, strip, scales.theme);
   else {
-    const shades = view.row(lens.layer, head, view.positions - 1);
-    paintLane(target, { ...strip, capacity: view.positions, shades, colours: scales.theme.attentionNow.packed });
+    const newest = view.positions - 1;
+    const shades = view.row(lens.layer, head, newest);
+    const from = view.firstKey(lens.layer, newest);
+    paintLane(target, { ...strip, capacity: view.positions, shades, colours: scales.theme.attentionNow.packed, from });
   }
   return strip;
 }
@@ -77,9 +79,11 @@ function paintLanes(target, view, { shades, theme }, { lens, ratio, box }) {
       const pitch = (lane.x1 - lane.x0) / columns;
       const free = [positions, Math.min(columns, reserved)].map((at) => Math.round(lane.x0 + at * pitch));
       fill(target, free[0], lane.y0, free[1], lane.y1, theme.reserved);
-      if (firstQuery > view.reused)
-        paintLane(target, { ...lane, from: view.reused, shades: own.subarray(0, firstQuery), colours });
+      const held = view.firstHeld(lens.layer);
+      const from = Math.max(view.reused, held);
+      if (firstQuery > from) paintLane(target, { ...lane, from, shades: own.subarray(0, firstQuery), colours });
       paintRead(target, lane, Math.min(view.reused, firstQuery), colours);
+      paintDropped(target, lane, held, theme);
       paintNew(target, lane, { ...lane, shades: own, firstNew: firstQuery, theme, ratio });
     }
   }

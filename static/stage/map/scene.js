@@ -29,6 +29,7 @@ export function waitingView(run) {
     reused: run.reused,
     prefill: true,
     reserved: 0,
+    windows: run.open.model.windows,
   };
 }
 
@@ -36,7 +37,8 @@ export function waitingView(run) {
  * @param {Object} run
  * @param {number} step index of a complete step
  * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
- *   cache it is 0 at every step. `reused`: rows that no step of the run computed
+ *   cache it is 0 at every step. `reused`: rows that no step of the run computed. `firstHeld`: the first position in a layer's
+ *   cache after the step; `firstKey`: the first key that a query of a layer reads
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
@@ -50,6 +52,9 @@ export function mapView(run, step) {
     reused: run.reused,
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,
+    windows: run.open.model.windows,
+    firstHeld: (layer) => run.firstHeld(layer, step),
+    firstKey: (layer, query) => run.firstKey(layer, query),
     row: (layer, head, query) => run.row(layer, head, query),
   };
 }

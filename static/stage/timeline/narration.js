@@ -77,6 +77,12 @@ function decodeWork(run, step) {
       ),
     ];
   const written = bytes(data.kv.bytes_written);
+  const near = newestRead(run, firstQuery);
+  if (near !== null)
+    return [
+      msg`Step ${step}, decode: only ${token} is computed.`,
+      msg`It reads keys and values (K, V) of ${earlier} earlier tokens in global layers, of ${integer(near)} in local ones, and caches its own (${written}).`,
+    ];
   return [
     msg`Step ${step}, decode: only ${token} is computed.`,
     plural(
@@ -85,6 +91,13 @@ function decodeWork(run, step) {
       form`It reads keys and values (K, V) of ${earlier} earlier tokens and caches its own (${written}).`,
     ),
   ];
+}
+
+/** @returns {number|null} how many earlier tokens a local layer reads, where that is fewer than global layers do */
+function newestRead(run, query) {
+  const { windows } = run.open.model;
+  const fewest = Math.min(...(windows ?? []).filter((window) => window !== null)) - 1;
+  return fewest < query ? fewest : null;
 }
 
 function choice({ token }) {

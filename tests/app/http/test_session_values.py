@@ -129,6 +129,17 @@ class TestOverHttp:
         response = client.post(f"/api/runs/{run}/share", json={"values": "block"})
         assert problem(response, 413, "values")["limit"] == 1000
 
+    def test_what_is_inside_experts_cannot_be_stored_and_the_choice_says_so(
+        self, make_app: Callable[..., Flask], settings: Settings
+    ) -> None:
+        client = make_app(replace(settings, model="experts=4")).test_client()
+        run = finished(client)
+        refusals = {level: each["refusal"] for level, each in choices(client, run)["levels"].items()}
+        assert (refusals["attention"], refusals["qkv"]) == (None, None)
+        assert "inside experts" in refusals["block"]
+        response = client.post(f"/api/runs/{run}/share", json={"values": "block"})
+        assert problem(response, 409, "values")["limit"] == ["attention", "qkv"]
+
     def test_without_the_model_of_the_run_only_its_log_is_kept(
         self, make_app: Callable[..., Flask], settings: Settings
     ) -> None:

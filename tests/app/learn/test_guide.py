@@ -19,6 +19,8 @@ from kvscope.model.log.reader import LogReader
 from tests.support.lessons import RECORDINGS
 
 DOCS = Path(__file__).parents[3] / "docs"
+SHOWN = 100
+"""Characters of a prompt in the table."""
 GUIDE = (DOCS / "lessons.md").read_text("utf-8")
 
 
@@ -33,6 +35,7 @@ def recordings() -> Iterator[str]:
             how = "greedy" if greedy else f"temperature {sampling['temperature']}, seed {sampling['seed']}"
             length = f"{len(run.steps)} steps"
         prompt = run.prompt.replace("\n", "⏎")
+        prompt = f"{prompt[:SHOWN]}…" if len(prompt) > SHOWN else prompt
         yield f"| `{recording.path.stem}` | {prompt} | {length} | {how} | {recording.card.sentence} |"
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load
 from torch import Tensor
 
 from kvscope.model.api import Refused
@@ -92,10 +93,26 @@ def test_a_log_has_the_experts_of_each_row_and_is_accepted() -> None:
     assert not any("experts" in tensors(frame.payload) for frame in run_to_end(service(), request()))
 
 
-def test_values_that_experts_have_inside_are_refused() -> None:
+def test_a_block_answer_has_the_inside_of_the_experts_that_the_router_chose() -> None:
     made = service(arch="qwen3_moe")
-    with pytest.raises(Refused, match="experts"):
-        made.block(prompt(5), 0, 2)
+    values = load(made.block(prompt(5), 0, 2))
+    experts = MODEL.blocks[0].mlp
+    assert isinstance(experts, Experts)
+    assert values["mlp.hidden"].shape == (2, 24)
+    assert values["mlp.shares"].tolist() == sorted(values["mlp.shares"].tolist(), reverse=True)
+    change = torch.zeros(32)
+    for rank, expert in enumerate(values["mlp.chosen"].int().tolist()):
+        gate, up = experts.gate_up[expert](values["mlp.normed"]).chunk(2)
+        torch.testing.assert_close(values["mlp.gate"][rank], gate)
+        torch.testing.assert_close(values["mlp.raised"][rank], up)
+        torch.testing.assert_close(values["mlp.hidden"][rank], torch.nn.functional.silu(gate) * up)
+        change += values["mlp.shares"][rank] * values["mlp.parts"][rank]
+    torch.testing.assert_close(values["mlp.change"], change)
+    assert "mlp.parts" not in load(made.block(prompt(5), 1, 2))
+
+
+def test_what_experts_cannot_do_yet_is_refused() -> None:
+    made = service(arch="qwen3_moe")
     with pytest.raises(Refused, match="experts"):
         made.shards(prompt(5), 0, 2, 2)
     with pytest.raises(Refused, match=r"no mlp\.up"):

@@ -297,7 +297,7 @@ class TestKeeping:
 
     def test_a_model_with_a_shorter_window_and_one_with_too_many_heads_are_refused(self) -> None:
         window = service(arch="mistral")
-        with pytest.raises(Refused, match="reads only the newest 9 positions"):
+        with pytest.raises(Refused, match="read only the newest 9 positions"):
             window.twin(self.asked(run_to_end(window, request()), "sinks", 6))
         wide = service(layers=40, heads=64, kv_heads=64, context=1024)
         long = run_to_end(wide, request(prompt="x" * 200, max_new_tokens=1))

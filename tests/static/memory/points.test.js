@@ -41,7 +41,7 @@ test("a step stands at its operations a byte, as high as its time made it", () =
 
 test("cache and pairs after each step are on the curves of their formulas", () => {
   const model = small();
-  const lengths = lengthsOf([step(0, 9), step(1, 10), step(2, 11)]);
+  const lengths = lengthsOf([step(0, 9), step(1, 10), step(2, 11)], null);
   assert.deepEqual(
     lengths.map(({ tokens, pairs }) => [tokens, pairs]),
     [
@@ -54,6 +54,14 @@ test("cache and pairs after each step are on the curves of their formulas", () =
     assert.equal(bytes, requestBytes(model, tokens, { dtype: "bf16" }).value);
     assert.equal(pairs * pairCost(model), attentionFlops(model, tokens));
   }
+});
+
+test("a run of a model with local layers is on the curves of a model with a window", () => {
+  const windows = [4, 4, null];
+  const model = shapeOf({ ...LIKE_LLAMA, ...modelOf("smollm2-135m"), layers: 3, windows, context: 8192 });
+  assert.deepEqual(model.window, { tokens: 4, layers: [0, 1] });
+  for (const { tokens, pairs } of lengthsOf([step(0, 9), step(1, 10)], windows))
+    assert.ok(Math.abs(pairs * pairCost(model) - attentionFlops(model, tokens)) < 1e-6 * attentionFlops(model, tokens));
 });
 
 test("the shape of a run's model is enough for its curves", () => {

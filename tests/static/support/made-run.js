@@ -18,6 +18,7 @@ export const LIKE_GPT2 = {
  * @param {string[]} parts.words prompt and generated tokens
  * @param {number} parts.promptLength
  * @param {number} [parts.reused] rows of the prompt that were read from the cache
+ * @param {(number|null)[]|null} [parts.windows] of each layer
  * @param {(layer: number, head: number, query: number) => number[]} parts.row companded weights, query + 1 of them
  */
 export function madeRun({
@@ -29,6 +30,7 @@ export function madeRun({
   headDim = 8,
   blockSize = 4,
   reused = 0,
+  windows = null,
   row,
   steps = {},
 }) {
@@ -47,6 +49,7 @@ export function madeRun({
       block_size: blockSize,
       model: {
         ...LIKE_LLAMA,
+        windows,
         layers,
         heads,
         kv_heads: kvHeads,
@@ -65,10 +68,17 @@ export function madeRun({
       query >= reused && query < positions ? Uint8Array.from(row(layer, head, query)) : null,
     weight(layer, head, query, key) {
       const line = run.row(layer, head, query);
-      return !line || key < 0 || key > query ? null : weightOf(line[key]);
+      return !line || key < run.firstKey(layer, query) || key > query ? null : weightOf(line[key]);
+    },
+    window: (layer) => windows?.[layer] ?? null,
+    firstKey: (layer, query) => Math.max(0, query + 1 - (windows?.[layer] ?? query + 1)),
+    firstHeld(layer, step) {
+      const { kv } = run.steps[step].data;
+      return windows?.[layer] ? kv.positions - kv.windowed.positions : 0;
     },
     residualNorm: (layer, position) => (position < reused ? null : 10 * (layer + 1) + position),
     qNorm: (layer, head, position) => (position < reused ? null : 3 + layer + head + position),
+    experts: () => [],
     kNorm: (layer, kvHead, position) => (position < reused ? null : 1 + layer + kvHead + position),
     vNorm: (layer, kvHead, position) => (position < reused ? null : 2 + layer + kvHead + position),
   };
@@ -77,6 +87,11 @@ export function madeRun({
     const blocks = Math.ceil(seen / blockSize);
     const perPosition = 2 * layers * kvHeads * headDim * 4;
     const rows = step === 0 ? promptLength - reused : 1;
+    const [window] = (windows ?? []).filter((each) => each !== null);
+    const dropped = windows ? Math.floor(Math.max(0, seen - rows + 1 - window) / blockSize) : 0;
+    const local = (windows ?? []).filter((each) => each !== null).length;
+    const held = (positions) =>
+      (perPosition / layers) * ((layers - local) * positions + local * (positions - dropped * blockSize));
     run.steps.push({
       firstQuery: seen - rows,
       rows,
@@ -90,8 +105,9 @@ export function madeRun({
           block_table: Array.from({ length: blocks }, (_, i) => 7 + i),
           refcounts: new Array(blocks).fill(1),
           bytes_written: rows * perPosition,
-          bytes_used: seen * perPosition,
-          bytes_reserved: blocks * blockSize * perPosition,
+          bytes_used: held(seen),
+          bytes_reserved: held(blocks * blockSize),
+          ...(windows && { windowed: { positions: seen - dropped * blockSize, blocks: blocks - dropped } }),
         },
         ...steps[step],
       },

@@ -17,6 +17,7 @@ import { blockScene } from "./scene.js";
 import { sentence } from "./words.js";
 
 const SHARDS = async () => (await import("./shards.js")).Shards;
+const ROUTING = async () => (await import("./routing.js")).Routing;
 const NAMES = async () => (await import("./other-names.js")).OtherNames;
 const OPENED = async () => (await import("./opened.js")).Opened;
 
@@ -32,7 +33,7 @@ export function BlockView({ state, focus, dispatch, client }) {
   return html`
     <${BlockControls} run=${run} scene=${scene} newest=${focus.newest} locked=${selection.query !== null} dispatch=${dispatch} />
     <${Note} status=${status} stored=${stored} />
-    ${scene.experts.length > 0 && html`<${Experts} experts=${scene.experts} of=${run.open.model.experts} />`}
+    ${run.open.model.experts && html`<${Experts} layer=${layer} experts=${scene.experts} of=${run.open.model.experts} />`}
     <${BlockDrawing}
       scene=${scene} waiting=${status === "loading"} centre=${around} onMove=${onMove} hover=${state.hover} lit=${state.lit}
       opened=${opened} onOpen=${setOpened} dispatch=${dispatch}
@@ -46,9 +47,10 @@ export function BlockView({ state, focus, dispatch, client }) {
       />`
     }
     <${Sentence} scene=${scene} />
+    ${scene.experts.length > 0 && html`<${Fold} class="block-shards" names="routing" name=${msg`Which experts the tokens went through`} of=${ROUTING} scene=${scene} newest=${focus.newest} />`}
     <${Fetched} of=${NAMES} dims=${scene.dims} />
     <${BlockNumbers} scene=${scene} />
-    <${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />
+    ${!run.open.model.experts && html`<${Fold} class="block-shards" names="shards" name=${msg`The same layer on two devices`} of=${SHARDS} scene=${scene} state=${state} client=${client} />`}
   `;
 }
 
@@ -81,12 +83,13 @@ function Note({ status, stored }) {
   return note ? html`<p class="block-note" role="status">${note}</p>` : null;
 }
 
-/** The MLP of a layer with experts is one of several, each as wide as the drawing shows. */
-function Experts({ experts, of }) {
+/** Of a model in which layers have experts: those of the row, or that this layer has none. */
+function Experts({ layer, experts, of }) {
+  if (!experts.length)
+    return html`<p class="block-note">${msg`Layer ${layer} has no experts: its MLP is one for all tokens.`}</p>`;
   const chosen = experts.map(({ expert, share }) => `${expert} (${fixed(share, 3)})`).join(", ");
   return html`<p class="block-note">
-    ${msg`The MLP of this layer has ${of.count} experts. The router chose these for this token, with their shares: ${chosen}.`}${" "}
-    ${msg`The drawing shows the shapes of one expert; the values inside the experts are not available.`}
+    ${msg`The MLP of this layer has ${of.count} experts. The router chose these for this token, with their shares: ${chosen}.`}
     <${Badge} origin="computed" />
   </p>`;
 }

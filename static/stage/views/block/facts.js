@@ -81,13 +81,14 @@ const FACTS = {
     ...headVector(scene, place, msg`q of head ${place.part}`),
     notes: [
       products(scene.dims.d, NORMED, "W_Q"),
+      ...headNormed(scene),
       ...rotated(scene, place, "attn.q"),
       msg`used in this step, then discarded`,
     ],
   }),
   "attn.k": (scene, place) => ({
     ...headVector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
-    notes: [products(scene.dims.d, NORMED, "W_K")],
+    notes: [products(scene.dims.d, NORMED, "W_K"), ...headNormed(scene)],
   }),
   "attn.k_rot": (scene, place) => ({
     ...headVector(scene, place, msg`k of KV head ${place.part}`),
@@ -106,18 +107,24 @@ const FACTS = {
   }),
   resid_mid: (scene, place) => sum(scene, place, msg`The row after attention`, ["resid_in", "attn.change"]),
   "mlp.normed": (scene, place) => norm(scene, place, "resid_mid"),
+  "mlp.probabilities": probability,
   "mlp.gate": (scene, place) => ({
-    ...vector(scene, place, msg`Gate`),
+    ...vector(scene, place, inExpert(scene, place, msg`Gate`)),
     notes: [products(scene.dims.d, NORMED, "W_gate")],
   }),
   "mlp.raised": (scene, place) => ({
-    ...vector(scene, place, msg`Up`),
+    ...vector(scene, place, inExpert(scene, place, msg`Up`)),
     notes: [products(scene.dims.d, NORMED, "W_up")],
   }),
   "mlp.hidden": hidden,
   "mlp.change": (scene, place) => ({
     ...vector(scene, place, msg`The MLP’s change`),
-    notes: [products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down"), ...normedAfter(scene)],
+    notes: [
+      scene.dims.experts
+        ? msg`= Σ over the chosen experts: share × the sum of ${integer(scene.dims.mlp)} products with a row of its W_down`
+        : products(scene.dims.mlp, msg`the MLP’s inner numbers`, "W_down"),
+      ...normedAfter(scene),
+    ],
   }),
   resid_out: (scene, place) => sum(scene, place, msg`Output row`, ["resid_mid", "mlp.change"]),
   "cache.k": (scene, place) => cachedVector(scene, place, "K"),
@@ -125,6 +132,8 @@ const FACTS = {
 };
 
 const normedAfter = ({ dims }) => (dims.postNorms ? [msg`then normed before it is added to the row`] : []);
+
+const headNormed = ({ dims }) => (dims.headNorms ? [msg`then normed over the numbers of its head`] : []);
 
 function sum(scene, place, name, [row, change]) {
   const [before, added] = [at(scene, row, place), at(scene, change, place)];
@@ -196,14 +205,14 @@ function weight(scene, { part: head, key }) {
       value: msg`weight ${fixed(value, 3)} ± 0.004`,
       notes: [msg`key at position ${key}`, msg`from the log`],
     };
-  const scores = lineOf(values["attn.scores"], head);
+  const scores = lineOf(values["attn.scores"], head).subarray(scene.first);
   const largest = Math.max(...scores);
   const total = scores.reduce((sum, other) => sum + Math.exp(other - largest), 0);
   return {
     title,
     value: msg`weight ${fixed(value, 4)}`,
     notes: [
-      softmaxText({ score: scores[key], largest, total, keys: scores.length }),
+      softmaxText({ score: scores[key - scene.first], largest, total, keys: scores.length }),
       msg`key at position ${key}; click to see the whole sum`,
     ],
   };
@@ -225,7 +234,7 @@ function headOutput(scene, place) {
   const terms = Array.from(weights, (w, key) => w * lineOf(values["cache.v"], kvHead, key)[place.index]);
   const best = terms.reduce((top, term, key) => (Math.abs(term) > Math.abs(terms[top]) ? key : top), 0);
   const v = lineOf(values["cache.v"], kvHead, best)[place.index];
-  const [keys, weight, term] = [terms.length, fixed(weights[best], 3), significant(terms[best])];
+  const [keys, weight, term] = [terms.length - scene.first, fixed(weights[best], 3), significant(terms[best])];
   return {
     ...headVector(scene, place, msg`Output of head ${place.part}`),
     notes: [
@@ -235,9 +244,30 @@ function headOutput(scene, place) {
   };
 }
 
+/** The name of a vector inside an MLP; with experts, of the one that `part` ranks. */
+function inExpert({ experts }, { part }, name) {
+  return part === null ? name : msg`${name} of expert ${experts[part].expert}`;
+}
+
+/** A softmax over all experts of the router's products; the row goes through those with the largest. */
+function probability(scene, place) {
+  const chosen = scene.experts.find(({ expert }) => expert === place.index);
+  const { count } = scene.dims.experts;
+  return {
+    title: msg`Router: probability of expert ${place.index} (experts 0 to ${count - 1})`,
+    value: significant(valueAt(scene, place)),
+    notes: [
+      msg`softmax over all experts; each score is a sum of ${integer(scene.dims.d)} products of the normed row and W_router`,
+      chosen
+        ? msg`chosen for this token: its output is multiplied by ${fixed(chosen.share, 3)}`
+        : msg`not chosen for this token`,
+    ],
+  };
+}
+
 function hidden(scene, place) {
   const up = at(scene, "mlp.raised", place);
-  const facts = vector(scene, place, msg`Inside the MLP`);
+  const facts = vector(scene, place, inExpert(scene, place, msg`Inside the MLP`));
   const { called, share } = ACTIVATIONS[scene.dims.activation];
   if (!scene.dims.gated) return { ...facts, notes: [`= ${called}(${significant(up)})`] };
   const gate = at(scene, "mlp.gate", place);

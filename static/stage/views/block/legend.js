@@ -30,8 +30,13 @@ function span([from, to]) {
   return from === to ? integer(from) : `${integer(from)}–${integer(to)}`;
 }
 
-function shownText(columns) {
-  const [positions, shown, all] = [columns.runs.map(span).join(", "), columnCount(columns), integer(columns.count)];
+/** `first`: of the positions that the row reads. */
+function shownText(columns, first) {
+  const [positions, shown, all] = [
+    columns.runs.map(span).join(", "),
+    columnCount(columns),
+    integer(columns.count - first),
+  ];
   return plural(
     shown,
     form`Positions ${positions}: ${integer(shown)} column of ${all}.`,
@@ -46,11 +51,11 @@ function Window({ scene, columns, onMove }) {
   const [first, last] = window;
   const size = last - first + 1;
   const middle = first + Math.floor(size / 2);
-  const earlier = () => onMove(Math.max(0, middle - size));
+  const earlier = () => onMove(Math.max(scene.first, middle - size));
   const later = () => onMove(Math.min(count - 1, middle + size));
   return html`<span class="block-window">
-    <button class="button small" type="button" disabled=${first === 0} onClick=${earlier}>◀ ${msg`earlier`}</button>
-    ${` ${shownText(columns)} ${msg`All others together have at most ${share} of a head’s weight.`} `}
+    <button class="button small" type="button" disabled=${first === scene.first} onClick=${earlier}>◀ ${msg`earlier`}</button>
+    ${` ${shownText(columns, scene.first)} ${msg`All others together have at most ${share} of a head’s weight.`} `}
     <button class="button small" type="button" disabled=${last === count - 1} onClick=${later}>${msg`later`} ▶</button>
   </span>`;
 }

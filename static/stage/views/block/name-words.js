@@ -5,16 +5,18 @@ import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { msg } from "../../../shared/words/msg.js";
 
 /**
- * @param {{d: number, mlp: number, gated: boolean, activation: string, centred: boolean}} dims
+ * @param {{d: number, mlp: number, gated: boolean, activation: string, centred: boolean, experts: Object|null}} dims
  * @returns {string[]} sentences about the MLP's width and activation, and about the norm
  */
-export function otherNames({ d, mlp, gated, activation, centred }) {
+export function otherNames({ d, mlp, gated, activation, centred, experts }) {
   const { name, gated: ofGate } = ACTIVATIONS[activation];
   const [inner, usual, ratio] = [integer(mlp), integer(4 * d), significant(mlp / d)];
   return [
-    mlp === 4 * d
-      ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
-      : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
+    experts
+      ? msg`The MLP is also called feed-forward network (FFN), and one with experts a mixture of experts (MoE). The inner width of one expert is ${inner}.`
+      : mlp === 4 * d
+        ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
+        : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
     gated
       ? msg`It is a ${ofGate} with three matrices: ${name} is applied to a gate. Older models use GELU and two matrices.`
       : msg`It has two matrices with ${name} between them. Newer models use SwiGLU: three matrices, SiLU applied to a gate.`,

@@ -29,15 +29,15 @@ export function BlockNumbers({ scene }) {
       <div class="block-table" tabindex="0" role="region" aria-label=${msg`Table of values`}>
         <table>
           <caption class="visually-hidden">${msg`${name} of layer ${scene.layer}`}</caption>
-          <${Rows} name=${name} tensor=${scene.values[name]} run=${scene.run} />
+          <${Rows} name=${name} tensor=${scene.values[name]} scene=${scene} />
         </table>
       </div>`
     }
   </details>`;
 }
 
-function Rows({ name, tensor, run }) {
-  const { headers, rows } = tableOf(name, tensor, run);
+function Rows({ name, tensor, scene }) {
+  const { headers, rows } = tableOf(name, tensor, scene);
   return html`<thead>
       <tr><td></td>${headers.map((header) => html`<th key=${header} scope="col">${header}</th>`)}</tr>
     </thead>
@@ -56,13 +56,15 @@ function keyHeader(kvHead, position, run) {
   return msg`KV ${kvHead}, ${position} ${token}`;
 }
 
-/** Heads are columns; a vector has eight numbers per table row; the cache has one table row per KV head and position. */
-function tableOf(name, { shape, data }, run) {
+/** Heads, or experts, are columns; a vector has eight numbers per table row; the cache has one table row per KV head and position. */
+function tableOf(name, { shape, data }, { run, experts }) {
   if (shape.length === 2) {
     const [heads, length] = shape;
     const perKey = name === "attn.scores" || name === "attn.weights";
     return {
-      headers: Array.from({ length: heads }, (_, head) => `h${head}`),
+      headers: Array.from({ length: heads }, (_, head) =>
+        name.startsWith("mlp.") ? `e${experts[head].expert}` : `h${head}`,
+      ),
       rows: Array.from({ length }, (_, i) => ({
         header: perKey ? `${i} ${tokenLabel(run.tokens[i])}` : i,
         cells: Array.from({ length: heads }, (_, head) => data[head * length + i]),

@@ -27,6 +27,8 @@ export function blockScene(run, { layer, query }, values) {
     rows: prefill ? run.prefillRows : 1,
     /** Positions whose K and V were in the cache before this step. */
     cachedBefore: prefill ? run.reused : query,
+    /** The first key that the row reads: 0, or the first of this layer's sliding window. */
+    first: run.firstKey(layer, query),
     /** Positions after this step; those after `query` are masked. */
     positions: prefill ? run.promptLength : query + 1,
     dims: {
@@ -34,7 +36,10 @@ export function blockScene(run, { layer, query }, values) {
       kvHeads,
       headDim,
       d,
+      /** Numbers inside the MLP, or inside one expert. */
       mlp,
+      /** Of a layer whose MLP has experts: how many, and how many the row goes through. */
+      experts: experts.length ? kind.experts : null,
       gated: kind.gated,
       activation: kind.activation,
       rotary: kind.positions === "rotary",

@@ -62,6 +62,8 @@ export function calculationOf(scene, at) {
   // What it norms is not stored in a saved session.
   if (ownNorm) return ownNorm[1] in values ? norm(scene, at, ownNorm) : null;
   if (tensor in ROTATED) return dims.rotary ? rotated(scene, at) : same(scene, at, ROTATED[tensor]);
+  if (dims.experts && tensor.startsWith("mlp."))
+    return tensor === "mlp.hidden" ? activated(scene, at) : sumOfExperts(scene, at);
   if (tensor in LINEAR) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);
   if (tensor === "attn.mixed") return headOutput(scene, at);
@@ -208,7 +210,7 @@ function headOutput(scene, { part: head, index }) {
   return {
     ...{ formula: msg`Σ weight × v`, note: msg`over every key that this query can read`, weights: null, wanted: null },
     terms: () =>
-      Array.from(weights, (value, key) =>
+      Array.from(weights.subarray(scene.first), (value, at) => [value, scene.first + at]).map(([value, key]) =>
         product(
           { name: msg`weight on ${key}`, value, place: place("attn.weights", null, head, key) },
           {
@@ -220,9 +222,30 @@ function headOutput(scene, { part: head, index }) {
   };
 }
 
-function activated({ values, dims }, { index }) {
+/** The change of an MLP with experts. Weights of one expert are not available here, so other numbers have no terms. */
+function sumOfExperts({ experts, values }, { tensor, index }) {
+  if (tensor !== "mlp.change" || !values["mlp.parts"]) return null;
+  return {
+    ...{
+      formula: msg`Σ share × output`,
+      note: msg`over the experts that the router chose`,
+      weights: null,
+      wanted: null,
+    },
+    terms: () =>
+      experts.map(({ expert }, rank) =>
+        product(
+          { name: msg`share of expert ${expert}`, value: values["mlp.shares"].data[rank] },
+          { name: msg`output of expert ${expert}`, value: lineOf(values["mlp.parts"], rank)[index] },
+        ),
+      ),
+  };
+}
+
+function activated({ values, dims }, { index, part }) {
   const activation = ACTIVATIONS[dims.activation];
-  const factor = (name, tensor) => ({ name, value: values[tensor].data[index], place: place(tensor, index) });
+  const at = (part ?? 0) * dims.mlp + index;
+  const factor = (name, tensor) => ({ name, value: values[tensor].data[at], place: place(tensor, index, part) });
   const x = dims.gated ? factor(msg`gate`, "mlp.gate") : factor("x", "mlp.raised");
   const share = { name: activation.shareName(x.name), value: activation.share(x.value) };
   const formula = activation.formula(x.name);

@@ -34,8 +34,8 @@ function startOf({ kind, tensor, part }, { query }) {
   return { tensor, part, index: kind === "lane" ? null : 0, key: kind === "tile" ? null : query };
 }
 
-function clamped(place, { query }) {
-  return place.key !== null && place.key > query ? { ...place, key: query } : place;
+function clamped(place, { first, query }) {
+  return place.key === null ? place : { ...place, key: Math.min(Math.max(place.key, first), query) };
 }
 
 const BOX_KEYS = { PageDown: 1, PageUp: -1 };
@@ -49,11 +49,12 @@ function moved(name, place, boxes, scene) {
   const [right, down] = STEPS[name];
   const box = boxes[at];
   const within = (value, last) => Math.min(Math.max(value, 0), last);
+  const key = Math.min(Math.max(place.key + right, scene.first), scene.query);
   if (box.kind === "tile") return { ...place, index: within(place.index + right + down * box.columns, box.count - 1) };
   if (box.kind === "cache") {
-    return { ...place, key: within(place.key + right, scene.query), index: within(place.index + down, box.count - 1) };
+    return { ...place, key, index: within(place.index + down, box.count - 1) };
   }
-  if (right) return { ...place, key: within(place.key + right, scene.query) };
+  if (right) return { ...place, key };
   const next = boxes[at + down];
   return next?.tensor === place.tensor ? { ...place, part: next.part } : place;
 }

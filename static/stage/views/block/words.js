@@ -12,8 +12,9 @@ import { deltas } from "./scene.js";
  * @returns {Object<string, Line[]>} lines by the name of their place in the drawing
  */
 export function captions(scene, terse = false) {
-  const { dims, rows, layer, query, run, cachedBefore } = scene;
-  const tone = cachedBefore ? "cached" : "computed";
+  const { dims, rows, layer, query, run } = scene;
+  const tone = scene.cachedBefore ? "cached" : "computed";
+  const inWindow = scene.first > 0 ? integer(query + 1 - scene.first) : null;
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
   const { heads, kvHeads, headDim, scoreWidth } = dims;
@@ -34,7 +35,11 @@ export function captions(scene, terse = false) {
   const tail = (text, tone) => (terse ? {} : { tail: { text, tone } });
   return {
     attention: [{ text: msg`Attention: the only part that reads other tokens`, tone: "strong" }],
-    mlp: [{ text: msg`MLP: each token alone`, tone: "strong" }],
+    mlp: [{ text: dims.experts ? msg`MLP of experts` : msg`MLP: each token alone`, tone: "strong" }],
+    "mlp.probabilities": [{ text: msg`${dims.experts?.chosen} of ${dims.experts?.count} chosen`, tone: "muted" }],
+    ...Object.fromEntries(
+      scene.experts.map(({ expert, share }, rank) => [`expert ${rank}`, [{ text: `e${expert} ${percent(share, 0)}` }]]),
+    ),
     stream: [{ text: msg`residual stream: attention and MLP each add a change to the row`, tone: "computed" }],
     resid_in: [{ text: msg`row of ${quoted(run.tokens[query], 9)}` }, flat(dims.d)],
     "attn.normed": [flat(dims.d), rowOnly],
@@ -59,16 +64,24 @@ export function captions(scene, terse = false) {
         text: msg`Σ weight × V`,
         tone: "strong",
         tail: {
-          text: plural(heads, form`reads all V; ${heads} head`, form`reads all V; ${heads} heads`),
+          text: inWindow
+            ? plural(heads, form`reads ${inWindow} V; ${heads} head`, form`reads ${inWindow} V; ${heads} heads`)
+            : plural(heads, form`reads all V; ${heads} head`, form`reads all V; ${heads} heads`),
           tone: "cached",
         },
       },
     ],
-    "attn.scores": [{ text: `q·k ÷ √${scoreWidth}`, tone: "strong", ...tail(msg`reads all K`, "cached") }],
+    "attn.scores": [
+      {
+        text: `q·k ÷ √${scoreWidth}`,
+        tone: "strong",
+        ...tail(inWindow ? msg`reads ${inWindow} K` : msg`reads all K`, "cached"),
+      },
+    ],
     "attn.weights": [{ text: msg`softmax`, tone: "strong", ...tail(msg`own scores only`, "muted") }],
     "attn.mixed": [
       { text: msg`Σ weight × V`, tone: "strong" },
-      { text: msg`reads all V`, tone: "cached" },
+      { text: inWindow ? msg`reads ${inWindow} V` : msg`reads all V`, tone: "cached" },
     ],
     "attn.change": [flat(dims.d), rowOnly, ...change(delta?.attention)],
     "attn.k_rot": ofHeads("K"),
@@ -80,7 +93,7 @@ export function captions(scene, terse = false) {
     "mlp.normed": [flat(dims.d), rowOnly],
     "mlp.gate": [{ text: msg`gate`, tone: "muted" }],
     "mlp.raised": [{ text: msg`up`, tone: "muted" }],
-    "mlp.hidden": [flat(dims.mlp)],
+    "mlp.hidden": [dims.experts ? { text: msg`product`, tone: "muted" } : flat(dims.mlp)],
     "mlp.change": [...change(delta?.mlp)],
     resid_out: [{ text: layer === run.layers - 1 ? msg`to LM head` : msg`to layer ${layer + 1}`, tone: "output" }],
   };
@@ -92,15 +105,24 @@ function shape(rows, width) {
   return `[${integer(rows)} × ${integer(width)}]`;
 }
 
-function columnsRead(kind, { query, cachedBefore }, terse) {
-  const all = integer(query + 1);
+/** @returns {number} how many of the columns that were in the cache before the step the row can read */
+function cachedRead({ cachedBefore, first }) {
+  return Math.max(0, cachedBefore - first);
+}
+
+function columnsRead(kind, scene, terse) {
+  const { query, first } = scene;
+  const before = cachedRead(scene);
+  const all = integer(query + 1 - first);
   if (terse) return msg`${kind}: ${all} read`;
-  const [cached, computed] = [integer(cachedBefore), integer(query + 1 - cachedBefore)];
-  if (cachedBefore) return msg`${kind}: ${cached} read + ${computed} new`;
+  const [cached, computed] = [integer(before), integer(query + 1 - first - before)];
+  if (before) return msg`${kind}: ${cached} read + ${computed} new`;
   return query ? msg`${kind}: ${all} read, all new` : msg`${kind}: ${all} read, new`;
 }
 
-function cacheText({ layer, prefill, dims, positions, rows, cachedBefore }) {
+function cacheText(scene) {
+  const { layer, prefill, dims, positions, rows } = scene;
+  const cachedBefore = cachedRead(scene);
   const group = dims.heads / dims.kvHeads;
   const [all, cached, written] = [positions, cachedBefore, rows].map(integer);
   const text =
@@ -124,7 +146,7 @@ function cacheText({ layer, prefill, dims, positions, rows, cachedBefore }) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
-  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred } = dims;
+  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred, headNorms, postNorms, experts } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
   const position = integer(query);
@@ -138,6 +160,8 @@ export function chips({ dims, query }) {
     title: msg`${norm}: scales this row to a common size; it reads no other row`,
     weights: true,
   };
+  const ofHead = { ...normed, title: msg`${norm}: scales q and k of each head to a common size, before RoPE` };
+  const ofChange = { ...normed, title: msg`${norm}: scales the change before it is added to the row` };
   const rope = {
     lines: ["RoPE", msg`at ${position}`],
     title: msg`RoPE: rotates pairs of numbers by an angle that grows with the position, here ${position}`,
@@ -160,22 +184,41 @@ export function chips({ dims, query }) {
       weights: false,
     },
     ...(rotary ? { ropeQ: rope, ropeK: rope } : {}),
+    ...(experts ? expertChips(times, dims) : {}),
+    ...(headNorms ? { normQ: ofHead, normK: ofHead } : {}),
+    ...(postNorms ? { postNorm1: ofChange, postNorm2: ofChange } : {}),
+  };
+}
+
+function expertChips(times, { d, mlp, experts: { count } }) {
+  return {
+    router: {
+      ...times("W_router", d, count),
+      title: msg`W_router: ${integer(d)} × ${integer(count)} learned weights; softmax makes one probability per expert`,
+    },
+    experts: { ...times("3", d, mlp), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
+    shares: {
+      lines: [msg`× share, Σ`],
+      title: msg`the outputs of the chosen experts, each times its share, are added up`,
+      weights: false,
+    },
   };
 }
 
 /** @returns {{strong: string, text: string, cached: string, computed: string, delta: string}} what this layer does for the row */
 export function sentence(scene) {
-  const { run, query, prefill, dims, positions, cachedBefore, rows } = scene;
-  const seen = Math.min(query + 1, dims.window ?? query + 1);
+  const { run, query, prefill, dims, positions, rows } = scene;
+  const cachedBefore = cachedRead(scene);
+  const seen = query + 1 - scene.first;
   const changes = deltas(scene);
   const [attention, mlp] = changes ? [changes.attention, changes.mlp].map(({ share }) => percent(share, 0)) : [];
   const delta = changes ? msg`Attention changes the row by ${attention} of its length, the MLP by ${mlp}.` : "";
   const token = quoted(run.tokens[query]);
   const computed = integer(rows);
-  const text = prefill ? prefillText({ token, query, positions, seen }) : decodeText({ token, query, seen });
+  const text = prefill ? prefillText({ token, query, positions, seen }) : decodeText({ token, seen });
   return {
     strong: prefill ? prefillHeading(scene) : decodeHeading(seen, dims),
-    text,
+    text: dims.window === null ? text : `${text} ${localText(dims.window)}`,
     cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
       rows,
@@ -184,6 +227,10 @@ export function sentence(scene) {
     ),
     delta,
   };
+}
+
+function localText(window) {
+  return msg`This layer is local: its queries read only the newest ${integer(window)} keys, and its cache drops older ones.`;
 }
 
 function reusedText(tokens, prefill) {
@@ -208,18 +255,14 @@ function decodeHeading(seen, { heads }) {
       );
 }
 
-function decodeText({ token, query, seen }) {
-  const [before, keys] = [integer(query), integer(seen)];
+function decodeText({ token, seen }) {
+  const [before, keys] = [integer(seen - 1), integer(seen)];
   const added = plural(
-    query,
+    seen - 1,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier token in the cache.`,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier tokens in the cache.`,
   );
-  const read =
-    seen <= query
-      ? msg`Its Q reads the newest ${keys} and is then discarded, because no later token uses it.`
-      : msg`Its Q reads all ${keys} and is then discarded, because no later token uses it.`;
-  return `${added} ${read}`;
+  return `${added} ${msg`Its Q reads all ${keys} and is then discarded, because no later token uses it.`}`;
 }
 
 function prefillHeading({ run: { prefillPasses: passes }, rows, layer }) {

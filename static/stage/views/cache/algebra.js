@@ -38,6 +38,22 @@ export function algebraFacts(values) {
   };
 }
 
+/**
+ * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
+ * @param {number} first position that the layer's queries still read: earlier ones are no longer in its cache
+ * @returns {Object} the same, with K and V from that position on
+ */
+export function readableOnly(values, first) {
+  if (!first) return values;
+  const cut = (/** @type {{shape: number[], data: Float32Array}} */ { shape, data }) => ({
+    shape: [shape[0] - first, shape[1]],
+    data: data.subarray(first * shape[1]),
+  });
+  const found = { ...values };
+  for (const name of ["k", "v", "k_again", "v_again"]) found[name] = cut(values[name]);
+  return found;
+}
+
 /** One number of K or V, as cached and as computed again. @returns {{cached: number, again: number, difference: number}} */
 export function numberTwice(values, name, position, index) {
   const at = position * values[name].shape[1] + index;

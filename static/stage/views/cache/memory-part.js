@@ -6,8 +6,9 @@ import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/fact
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
-import { cacheAccount, cacheBytes, cacheGrowth, otherCaches } from "../../kv-cache/facts.js";
+import { cacheAccount, cacheBytes, cacheGrowth, globalBytes, localLayers, otherCaches } from "../../kv-cache/facts.js";
 import { Smaller } from "./smaller.js";
+import { WindowPart } from "./window-part.js";
 
 export function MemoryPart({ run, step, ready, client, dispatch }) {
   const account = cacheAccount(run, step);
@@ -15,8 +16,10 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<p class="sheet-say">
       ${nodes`One more token takes ${html`<b>${bytes(cacheBytes(model, 1))}</b>`}: one K vector and one V vector in each KV head of each layer.`}
+      ${model.windows && ` ${msg`Once local layers are full, they drop as much as they write, and one more token adds ${bytes(globalBytes(model))} on average.`}`}
     </p>
     <${Formula} model=${model} account=${account} />
+    ${model.windows && html`<${WindowPart} run=${run} step=${step} onPick=${onPick} />`}
     <${Growth} run=${run} step=${step} onPick=${onPick} />
     <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
     <h4 data-names="cache-blocks">${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
@@ -25,14 +28,14 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
 
 function Formula({ model, account }) {
   const { positions, windowed, used } = account;
-  const near = (windowed && model.windows?.filter((window) => window !== null).length) ?? 0;
+  const near = windowed ? localLayers(model) : 0;
   const factors = [
     { value: 2, name: msg`K and V` },
     ...(near
       ? [
           {
             value: html`(${model.layers - near} × ${positions} + ${near} × ${windowed.positions})`,
-            name: msg`layers × positions: without a window, and with one`,
+            name: msg`layers × positions: global, and local`,
           },
         ]
       : [
@@ -120,7 +123,8 @@ function growthSeries(run) {
 }
 
 function Blocks({ account, newest }) {
-  const { blocks, blockSize, positions, reserved, used } = account;
+  const { blocks, blockSize, positions, reserved, used, windowed } = account;
+  const dropped = windowed ? blocks.length - windowed.blocks : 0;
   const full = used.measured / reserved.measured;
   const shared = blocks.filter(({ sharedBy }) => sharedBy > 1).length;
   return html`<p class="sheet-say">
@@ -131,25 +135,32 @@ function Blocks({ account, newest }) {
         form`This run fills ${integer(positions)} positions of ${blocks.length} blocks: ${bytes(used.measured)} of ${bytes(reserved.measured)}.`,
       )}${" "}
       ${nodes`Used: ${html`<b>${percent(full)}</b>`}. The rest is reserved and still empty.`}
+      ${dropped > 0 && ` ${msg`Pale: the first blocks (${dropped}), which only global layers still hold.`}`}
       ${shared > 0 && ` ${msg`Blocks shared with another run: ${shared}. Their memory is counted once.`}`}
     </p>
     <ol class="block-map row" aria-label=${msg`Blocks of the cache`}>
       ${blocks.map(
         (block, i) => html`<${Block}
-          key=${block.id} block=${block} first=${i * blockSize} size=${blockSize} fresh=${positions - newest}
+          key=${block.id} block=${block} first=${i * blockSize} size=${blockSize} fresh=${positions - newest} dropped=${i < dropped}
         />`,
       )}
     </ol>`;
 }
 
-/** `fresh`: the first position that this step wrote. */
-function Block({ block, first, size, fresh }) {
+/** `fresh`: the first position that this step wrote; `dropped`: local layers no longer hold the block. */
+function Block({ block, first, size, fresh, dropped }) {
   const { id, filled, sharedBy } = block;
   const number = first / size + 1;
   const last = first + filled - 1;
   const label = msg`Block ${number} of this run, block ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-cached");
-  return html`<li class=${sharedBy > 1 ? "is-shared" : ""} aria-label=${sharedBy > 1 ? `${label} ${msg`Runs that share it: ${sharedBy}.`}` : label}>
+  const classes = [sharedBy > 1 && "is-shared", dropped && "is-dropped"].filter(Boolean).join(" ");
+  const words = [
+    label,
+    ...(sharedBy > 1 ? [msg`Runs that share it: ${sharedBy}.`] : []),
+    ...(dropped ? [msg`Local layers have dropped it.`] : []),
+  ].join(" ");
+  return html`<li class=${classes} aria-label=${words}>
     <span class="block-name small">${msg`block ${number}`} <small>${msg`pool block ${id}`}</small>${sharedBy > 1 && html` · <b>${msg`shared ×${sharedBy}`}</b>`}</span>
     <span class="block-cells" aria-hidden="true">
       ${Array.from({ length: size }, (_, slot) => html`<i key=${slot} class=${slotClass(slot)}></i>`)}

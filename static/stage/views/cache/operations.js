@@ -11,14 +11,16 @@ import { layerFlops } from "./flops.js";
  * cache), "read" (all are read from the cache) or "unneeded" (no later step needs their result).
  *
  * @param {Object} model of an `open` frame
- * @param {{rows: number, keys: number}} step rows computed with the cache, and keys after the step
+ * @param {{rows: number, keys: number, sparse?: boolean, held?: number}} step rows computed with the cache, and keys after the step; `sparse`:
+ *   the layer has experts; `held`: positions of K and V that the layer holds after the step, fewer than the keys in a local one
  * @returns {{id: string, name: string, now: string, without: string, old: "reused"|"there"|"read"|"unneeded",
  *   flops: number, flopsWithout: number, points: string[]}[]} `points`: the layer's hook points of the operation
  */
-export function stepOperations(model, { rows, keys }) {
+export function stepOperations(model, { rows, keys, sparse = false, held = keys }) {
   const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
-  const now = layerFlops(model, rows, keys);
-  const all = layerFlops(model, keys, keys);
+  const inside = sparse ? `${model.experts.chosen} × ${model.experts.width}` : dMlp;
+  const now = layerFlops(model, rows, keys, sparse);
+  const all = layerFlops(model, keys, keys, sparse);
   const operation = (id, name, old, shape, points, product = null) => ({
     id,
     name,
@@ -33,7 +35,10 @@ export function stepOperations(model, { rows, keys }) {
     operation("norm", msg`norm (scaling)`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
     operation("q", "q", "unneeded", (t) => `${t} × ${heads * headDim}`, ["attn.q", "attn.q_rot"], "q"),
     operation("kv", msg`k and v`, "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
-    operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
+    {
+      ...operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
+      now: `2 × ${held} × ${kvHeads * headDim}`,
+    },
     operation(
       "scores",
       msg`scores q·k, softmax`,
@@ -44,7 +49,7 @@ export function stepOperations(model, { rows, keys }) {
     ),
     operation("mix", msg`weighted sum of V`, "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
     operation("out", msg`output matrix, add`, "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
-    operation("mlp", msg`MLP, add`, "unneeded", (t) => `${t} × ${dMlp} → ${t} × ${d}`, MLP_POINTS, "mlp"),
+    operation("mlp", msg`MLP, add`, "unneeded", (t) => `${t} × ${inside} → ${t} × ${d}`, MLP_POINTS, "mlp"),
   ];
 }
 

@@ -12,7 +12,7 @@ import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
-import { algebraFacts } from "./algebra.js";
+import { algebraFacts, readableOnly } from "./algebra.js";
 import { passFlops } from "./flops.js";
 import { differencesOf, stepOperations } from "./operations.js";
 import { Twice } from "./twice.js";
@@ -23,7 +23,12 @@ export function StepAlgebra({ state, focus, client, dispatch }) {
   const { model } = run.open;
   const { rows, firstQuery } = run.steps[step];
   const keys = firstQuery + rows;
-  const operations = useMemo(() => stepOperations(model, { rows, keys }), [model, rows, keys]);
+  const sparse = run.experts(focus.layer, keys - 1).length > 0;
+  const held = keys - run.firstHeld(focus.layer, step);
+  const operations = useMemo(
+    () => stepOperations(model, { rows, keys, sparse, held }),
+    [model, rows, keys, sparse, held],
+  );
   if (step === 0)
     return html`<p class="sheet-say">
       ${
@@ -53,6 +58,17 @@ const EARLIER_ROWS = {
   unneeded: { text: (old) => msg`${old} not needed again`, tone: "is-unneeded" },
 };
 
+/** What a local layer does with rows outside its window; "" for other rows and layers. */
+function outsideText(run, layer, query) {
+  const outside = run.firstKey(layer, query);
+  if (!outside) return "";
+  return plural(
+    outside,
+    form`Layer ${layer} is local: of the earlier rows, ${integer(outside)} is outside its window and gets no weight. The engine multiplies with it nevertheless, and masks the result.`,
+    form`Layer ${layer} is local: of the earlier rows, ${integer(outside)} are outside its window and get no weight. The engine multiplies with as many masked positions nevertheless.`,
+  );
+}
+
 function Operations({ state, focus, client, operations, rows, keys }) {
   const { run, step, playing } = state;
   const { model } = run.open;
@@ -62,7 +78,12 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const both = useModelValues(state, client.ask("operations"), wanted, "operations");
   const differences = both.values?.operations ?? [];
   const old = keys - rows;
-  const ours = passFlops(model, rows, keys);
+  // A local layer reads only those in its window.
+  const read = old - run.firstKey(layer, keys - 1);
+  const sparse = Array.from({ length: run.layers }, (_, each) => run.experts(each, keys - 1).length > 0).filter(
+    Boolean,
+  ).length;
+  const ours = passFlops(model, rows, keys, sparse);
   const engine = run.steps[step].data.flops;
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
   const flops = (value) => (value ? short(value, "") : "–");
@@ -83,7 +104,7 @@ function Operations({ state, focus, client, operations, rows, keys }) {
               <th scope="row"><i class="operation-number muted">${i + 1}</i> ${name}</th>
               <td class="word-computed">${now}</td><td>${without}</td>
               <td class=${`is-words is-left ${EARLIER_ROWS[fate].tone}`}>
-                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(old)}
+                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}
               </td>
               <${Differ} differences=${differencesOf(differences, points)} />
               <td>${flops(flopsNow)}</td><td>${flops(flopsWithout)}</td>
@@ -96,14 +117,15 @@ function Operations({ state, focus, client, operations, rows, keys }) {
           </tr>
           <tr>
             <th scope="row">${msg`× ${model.layers} layers + LM head`}</th><td></td><td></td><td></td><td></td><td></td>
-            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys))}</b></td>
+            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys, sparse))}</b></td>
           </tr>
         </tfoot>
       </table>
     </div>
     <p class="sheet-note muted small" role="status">${keys > most ? msg`Only steps of at most ${most} positions are computed both ways here, because other requests wait meanwhile.` : bothWays({ both, differences, keys, layer })}</p>
     <p class="sheet-note muted small">
-      ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}
+      ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}${" "}
+      ${outsideText(run, layer, keys - 1)}
       ${
         ours === engine
           ? html` <span class="word-output">✓</span> ${msg`The engine counted the same: ${integer(engine)} FLOP in this step.`}`
@@ -149,14 +171,16 @@ function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
   const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const first = run.firstKey(layer, run.lastQueryOfStep(step));
+  const values = useMemo(() => all && readableOnly(all, first), [all, first]);
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);
   const kvHead = kvHeadOf(run, head);
   return html`<h4>${msg`Are the cached values correct? Layer ${layer}, head ${head}, which reads the K and V of KV head ${kvHead}`}</h4>
     ${
       facts
         ? html`<p class="sheet-say" role="status">${verdict(facts)} <${Badge} origin="measured" /></p>
-          <${Twice} run=${run} values=${values} />`
+          <${Twice} run=${run} values=${values} first=${first} />`
         : html`<p class="sheet-note muted small">${WAITING[status] ?? problem.message}</p>`
     }`;
 }

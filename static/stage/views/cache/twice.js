@@ -26,8 +26,8 @@ const MATRICES = [
   { name: "v", title: "V", source: "v_again", tone: "is-again", from: msg`computed again` },
 ];
 
-/** @param {{run: Object, values: Object}} props `values`: of `client.ask("algebra")` */
-export function Twice({ run, values }) {
+/** @param {{run: Object, values: Object, first: number}} props `values`: of `readableOnly`; `first`: the position of their first row */
+export function Twice({ run, values, first }) {
   const [keys, headDim] = values.k.shape;
   const [chosen, setChosen] = useState({ name: "k", position: 0, index: 0 });
   const at = { ...chosen, position: Math.min(chosen.position, keys - 1), index: Math.min(chosen.index, headDim - 1) };
@@ -46,7 +46,7 @@ export function Twice({ run, values }) {
       ${
         row >= LEAST_NAMED_PX &&
         html`<ol class="twice-names muted nowrap still small mono" aria-hidden="true" style=${`line-height:${row}px`}>
-          ${run.tokens.slice(0, keys).map(
+          ${run.tokens.slice(first, first + keys).map(
             (token, position) => html`<li key=${position} class=${position === at.position ? "is-chosen" : ""}>
               <bdi>${tokenLabel(token, 9)}</bdi>
             </li>`,
@@ -59,22 +59,23 @@ export function Twice({ run, values }) {
         />`,
       )}
     </div>
-    <p class="twice-readout small" role="status"><${Reading} run=${run} values=${values} at=${at} keys=${keys} /></p>
+    <p class="twice-readout small" role="status"><${Reading} run=${run} values=${values} at=${at} keys=${keys} first=${first} /></p>
   </div>`;
 }
 
-function Reading({ run, values, at, keys }) {
+function Reading({ run, values, at, keys, first }) {
   const { cached, again, difference } = numberTwice(values, at.name, at.position, at.index);
+  const position = first + at.position;
   const written =
     at.position === keys - 1
       ? msg`Written in this step.`
-      : at.position < run.reused
+      : position < run.reused
         ? msg`In the cache since an earlier run.`
-        : msg`In the cache since step ${run.stepOfQuery(at.position)}.`;
-  const [matrix, token] = [at.name.toUpperCase(), quoted(run.tokens[at.position])];
+        : msg`In the cache since step ${run.stepOfQuery(position)}.`;
+  const [matrix, token] = [at.name.toUpperCase(), quoted(run.tokens[position])];
   const inCache = html`<b class="word-cached">${fixed(cached, DIGITS)}</b>`;
   const computed = html`<b class="word-computed">${fixed(again, DIGITS)}</b>`;
-  return html`${nodes`${matrix} of ${token}, position ${at.position}, number ${at.index}: ${inCache} cached, ${computed} computed again.`}${" "}
+  return html`${nodes`${matrix} of ${token}, position ${position}, number ${at.index}: ${inCache} cached, ${computed} computed again.`}${" "}
     ${difference === 0 ? msg`They are the same to the last bit.` : msg`They differ by ${small(difference)}.`} ${written}`;
 }
 

@@ -13,7 +13,11 @@ export function DotLine({ state, focus, exact, dispatch }) {
   const { run } = state;
   const { layer, head, query, key } = focus;
   const { status, values, row, stored } = exact;
-  const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, query, key]);
+  const first = run.firstKey(layer, query);
+  const pair = useMemo(
+    () => (values ? dotProduct(values, { row, key, query, first }) : null),
+    [values, row, query, key, first],
+  );
   if (key === null)
     return html`<section class="dot-line line on-line wide still between" aria-label=${msg`This query and this key`}><${Awaited} /></section>`;
   const { score_width: scoreWidth } = run.open.model;

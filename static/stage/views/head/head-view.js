@@ -8,7 +8,7 @@ import { DotLine } from "./dot-line.js";
 import { Heads } from "./heads.js";
 import { Looks } from "./looks.js";
 import { HeadMatrix } from "./matrix.js";
-import { Phases, rowsExplained } from "./phases.js";
+import { Phases, rowsExplained, windowExplained } from "./phases.js";
 
 /** With more tokens the cells are too small to point at; the page then offers a window around the selected cell. */
 const READABLE_TOKENS = 48;
@@ -31,13 +31,15 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
   const { run, hover, step } = state;
   const { layer, head, query, newest, preview } = focus;
   const awaited = focus.key === null;
+  const rows = sight > step ? stillAt(step, sight, layer) : isLocked(state) ? "" : rowsExplained(run, newest);
+  const about = [rows, windowExplained(run, layer)].filter(Boolean).join(" ");
   const many = newest >= READABLE_TOKENS;
   const row = awaited ? null : rowWeights(run, layer, head, query);
   return html`
     <h2>${awaited ? msg`After the first step, this shows which tokens a head looks at.` : lookSentence(run, query, row)}${
       preview && html` <small>${msg`layer ${layer}, head ${head}: click to select it`}</small>`
     }</h2>
-    ${(!isLocked(state) || sight > step) && html`<p class="muted small">${sight > step ? stillAt(step, sight, layer) : rowsExplained(run, newest)}</p>`}
+    ${about && html`<p class="muted small">${about}</p>`}
     <div class="head-place"><div class="head-body anchor grow">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">

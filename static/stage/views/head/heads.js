@@ -20,13 +20,17 @@ const SIDES = [
   { heads: 20, px: 30 },
   { heads: Number.POSITIVE_INFINITY, px: 22 },
 ];
+/** More heads of one KV head are in one line only if they are smaller. */
+const MOST_IN_LINE = 3;
+const LINE_PX = 25;
 const NO_MARGIN = { left: 0, top: 0, right: 0, bottom: 0 };
 
 export function Heads({ run, focus, dispatch }) {
   const { layer, head, newest, preview, key } = focus;
   const shared = kvHeadOf(run, head);
   const groups = Array.from({ length: run.kvHeads }, (_, kvHead) => readersOf(run, kvHead));
-  const { px } = SIDES.find(({ heads }) => run.heads <= heads);
+  const side = SIDES.find(({ heads }) => run.heads <= heads).px;
+  const px = run.heads / run.kvHeads > MOST_IN_LINE ? Math.min(side, LINE_PX) : side;
   const choose = (to) => dispatch({ type: "select", selection: { head: to } });
   return html`<section class="heads" aria-label=${msg`Heads that share K and V`}>
     <h3>${plural(run.heads, form`${run.heads} head of layer ${layer}`, form`${run.heads} heads of layer ${layer}`)}</h3>
@@ -92,8 +96,8 @@ function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio
   const size = { geometry, ratio };
   const { width, height } = matrixSize(size);
   const target = pixels(width, height);
-  const row = (query) => run.row(layer, head, query);
-  for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, row, part, { theme }, size);
+  const read = { row: (query) => run.row(layer, head, query), firstKey: (query) => run.firstKey(layer, query) };
+  for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, read, part, { theme }, size);
   const context = canvas.getContext("2d");
   context.clearRect(0, 0, width, height);
   context.drawImage(imageOf(target), 0, 0);

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { SHADES, shade } from "../../../shared/draw/scales.js";
-import { topKeys } from "../../../shared/facts/attention.js";
+import { keysRead, topKeys } from "../../../shared/facts/attention.js";
 import { percent, quoted } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
@@ -19,11 +19,12 @@ const LEAST_SHADE = 0.45;
  *   step in sight computed it
  */
 export function Looks({ run, focus, row, fresh, dispatch }) {
-  const { query, key: chosen, locked, preview } = focus;
+  const { layer, query, key: chosen, locked, preview } = focus;
   const theme = useTheme();
-  const keys = row ? topKeys(row.weights, SHOWN) : [];
+  const read = keysRead(run, layer, query);
+  const keys = row ? topKeys(row.weights, Math.min(SHOWN, read)) : [];
   const rest = 1 - keys.reduce((total, { weight }) => total + weight, 0);
-  const left = query + 1 - keys.length;
+  const left = read - keys.length;
   const onAll = () => dispatch({ type: "enter", selection: { query, key: chosen, view: "pair" } });
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   const { css } = fresh ? theme.attentionNow : theme.attention;

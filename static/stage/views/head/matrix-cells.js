@@ -21,19 +21,20 @@ export function matrixParts({ geometry, ratio }) {
 }
 
 /**
- * Paints the cells of the rows in sight that begin in one band. Masked cells stay unpainted. Rows that are not computed yet, or
+ * Paints the cells of the rows in sight that begin in one band. Masked cells, and those outside a sliding window, stay unpainted. Rows that are not computed yet, or
  * were read from the cache, are painted as empty.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the matrix's size; the first part clears it
- * @param {(query: number) => Uint8Array|null} row companded weights of a query; null: no step has computed it
+ * @param {{row: (query: number) => Uint8Array|null, firstKey: (query: number) => number}} read `row`: companded weights of a
+ *   query; null: no step has computed it; `firstKey`: the first key that a query reads
  * @param {number} part below `matrixParts`, the topmost first
  * @param {{theme: Object}} scales
  * @param {{geometry: Object, ratio: number}} size
  * @returns {{y0: number, y1: number}} the device pixel rows that changed
  */
-export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio }) {
+export function paintMatrixPart(target, { row, firstKey }, part, { theme }, { geometry, ratio }) {
   if (part === 0) target.data.fill(0);
-  const paint = (shades, y0, y1, { packed: colours }) =>
+  const paint = (shades, first, y0, y1, { packed: colours }) =>
     paintLane(target, {
       x0: Math.round(geometry.left * ratio),
       x1: Math.round(geometry.right * ratio),
@@ -41,12 +42,13 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
       y1,
       capacity: geometry.columns,
       shades: shades.subarray(geometry.keys[0], geometry.keys[1] + 1),
+      from: Math.max(0, first - geometry.keys[0]),
       colours,
     });
   const { queries, keys, newest, decode, cell } = geometry;
   const places = (query, y0, y1) => {
-    const width = Math.max(0, Math.min(keys[1], query) + 1 - keys[0]) * cell;
-    fill(target, Math.round(geometry.left * ratio), y0, Math.round((geometry.left + width) * ratio), y1, theme.track);
+    const xOf = (key) => Math.round((geometry.left + Math.max(0, key - keys[0]) * cell) * ratio);
+    fill(target, xOf(firstKey(query)), y0, xOf(Math.min(keys[1], query) + 1), y1, theme.track);
   };
   const gap = cell * ratio >= 8 ? 1 : 0;
   const [from, to] = [part * BAND_PX, (part + 1) * BAND_PX];
@@ -58,13 +60,14 @@ export function paintMatrixPart(target, row, part, { theme }, { geometry, ratio 
     const strongest = gatherRows(row, geometry, query, y0, ratio);
     const y1 = Math.max(y0 + 1, Math.round(queryBox(geometry, strongest.last).y1 * ratio) - gap);
     // In prefill this step computed all rows, in decode only the newest.
-    if (strongest.shades) paint(strongest.shades, y0, y1, decode ? theme.attention : theme.attentionNow);
+    if (strongest.shades)
+      paint(strongest.shades, firstKey(query), y0, y1, decode ? theme.attention : theme.attentionNow);
     else places(strongest.last, y0, y1);
     query = strongest.last + 1;
   }
   const newestTop = decode ? topOf(newest) : to;
   if (newestTop >= from && newestTop < to)
-    paint(row(newest), newestTop, Math.round(geometry.bottom * ratio), theme.attentionNow);
+    paint(row(newest), firstKey(newest), newestTop, Math.round(geometry.bottom * ratio), theme.attentionNow);
   return { y0: from, y1: target.height };
 }
 

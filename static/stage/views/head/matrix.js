@@ -33,7 +33,7 @@ export function HeadMatrix({ run, focus, hover, close, dispatch }) {
     aria-describedby="matrix-cell"
     onFocus=${() => setFocused(true)}
     onBlur=${() => setFocused(false)}
-    onKeyDown=${(event) => onMatrixKey(event, focus, dispatch)}
+    onKeyDown=${(event) => onMatrixKey(event, run, focus, dispatch)}
   >
     <p id="matrix-cell" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${cellText(run, focus)}</p>
     ${size && html`<${Cells} ...${parts} size=${size} />`}
@@ -68,15 +68,15 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
     [size, run, newest, window],
   );
   const row = useCallback((at) => (awaited ? null : run.row(layer, head, at)), [run, awaited, layer, head]);
-  const picture = useMemo(
-    () => ({
+  const picture = useMemo(() => {
+    const read = { row, firstKey: (at) => run.firstKey(layer, at) };
+    return {
       ...matrixSize({ geometry, ratio }),
       parts: matrixParts({ geometry, ratio }),
-      paint: (target, part) => paintMatrixPart(target, row, part, { theme }, { geometry, ratio }),
+      paint: (target, part) => paintMatrixPart(target, read, part, { theme }, { geometry, ratio }),
       continues: null,
-    }),
-    [row, theme, geometry, ratio],
-  );
+    };
+  }, [run, layer, row, theme, geometry, ratio]);
   const { image, painted } = usePainting(picture);
   const draw = useCallback(
     (context) => drawMatrix(context, image, { row, theme }, { geometry }),
@@ -88,8 +88,9 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
     const hit = hitMatrix(geometry, x, y) ?? hitRowLabel(geometry, x, y);
     return { hit, cell: hit && !hit.masked ? strongestCell(run, layer, head, hit.queries, hit.keys) : null };
   };
+  const isRead = (cell) => cell !== null && cell.query >= run.reused && cell.weight !== null;
   const pointAt = (cell) => {
-    const place = cell?.query >= run.reused ? { layer, head, query: cell.query, key: cell.key } : null;
+    const place = isRead(cell) ? { layer, head, query: cell.query, key: cell.key } : null;
     if (place?.query !== hover?.query || place?.key !== hover?.key) dispatch({ type: "hover", hover: place });
   };
   const onPointerMove = (event) => {
@@ -105,8 +106,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   };
   const onClick = (event) => {
     const { cell } = under(pointInside(event));
-    if (cell?.query >= run.reused)
-      dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
+    if (isRead(cell)) dispatch({ type: "select", selection: { layer, head, query: cell.query, key: cell.key } });
   };
 
   const pointed = pointer ? under(pointer) : { hit: null };
@@ -122,7 +122,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
   >
     <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
     <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
-    ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, pointed.hit, pointed.cell)} />`}
+    ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, layer, pointed.hit, pointed.cell)} />`}
   </div>`;
 }
 
@@ -133,7 +133,7 @@ function topFor(run, first) {
   return MARGIN.top + Math.max(0, ...heights);
 }
 
-function cellFacts(run, { queries, keys, row = false }, cell) {
+function cellFacts(run, layer, { queries, keys, row = false }, cell) {
   if (!cell) {
     const [query, key] = [queries[1], keys[0]].map((position) => quoted(run.tokens[position]));
     return {
@@ -148,6 +148,13 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
       title: msg`${query} was not computed in this run`,
       value: msg`read from the cache`,
       notes: [msg`an earlier run computed its K and V`],
+    };
+  }
+  if (cell.weight === null) {
+    return {
+      title: msg`Outside the window`,
+      value: msg`no weight`,
+      notes: [msg`Layer ${layer} is local: ${query} reads only the newest ${run.window(layer)} keys`],
     };
   }
   const many = queries[1] > queries[0] || keys[1] > keys[0];
@@ -167,8 +174,10 @@ function cellFacts(run, { queries, keys, row = false }, cell) {
 
 function cellText(run, { layer, head, query, key }) {
   if (key === null) return msg`No weights yet`;
-  const weight = fixed(run.weight(layer, head, query, key), 3);
   const [queryToken, keyToken] = [query, key].map((position) => quoted(run.tokens[position]));
+  const known = run.weight(layer, head, query, key);
+  if (known === null) return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; outside the window, no weight`;
+  const weight = fixed(known, 3);
   return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; weight ${weight}`;
 }
 
@@ -179,7 +188,7 @@ const KEYS = {
   ArrowRight: ({ query, key }) => ({ query, key: key + 1 }),
 };
 
-function onMatrixKey(event, focus, dispatch) {
+function onMatrixKey(event, run, focus, dispatch) {
   const move = KEYS[event.key];
   const enters = event.key === "Enter";
   if ((!move && !enters) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -192,5 +201,6 @@ function onMatrixKey(event, focus, dispatch) {
   }
   const moved = move(focus);
   const query = Math.min(Math.max(moved.query, 0), focus.newest);
-  dispatch({ type: "select", selection: { query, key: Math.min(Math.max(moved.key, 0), query) } });
+  const first = run.firstKey(focus.layer, query);
+  dispatch({ type: "select", selection: { query, key: Math.min(Math.max(moved.key, first), query) } });
 }

@@ -13,6 +13,15 @@ export function Phases({ run, newest }) {
   </ul>`;
 }
 
+/** @returns {string} what the queries of a layer read, of a model in which some layers are local; "" for other models */
+export function windowExplained(run, layer) {
+  if (!run.open.model.windows) return "";
+  const window = run.window(layer);
+  return window === null
+    ? msg`Layer ${layer} is global: a query reads all keys up to its own.`
+    : msg`Layer ${layer} is local: a query reads only the newest ${integer(window)} keys.`;
+}
+
 function prefillLabel({ prefillRows, prefillPasses: passes }) {
   const rows = integer(prefillRows);
   if (passes > 1) return msg`prefill: ${rows} tokens in ${passes} passes`;

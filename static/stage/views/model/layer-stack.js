@@ -39,6 +39,7 @@ export function LayerStack({ layout, ...props }) {
 function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
   const { run, step, selection, layerStop } = state;
   const { token } = run.steps[step].data;
+  const { windows, experts } = run.open.model;
   const newest = run.lastQueryOfStep(step);
   const shown = layerStop ?? run.layers;
   const layers = Array.from({ length: run.layers }, (_, index) => run.layers - 1 - index);
@@ -48,6 +49,8 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
     <thead>
       <tr>
         <th scope="col">${msg`layer`}</th>
+        ${windows && html`<th scope="col" class="is-number"><${Term} id="sliding-window">${msg`reads`}<//></th>`}
+        ${experts && html`<th scope="col" class="is-number">${msg`experts`}</th>`}
         <th scope="col"><${Term} id="residual-stream">${msg`rows`}<//></th>
         <th scope="col" class="is-number"><${Term} id="length">${msg`length`}<//></th>
         ${
@@ -67,6 +70,18 @@ function Stack({ state, lens, guesses, rowPx, stripPx, dispatch }) {
           <th scope="row">
             <button type="button" aria-label=${msg`Layer ${layer}`} aria-pressed=${layer === selection.layer}>L${layer}</button>
           </th>
+          ${windows && html`<td class="is-number">${windows[layer] === null ? msg`all` : integer(windows[layer])}</td>`}
+          ${
+            experts &&
+            html`<td class="is-number" title=${msg`chosen for the newest token, largest share first`}>${
+              ahead
+                ? ""
+                : run
+                    .experts(layer, newest)
+                    .map(({ expert }) => expert)
+                    .join(", ") || "–"
+            }</td>`
+          }
           ${
             layer === run.layers - 1 &&
             html`<td class="stack-strip" rowspan=${run.layers}>

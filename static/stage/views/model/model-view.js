@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
-import { integer, quoted } from "../../../shared/facts/format.js";
+import { fixed, integer, quoted } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
 import { readIn, weightsOf } from "../../../shared/facts/weights.js";
 import { useModelValues } from "../../../shared/loading/use-model-values.js";
@@ -117,11 +117,20 @@ function Inputs({ run, step, flow, parts, locked, onOpen }) {
     <//>
     <${Wire} place="ids" shape=${[rows]} rows=${rows} unit=${rows === 1 ? msg`id` : msg`ids`} />
     <${Part} number=${2} name=${msg`Embed`} place="embed">
-      <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`}</p>
+      <p>${nodes`Each id selects one row of a learned table: its ${html`<${Term} id="embedding">${msg`embedding`}<//>`}. Press a token to see it.`} ${scaledText(run.open.model)}</p>
       <${Weights} shape=${shapeText([vocab, d])} parameters=${parts.embedding + parts.positions} size=${parts.bytes?.embedding} />
     <//>
     <${Wire} place="embedded" names="embedded" shape=${[rows, d]} rows=${rows} />
   `;
+}
+
+/** @returns {string} what a model multiplies each embedding with; "" for most */
+function scaledText({ embedding_scale: scale, d }) {
+  if (scale === 1) return "";
+  const isRoot = Math.abs(scale - Math.sqrt(d)) < 1e-6 * scale;
+  return isRoot
+    ? msg`The model multiplies it by √${d} = ${fixed(scale, 2)}.`
+    : msg`The model multiplies it by ${fixed(scale, 2)}.`;
 }
 
 function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
@@ -138,12 +147,26 @@ function Blocks({ state, flow, parts, lens, layout, dispatch, go }) {
   >
     <p>
       ${nodes`A row is the vector of one token. ${attention} reads the rows of other tokens; the ${mlp} reads each row alone. Both add a change to the row, so the shape stays ${shape}.`}
+      ${run.open.model.windows && ` ${kindsText(run.open.model.windows)}`}
+      ${run.open.model.experts && ` ${expertsText(run.open.model.experts)}`}
     </p>
     <p class="guess-words" aria-live="polite"><${LensWords} lens=${lens} layerStop=${state.layerStop} /></p>
     <${LayerStack}
       state=${state} lens=${lens.values} guesses=${!NO_GUESSES.includes(lens.status)} layout=${layout} dispatch=${dispatch}
     />
   <//>`;
+}
+
+function expertsText({ count, chosen }) {
+  return msg`An MLP has ${count} experts: a router chooses ${chosen} of them for each token.`;
+}
+
+/** Which layers are local. Windows of different widths are listed. */
+function kindsText(windows) {
+  const local = windows.filter((window) => window !== null);
+  const widths = [...new Set(local)].map(integer).join(", ");
+  const global = windows.length - local.length;
+  return msg`Local layers: ${local.length}; their attention reads only the newest ${widths} tokens. Global layers, which read all: ${global}.`;
 }
 
 function LensWords({ lens, layerStop }) {

@@ -6,32 +6,44 @@ import { line } from "./dot-product.js";
  * The softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
  *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores and weights [rows, keys]
- * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
- * @returns {{keys: number, masked: number, scores: Float32Array, weights: Float32Array, max: number,
+ * @param {{row: number, query: number, first: number}} place `row`: which of the step's rows; `query`: its position; `first`: the
+ *   first key that it reads
+ * @returns {{first: number, keys: number, masked: number, scores: Float32Array, weights: Float32Array, max: number,
  *   powers: Float64Array, powerSum: number, weightSum: number, difference: number}}
- *   `keys`: how many the query may read; `masked`: how many are masked; `weights`: the engine's;
+ *   `keys`: how many the query may read; `masked`: how many later ones are masked; `weights`: the engine's; `powers`: 0 before
+ *   `first`, where a score has no weight;
  *   `difference`: the largest between the engine's weights and those from `powers`
  */
-export function attentionRow(head, { row, query }) {
-  const keys = query + 1;
-  const scores = line(head.scores, row).subarray(0, keys);
-  const weights = line(head.weights, row).subarray(0, keys);
-  const max = scores.reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
-  const powers = Float64Array.from(scores, (score) => Math.exp(score - max));
+export function attentionRow(head, { row, query, first }) {
+  const scores = line(head.scores, row).subarray(0, query + 1);
+  const weights = line(head.weights, row).subarray(0, query + 1);
+  const max = scores.subarray(first).reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
+  const powers = Float64Array.from(scores, (score, key) => (key < first ? 0 : Math.exp(score - max)));
   const powerSum = total(powers);
   const difference = weights.reduce(
     (most, weight, key) => Math.max(most, Math.abs(weight - powers[key] / powerSum)),
     0,
   );
-  const masked = head.scores.shape[1] - keys;
-  return { keys, masked, scores, weights, max, powers, powerSum, weightSum: total(weights), difference };
+  const masked = head.scores.shape[1] - (query + 1);
+  return {
+    first,
+    keys: query + 1 - first,
+    masked,
+    scores,
+    weights,
+    max,
+    powers,
+    powerSum,
+    weightSum: total(weights),
+    difference,
+  };
 }
 
 /**
  * One number of the head's output as the sum over keys of weight × v.
  *
  * @param {Object} head weights [rows, keys], v [keys, head_dim], output [rows, head_dim]
- * @param {{row: number, query: number}} place as for `attentionRow`
+ * @param {{row: number, query: number}} place as for `attentionRow`; the weights of keys that it does not read are 0
  * @param {number} dimension of the output
  * @returns {{values: Float64Array, parts: Float64Array, sum: number, output: number, difference: number}}
  *   `values`: v of every key in this dimension; `parts`: weight × v; `output`: the engine's
@@ -51,12 +63,13 @@ export function mixAt(head, { row, query }, dimension) {
  * chosen key.
  *
  * @param {ArrayLike<number>} weights
+ * @param {number} first key that the row reads
  * @param {number} chosen
  * @param {number} most
  * @returns {{listed: number[], rest: number[]}}
  */
-export function listedKeys(weights, chosen, most) {
-  const all = Array.from(weights, (_, key) => key);
+export function listedKeys(weights, first, chosen, most) {
+  const all = Array.from({ length: weights.length - first }, (_, at) => first + at);
   if (all.length <= most) return { listed: all, rest: [] };
   const order = all.sort((a, b) => weights[b] - weights[a] || a - b);
   const listed = order.slice(0, most);

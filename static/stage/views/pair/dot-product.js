@@ -2,12 +2,13 @@
 
 /**
  * @param {Object<string, {shape: number[], data: Float32Array}>} head q, k, v, scores, weights, output
- * @param {{row: number, key: number, query: number}} pair `row`: which of the step's rows; `query`: its position
+ * @param {{row: number, key: number, query: number, first: number}} pair `row`: which of the step's rows; `query`: its position;
+ *   `first`: the first key that it reads
  * @returns {{q: Float32Array, k: Float32Array, v: Float32Array, output: Float32Array, products: Float64Array,
  *   dot: number, score: number, weight: number, keys: number, headDim: number}}
  *   `keys`: how many keys the softmax runs over; `output`: the head's, for this query
  */
-export function dotProduct(head, { row, key, query }) {
+export function dotProduct(head, { row, key, query, first }) {
   const q = line(head.q, row);
   const k = line(head.k, key);
   const products = Float64Array.from(q, (value, i) => value * k[i]);
@@ -20,7 +21,7 @@ export function dotProduct(head, { row, key, query }) {
     dot: products.reduce((total, value) => total + value, 0),
     score: line(head.scores, row)[key],
     weight: line(head.weights, row)[key],
-    keys: query + 1,
+    keys: query + 1 - first,
     headDim: q.length,
   };
 }

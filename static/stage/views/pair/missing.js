@@ -10,7 +10,7 @@ import { RowKeys, WeightCell } from "./row-keys.js";
 export function Missing({ why, run, focus, dispatch }) {
   const { layer, head, query } = focus;
   const weights = useMemo(
-    () => Array.from({ length: query + 1 }, (_, key) => run.weight(layer, head, query, key)),
+    () => Array.from({ length: query + 1 }, (_, key) => run.weight(layer, head, query, key) ?? 0),
     [run, layer, head, query],
   );
   const cells = (key) => html`<${WeightCell} weight=${weights[key]} />`;

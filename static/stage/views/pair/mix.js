@@ -17,11 +17,12 @@ import { Vector } from "./vector.js";
  *   chosen pair; `stored`: only q, k and v come from the model, and the page computed the rest from them
  */
 export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) {
-  const { query } = focus;
+  const { layer, query } = focus;
+  const first = run.firstKey(layer, query);
   const [wanted, setWanted] = useState(null);
   const largest = useMemo(() => bySize(pair.v)[0], [pair]);
   const dimension = wanted ?? largest;
-  const softmax = useMemo(() => attentionRow(values, { row, query }), [values, row, query]);
+  const softmax = useMemo(() => attentionRow(values, { row, query, first }), [values, row, query, first]);
   const mix = useMemo(() => mixAt(values, { row, query }, dimension), [values, row, query, dimension]);
   const order = useMemo(() => Array.from(pair.v, (_, place) => place), [pair.headDim]);
   const difference = stored && fixed(differenceFromLog(run, focus, softmax.weights), 4);
@@ -68,7 +69,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
 /** @returns {number} the largest difference between a row's weights and those in the log */
 function differenceFromLog(run, { layer, head, query }, weights) {
   return weights.reduce(
-    (most, weight, key) => Math.max(most, Math.abs(weight - run.weight(layer, head, query, key))),
+    (most, weight, key) => Math.max(most, Math.abs(weight - (run.weight(layer, head, query, key) ?? 0))),
     0,
   );
 }

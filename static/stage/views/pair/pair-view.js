@@ -30,13 +30,17 @@ export function PairView({ state, focus, exact, dispatch }) {
   const { run, playing } = state;
   const { layer, head, query, key } = focus;
   const { status, values, row, stored } = exact;
-  const pair = useMemo(() => (values ? dotProduct(values, { row, key, query }) : null), [values, row, key, query]);
+  const first = run.firstKey(layer, query);
+  const pair = useMemo(
+    () => (values ? dotProduct(values, { row, key, query, first }) : null),
+    [values, row, key, query, first],
+  );
   const names = { query: bareLabel(run.tokens[query], 9), key: bareLabel(run.tokens[key], 9) };
   const weight = pair?.weight ?? run.weight(layer, head, query, key);
   const parts = { pair, names };
   return html`<div class="pair">
     <h2 aria-live=${playing ? "off" : "polite"}>${pairSentence(run, focus, weight)}</h2>
-    <p class="muted">${vectorSentence(run, focus)} ${weightSentence(focus)}</p>
+    <p class="muted">${vectorSentence(run, focus)} ${weightSentence(run, focus)}</p>
     ${
       MISSING[status]
         ? html`<${Missing} why=${MISSING[status]} run=${run} focus=${focus} dispatch=${dispatch} />`

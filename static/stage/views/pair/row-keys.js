@@ -12,12 +12,13 @@ const STEP = 50;
 
 /**
  * @param {{run: Object, focus: Object, weights: ArrayLike<number>, dispatch: Function, cells: (key: number) => *, rest: (keys: number[]) => *}}
- *   props `weights`: of each key; memoise it; `cells`: a key's table cells after its name; `rest`: the same for the keys without a row
+ *   props `weights`: of each key; memoise it; those before the first that the row reads are left out; `cells`: a key's table cells after its name; `rest`: the same for the keys without a row
  */
 export function RowKeys({ run, focus, weights, dispatch, cells, rest: cellsOfRest }) {
-  const { query, key: chosen } = focus;
+  const { layer, query, key: chosen } = focus;
+  const first = run.firstKey(layer, query);
   const [most, setMost] = useState(FIRST);
-  const { listed, rest } = useMemo(() => listedKeys(weights, chosen, most), [weights, chosen, most]);
+  const { listed, rest } = useMemo(() => listedKeys(weights, first, chosen, most), [weights, first, chosen, most]);
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   return html`${listed.map(
     (key) => html`<tr key=${key} class=${key === chosen ? "is-chosen" : ""}>

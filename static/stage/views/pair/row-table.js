@@ -44,6 +44,18 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
       <tbody>
         <${RowKeys} run=${run} focus=${focus} weights=${softmax.weights} dispatch=${dispatch} cells=${cells} rest=${cellsOfRest} />
         ${
+          softmax.first > 0 &&
+          html`<tr class="is-masked">
+            <th scope="row" colspan="6">
+              ${plural(
+                softmax.first,
+                form`${integer(softmax.first)} earlier token is outside the window of this layer`,
+                form`${integer(softmax.first)} earlier tokens are outside the window of this layer`,
+              )}
+            </th>
+          </tr>`
+        }
+        ${
           softmax.masked > 0 &&
           html`<tr class="is-masked">
             <th scope="row" colspan="6">

@@ -1,6 +1,6 @@
 /** Sentences about one query·key pair, with the run's numbers. Pure. */
 
-import { whereKeyStands } from "../../../shared/facts/attention.js";
+import { keysRead, whereKeyStands } from "../../../shared/facts/attention.js";
 import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
@@ -27,12 +27,15 @@ export function vectorSentence(run, { query, key }) {
 }
 
 /** @returns {string} how the weight comes about */
-export function weightSentence({ query }) {
+export function weightSentence(run, { layer, query }) {
   if (query === 0) return msg`The first token can read only its own key, so that key gets the whole weight.`;
-  const others = integer(query);
-  return plural(
-    query,
+  const read = keysRead(run, layer, query) - 1;
+  const others = integer(read);
+  const large = plural(
+    read,
     form`The weight is large where q matches k better than it matches the ${others} other key.`,
     form`The weight is large where q matches k better than it matches the ${others} other keys.`,
   );
+  if (read === query) return large;
+  return `${large} ${msg`This layer is local: it reads only the newest ${integer(read + 1)} keys.`}`;
 }

@@ -157,7 +157,7 @@ test("scales of length come from the prompt alone, so they stand still while the
 });
 
 test("before the first step is complete the map has the places that it will have then", () => {
-  const { row, q, reserved, ...known } = mapView(animal(), 0);
+  const { row, q, reserved, firstHeld, firstKey, ...known } = mapView(animal(), 0);
   assert.deepEqual(waitingView(animal()), { ...known, reserved: 0 });
 });
 
@@ -200,7 +200,7 @@ test("one dot product adds up from its terms", () => {
     weights: tensor([2, 3], [1, 0, 0, 0.3, 0.2, 0.5]),
     output: tensor([2, 4], [0, 0, 0, 0, 1, 2, 3, 4]),
   };
-  const pair = dotProduct(head, { row: 1, key: 1, query: 2 });
+  const pair = dotProduct(head, { row: 1, key: 1, query: 2, first: 0 });
   assert.equal(pair.dot, 2 - 2 - 3 + 2);
   assert.equal(pair.score, -0.5, "the model's own score, which is dot / √4");
   assert.deepEqual([...pair.v], [5, 6, 7, 8]);

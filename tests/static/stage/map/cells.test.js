@@ -66,6 +66,40 @@ test("a decode step has its row, its weights and K over V, from the top of a lay
   }
 });
 
+test("a local layer has outlines where it dropped K and V, and no weights before its window; a global one has all", () => {
+  const local = madeRun({
+    words: Array.from({ length: POSITIONS }, (_, i) => `w${i}`),
+    promptLength: PROMPT,
+    layers: 2,
+    heads: HEADS,
+    windows: [40, null],
+    row: (_layer, _head, query) => new Array(query + 1).fill(9),
+  });
+  const view = mapView(local, 4);
+  const geometry = mapGeometry({ width: 1200, height: 240, ...view });
+  const { width, height } = mapSize({ geometry, ratio: 1 });
+  const on = pixels(width, height);
+  const shades = mapShades(local, { residual: RANGE, k: RANGE, v: RANGE });
+  for (let part = 0; part < mapParts(view); part++)
+    paintMapPart(on, view, part, { shades, theme }, { geometry, ratio: 1 });
+  const middle = (layer) => Math.round((rowOf(geometry, layer).y0 + halfOf(rowOf(geometry, layer))) / 2);
+  // Positions 0 to 153 are in the cache; the query at 153 reads 114 to 153, and blocks have 4 positions.
+  const pitch = (geometry.cache.x1 - geometry.cache.x0) / view.columns;
+  const [before, held] = [111, 112].map((position) => Math.round(geometry.cache.x0 + (position + 0.5) * pitch));
+  const kind = (layer, x) => Math.floor(on.data[middle(layer) * width + x] / 1000);
+  assert.deepEqual([kind(0, before), kind(0, held), kind(1, before), kind(1, held)], [0, K, K, K]);
+  const strip = stripOf(geometry, 1);
+  const each = (strip.x1 - strip.x0) / view.positions;
+  const weights = [112, 116].map((key) => Math.round(strip.x0 + key * each));
+  assert.deepEqual(
+    [0, 1].map((layer) => weights.map((x) => kind(layer, x))),
+    [
+      [0, WEIGHT],
+      [WEIGHT, WEIGHT],
+    ],
+  );
+});
+
 for (const ratio of [1, 1.25, 2]) {
   test(`a step painted over others is what it is on an empty image, at ${ratio} pixels per pixel`, () => {
     const shades = newShades();

@@ -10,10 +10,11 @@ const MOST_COLUMN_PX = 44;
 const GAP_PX = 12;
 
 /**
- * All positions where they fit. Otherwise the first (often the one with the largest weight), the row's own, and as many as
- * fit around a centre.
+ * All positions from `first` where they fit. Otherwise position 0 (often the one with the largest weight), unless it is before
+ * `first`, the row's own, and as many as fit around a centre.
  *
  * @param {Object} parts
+ * @param {number} [parts.first] the first position that the row reads
  * @param {number} parts.count positions 0 … count - 1
  * @param {number} parts.own position of the drawn row
  * @param {number} parts.centre position the window is around
@@ -22,18 +23,19 @@ const GAP_PX = 12;
  *   `runs`: positions shown, first and last of each stretch; `width`: what they take of the lane; `window`: the stretch
  *   that can be moved, null when every position is shown
  */
-export function keyColumns({ count, own, centre, width }) {
+export function keyColumns({ first = 0, count, own, centre, width }) {
   const fit = Math.floor(width / LEAST_COLUMN_PX);
-  if (count <= fit) {
-    const pitch = Math.min(MOST_COLUMN_PX, width / count);
-    return { runs: [[0, count - 1]], pitch, width: pitch * count, count, window: null };
+  const all = count - first;
+  if (all <= fit) {
+    const pitch = Math.min(MOST_COLUMN_PX, width / all);
+    return { runs: [[first, count - 1]], pitch, width: pitch * all, count, window: null };
   }
-  const pinned = own === 0 ? 1 : 2;
-  const size = Math.max(1, Math.floor((width - pinned * GAP_PX) / LEAST_COLUMN_PX) - pinned);
-  const first = Math.min(Math.max(0, centre - Math.floor(size / 2)), count - size);
+  const pinned = first === 0 && own !== 0 ? [0, own] : [own];
+  const size = Math.max(1, Math.floor((width - pinned.length * GAP_PX) / LEAST_COLUMN_PX) - pinned.length);
+  const from = Math.min(Math.max(first, centre - Math.floor(size / 2)), count - size);
   /** @type {[number, number]} */
-  const window = [first, first + size - 1];
-  const runs = joined([[0, 0], window, [own, own]]);
+  const window = [from, from + size - 1];
+  const runs = joined([window, ...pinned.map((position) => [position, position])]);
   const pitch = (width - (runs.length - 1) * GAP_PX) / columnCount({ runs });
   return { runs, pitch, width, count, window };
 }

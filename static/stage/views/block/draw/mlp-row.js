@@ -11,7 +11,7 @@ const UNITS_PITCH = 82;
 
 /** @param {{dims: Object, y: number, width: number, stream: {y0: number, y1: number}}} parts `y`: its top */
 export function mlpRow({ dims, y, width, stream }) {
-  const { d, mlp, gated } = dims;
+  const { d, mlp, gated, postNorms } = dims;
   const x = placesOf(width);
   /** @type {[string, number][]} */
   const units = gated
@@ -48,7 +48,8 @@ export function mlpRow({ dims, y, width, stream }) {
       ...(gated ? { wgate: { x: between(TILE, x.units), y: y + TOP + UNIT / 2 } } : {}),
       wup: { x: between(TILE, x.units), y: y + TOP + (gated ? UNITS_PITCH : 0) + UNIT / 2 },
       activation: { x: between(x.units + UNIT, x.hidden), y: y + TOP + TILE / 2 },
-      wdown: { x: between(x.hidden + TILE, x.change), y: y + TOP + TILE / 2 },
+      wdown: { x: between(x.hidden + TILE, x.change), y: y + TOP + (postNorms ? 24 : TILE / 2) },
+      postNorm2: { x: between(x.hidden + TILE, x.change), y: y + TOP + 56 },
     },
   };
 }

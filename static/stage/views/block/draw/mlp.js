@@ -57,6 +57,7 @@ export function mlpHalf({ dims, x, y = 0, stream }) {
       wup: { x: gated ? x + 101 : x + UNIT / 2, y: y + UNITS_TOP - 26 },
       activation: { x: hiddenX + TILE / 2, y: y + HIDDEN_TOP - 20 },
       wdown: { x: right + 20, y: y + HIDDEN_TOP + TILE / 2 },
+      postNorm2: { x: right + 41, y: y + HIDDEN_TOP - 20 },
     },
   };
 }

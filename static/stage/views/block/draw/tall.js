@@ -5,6 +5,7 @@
 
 import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
 import { keyColumns } from "./columns.js";
+import { expertsHalf } from "./experts.js";
 import { MLP_HEIGHT, mlpHalf } from "./mlp.js";
 
 const MOST_WIDTH = 620;
@@ -30,7 +31,7 @@ export function tallGeometry({ width: room, dims, keys }) {
   const columns = keyColumns({ ...keys, width: lanes.width });
   const y = rowsOf(dims);
   const attention = attentionHalf({ dims, columns, lanes, width, y });
-  const mlp = mlpHalf({ dims, x: LEFT, y: y.mlp, stream: { y0: 35, y1: 35 + STREAM } });
+  const mlp = (dims.experts ? expertsHalf : mlpHalf)({ dims, x: LEFT, y: y.mlp, stream: { y0: 35, y1: 35 + STREAM } });
   const rail = LEFT / 2 - STREAM / 2;
   const into = y.mlp + 35 + STREAM / 2;
   return {
@@ -79,7 +80,7 @@ function rowsOf(dims) {
   const cacheHigh = dims.kvHeads * CACHE_PITCH;
   const normed = 138;
   const q = normed + TILE + 66;
-  const own = q + stripsHigh + 66;
+  const own = q + stripsHigh + (dims.headNorms ? 88 : 66);
   const ownEnd = own + dims.kvHeads * (STRIP + 3);
   const scores = ownEnd + 66;
   const scoreLanes = scores + TOKENS_HIGH + 6;
@@ -95,7 +96,7 @@ function rowsOf(dims) {
 }
 
 function attentionHalf({ dims, columns, lanes, width, y }) {
-  const { heads, kvHeads, headDim, d, rotary } = dims;
+  const { heads, kvHeads, headDim, d, rotary, headNorms } = dims;
   const { inLine } = linesOf(dims);
   const each = (width - LEFT) / inLine;
   const headRows = Array.from({ length: heads }, (_, head) => head);
@@ -193,11 +194,14 @@ function attentionHalf({ dims, columns, lanes, width, y }) {
     chips: {
       norm1: { x: LEFT + TILE / 2, y: 116 },
       wq: { x: LEFT + 40, y: y.q - 42 },
-      ropeQ: { x: LEFT + 116, y: y.q - 42 },
-      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - 24 },
+      normQ: { x: LEFT + 116, y: y.q - 42 },
+      ropeQ: { x: LEFT + (headNorms ? 186 : 116), y: y.q - 42 },
+      wk: { x: ownMiddle(rotary ? 0 : 1), y: y.own - (headNorms ? 46 : 24) },
+      normK: { x: ownMiddle(0), y: y.own - 15 },
       ropeK: { x: ownMiddle(1), y: y.own - 24 },
       wv: { x: ownMiddle(2), y: y.own - 24 },
       wo: { x: LEFT + TILE / 2, y: y.change - 30 },
+      postNorm1: { x: LEFT + TILE / 2 + 82, y: y.change - 30 },
     },
   };
 }

@@ -19,7 +19,7 @@ const box = (x, y, size = TILE) => ({ x, y, width: size, height: size });
 const middle = (from, to) => (from + to) / 2;
 
 export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
-  const { heads, kvHeads, headDim, d, rotary } = dims;
+  const { heads, kvHeads, headDim, d, rotary, headNorms, postNorms } = dims;
   const headRows = Array.from({ length: heads }, (_, head) => head);
   const kvRows = Array.from({ length: kvHeads }, (_, kvHead) => kvHead);
   const kx = [0, TILE + 24];
@@ -92,18 +92,21 @@ export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
       "attn.v": { x: kx[1] + TILE / 2, y: own.end + 14, anchor: "middle" },
       readK: { x: lanesMiddle(x.scores), y: y.headsBottom + 19, anchor: "middle" },
       readV: { x: lanesMiddle(x.weights), y: y.headsBottom + 19, anchor: "middle" },
-      cache: { x: x.scores, y: y.append + HEIGHTS.append + 12, anchor: "start" },
+      cache: { x: TILE, y: y.append + HEIGHTS.append + 12, anchor: "start" },
       append: { x: middle(kx[1] + TILE, x.scores), y: y.append + 14, anchor: "middle" },
     },
     chips: {
       norm1: { x: TILE / 2, y: 116 },
       wq: { x: TILE + 38, y: TOP_OF_HALVES + 26 },
-      ropeQ: { x: TILE + 38, y: TOP_OF_HALVES + 66 },
-      wk: { x: TILE / 2, y: own.k - 24 },
+      normQ: { x: TILE + 38, y: TOP_OF_HALVES + 55 },
+      ropeQ: { x: TILE + 38, y: TOP_OF_HALVES + (headNorms ? 84 : 66) },
+      wk: { x: TILE / 2, y: own.k - (headNorms ? 46 : 24) },
+      normK: { x: TILE / 2, y: own.k - 15 },
       ropeK: { x: TILE / 2, y: middle(own.kEnd, own.rot) },
       wv: { x: kx[1] + TILE / 2, y: own.rot - 30 },
       softmax: { x: x.weights - BETWEEN_LANES / 2 - 1, y: middle(top.heads, top.headsEnd) },
-      wo: { x: x.mixed + STRIP.width + OUT_PROJECTION / 2, y: TOP_OF_HALVES + 36 },
+      wo: { x: x.mixed + STRIP.width + OUT_PROJECTION / 2, y: TOP_OF_HALVES + (postNorms ? 26 : 36) },
+      postNorm1: { x: x.mixed + STRIP.width + OUT_PROJECTION / 2, y: TOP_OF_HALVES + 56 },
     },
   };
 }

@@ -7,6 +7,7 @@
 
 import { bent } from "./boxes.js";
 import { columnAt, keyColumns } from "./columns.js";
+import { expertsHalf } from "./experts.js";
 import { MLP_HEIGHT, MLP_WIDTH, mlpHalf } from "./mlp.js";
 import { MLP_ROW_HEIGHT, mlpRow } from "./mlp-row.js";
 import {
@@ -36,14 +37,16 @@ const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
 const ROOM_OF_CHIP = 80;
+/** Of the chip of a norm of q and k. */
+const ROOM_OF_NORM = 22;
 const LEAST_HEIGHT = 515;
 
 /**
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
- * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary}; `rotary`: RoPE rotates Q and K, so that
- *   K is drawn before and after it
+ * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms, experts}; `rotary`: RoPE rotates Q and
+ *   K, so that K is drawn before and after it
  * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
  */
 export function wideGeometry({ width, height, dims, keys }) {
@@ -51,7 +54,7 @@ export function wideGeometry({ width, height, dims, keys }) {
   return joined(
     { width, height: Math.max(bottom, MLP_HEIGHT) },
     attention,
-    mlpHalf({ dims, x: x.mlp, stream: STREAM }),
+    (dims.experts ? expertsHalf : mlpHalf)({ dims, x: x.mlp, stream: STREAM }),
   );
 }
 
@@ -62,7 +65,9 @@ export function wideGeometry({ width, height, dims, keys }) {
 export function foldedGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
   const top = bottom + BETWEEN_HALVES;
-  const mlp = mlpRow({ dims, y: top, width, stream: STREAM });
+  const mlp = dims.experts
+    ? expertsHalf({ dims, x: 0, y: top, stream: STREAM })
+    : mlpRow({ dims, y: top, width, stream: STREAM });
   const [middle, right, turn] = [(STREAM.y0 + STREAM.y1) / 2, width - CORNER / 2, top - BETWEEN_HALVES / 2];
   const corner = [
     [x.mlp, middle],
@@ -72,12 +77,10 @@ export function foldedGeometry({ width, height, dims, keys }) {
     [TILE / 2, top + RAIL_Y],
   ];
   const around = { tone: "computed", band: 14, path: bent(corner, 10) };
-  const captions = { ...attention.captions, cache: { ...attention.captions.cache, x: TILE } };
-  return joined(
-    { width, height: top + MLP_ROW_HEIGHT },
-    { ...attention, captions },
-    { ...mlp, ribbons: [...mlp.ribbons, around] },
-  );
+  return joined({ width, height: top + (dims.experts ? MLP_HEIGHT : MLP_ROW_HEIGHT) }, attention, {
+    ...mlp,
+    ribbons: [...mlp.ribbons, around],
+  });
 }
 
 function joined(size, attention, mlp) {
@@ -122,7 +125,7 @@ function columnsOf(width) {
   return { q, names: q - HEAD_NAME, scores, weights, lane: room, topKey: weights + room, mixed, change, mlp };
 }
 
-function rowsOf(height, { heads, kvHeads }) {
+function rowsOf(height, { heads, kvHeads, headNorms }) {
   const gap = kvHeads > 1 ? Math.min(8, 24 / kvHeads) : 0;
   const free = height - TOP_OF_HALVES - HEIGHTS.read - HEIGHTS.append - HEIGHTS.captions;
   const pitch = Math.min(28, Math.max(LEAST_PITCH, (free * 0.59 - (kvHeads - 1) * gap) / heads));
@@ -133,7 +136,7 @@ function rowsOf(height, { heads, kvHeads }) {
   const cachePitch = Math.min(68, Math.max(12, (free * 0.41) / kvHeads));
   const cacheRow = (kvHead) => cacheTop + kvHead * cachePitch;
   const cacheBottom = cacheTop + kvHeads * cachePitch;
-  const own = ownRows(kvHeads, cacheTop);
+  const own = ownRows(kvHeads, cacheTop, headNorms ? ROOM_OF_NORM : 0);
   const append = Math.max(cacheBottom + 4, own.end + OWN_NAMES);
   const strip = Math.min(18, pitch - 4);
   return {
@@ -152,11 +155,11 @@ function rowsOf(height, { heads, kvHeads }) {
 }
 
 /** The row's own K before and after RoPE, and its V, under the normed row. */
-function ownRows(kvHeads, cacheTop) {
+function ownRows(kvHeads, cacheTop, norm) {
   const strip = Math.min(14, 60 / kvHeads);
   const pitch = strip + OWN_GAP;
   const high = kvHeads * pitch - OWN_GAP;
-  const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP;
+  const k = TOP_OF_HALVES + TILE + ROOM_OF_CHIP + norm;
   const rot = Math.max(cacheTop + 22, k + high + 42);
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }

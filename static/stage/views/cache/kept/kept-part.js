@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { bytes, percent } from "../../../../shared/facts/format.js";
+import { bytes, integer, percent } from "../../../../shared/facts/format.js";
 import { NO_STUDY } from "../../../../shared/facts/saved-session.js";
 import { small } from "../../../../shared/facts/small-numbers.js";
 import { Badge } from "../../../../shared/ui/badge.js";
@@ -65,13 +65,25 @@ function useMeasured(run, twin) {
   return { ...twin, ...measured };
 }
 
+/** @returns {string|null} why the policies cannot run */
+function whyNot(run, ready) {
+  if (run.saved) return NO_STUDY;
+  if (!run.close) return msg`Available when the run has ended.`;
+  const window = Math.min(...(run.open.model.windows ?? []).filter((each) => each !== null));
+  if (run.positions > window) {
+    const [newest, all] = [integer(window), integer(run.positions)];
+    return msg`The local layers of this model have dropped positions themselves: they read only the newest ${newest}, and the run has ${all}. A shorter run can be compared.`;
+  }
+  return ready ? null : NEEDS_MODEL;
+}
+
 function Control({ run, ready, policies, setBudget }) {
   const { budget, twins, starting, problem, start, stop } = policies;
   const { least, most } = budgetsOf(run);
   const logs = twins.flatMap(({ given, own }) => [given, own]).filter(Boolean);
   const running = logs.some(({ close }) => !close);
   const failed = logs.find(({ close }) => close && !ENDED.includes(close.reason));
-  const why = run.saved ? NO_STUDY : !run.close ? msg`Available when the run has ended.` : ready ? null : NEEDS_MODEL;
+  const why = whyNot(run, ready);
   const total = 2 * twins.length * run.steps.length;
   const onInput = ({ currentTarget }) => setBudget(currentTarget.valueAsNumber);
   const perPosition = run.steps.at(-1).data.kv.bytes_used / run.positions;

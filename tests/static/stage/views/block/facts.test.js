@@ -24,6 +24,7 @@ const WORDS = ["The", " cat", " sat", " on", " the"];
 
 function made({ query = 4, exact = true, kind = {} } = {}) {
   const run = madeRun({
+    windows: kind.windows ?? null,
     words: WORDS,
     promptLength: 3,
     layers: 2,
@@ -190,7 +191,10 @@ describe("a block as a whole", () => {
   test("a query sees no more than its layer's window", () => {
     const windows = [null, 3];
     assert.match(sentence(made({ kind: { windows } })).strong, /^One query and 3 keys/);
-    assert.match(sentence(made({ kind: { windows } })).text, /Its Q reads the newest 3/);
+    assert.match(
+      sentence(made({ kind: { windows } })).text,
+      /Its K and V join those of 2 earlier tokens in the cache. Its Q reads all 3 .* This layer is local: .* newest 3 keys/,
+    );
     assert.match(sentence(made({ kind: { windows: [3, null] } })).text, /Its Q reads all 5/);
     assert.match(sentence(made({ query: 2, kind: { windows: [2, 2] } })).text, /itself and the 1 row before it/);
   });

@@ -19,7 +19,7 @@ const coloursFrom = (first) => ({ packed: Uint32Array.from({ length: 256 }, (_, 
 const THEME = { track: TRACK, attention: coloursFrom(0), attentionNow: coloursFrom(NOW) };
 
 /** The matrix as a canvas shows it that gets, part by part, the pixel rows that the part says have changed. */
-function painted({ tokens, promptLength, width, height, ratio, shade }) {
+function painted({ tokens, promptLength, width, height, ratio, shade, firstKey = () => 0 }) {
   const all = [0, tokens - 1];
   const geometry = matrixGeometry({
     width,
@@ -37,7 +37,7 @@ function painted({ tokens, promptLength, width, height, ratio, shade }) {
   const row = (query) => shade && Uint8Array.from({ length: query + 1 }, (_, key) => shade(query, key));
   const canvas = new Uint32Array(wide * high);
   for (let part = 0; part < matrixParts(size); part++) {
-    const { y0, y1 } = paintMatrixPart(target, row, part, { theme: THEME }, size);
+    const { y0, y1 } = paintMatrixPart(target, { row, firstKey }, part, { theme: THEME }, size);
     canvas.set(target.data.subarray(y0 * wide, y1 * wide), y0 * wide);
   }
   return {
@@ -64,6 +64,32 @@ test("every cell has the colour of its weight and of its step, in every band, an
         assert.equal(colour, key > query ? 0 : weight, `query ${query}, key ${key}, ${ratio}×`);
       }
     }
+  }
+});
+
+test("keys before a sliding window have no cell, in rows of prefill and in the newest", () => {
+  const firstKey = (query) => Math.max(0, query - 9);
+  const shade = () => 77;
+  const { geometry, at } = painted({
+    tokens: 40,
+    promptLength: 33,
+    width: 600,
+    height: 600,
+    ratio: 1,
+    shade,
+    firstKey,
+  });
+  for (const query of [5, 20, 32, 36, 39]) {
+    const row = queryBox(geometry, query);
+    const seen = Array.from({ length: query + 1 }, (_, key) => {
+      const column = keyBox(geometry, key);
+      return at((column.x0 + column.x1) / 2, (row.y0 + row.y1) / 2) !== 0;
+    });
+    assert.deepEqual(
+      seen,
+      Array.from(seen, (_, key) => key >= firstKey(query)),
+      `query ${query}`,
+    );
   }
 });
 

@@ -19,7 +19,7 @@ const head = {
   weights: tensor([3, 3], [1, 0, 0, 0.25, 0.75, 0, 0.3, 0.3, 0.4]),
   output: tensor([3, 2], [8, 0, 5, 0.75, 0, 0]),
 };
-const middle = { row: 1, query: 1 };
+const middle = { row: 1, query: 1, first: 0 };
 
 test("a row's softmax covers only the keys that the query may read", () => {
   const row = attentionRow(head, middle);
@@ -29,6 +29,20 @@ test("a row's softmax covers only the keys that the query may read", () => {
   assert.ok(Math.abs(row.powerSum - 4 / 3) < 1e-6);
   assert.equal(row.weightSum, 1);
   assert.ok(row.difference < 1e-6);
+});
+
+test("keys before a sliding window are in no softmax, and in no list", () => {
+  const local = {
+    ...head,
+    scores: tensor([3, 3], [0, 0, 0, 0, 0, 0, 50, Math.log(3), 0]),
+    weights: tensor([3, 3], [1, 0, 0, 1, 0, 0, 0, 0.75, 0.25]),
+  };
+  const row = attentionRow(local, { row: 2, query: 2, first: 1 });
+  assert.deepEqual([row.first, row.keys, row.masked, row.powers[0]], [1, 2, 0, 0]);
+  assert.ok(Math.abs(row.max - Math.log(3)) < 1e-6);
+  assert.ok(row.difference < 1e-6);
+  assert.equal(dotProduct(local, { row: 2, key: 2, query: 2, first: 1 }).keys, 2);
+  assert.deepEqual(listedKeys(row.weights, 1, 2, 5), { listed: [1, 2], rest: [] });
 });
 
 test("a softmax other than the engine's has its largest difference", () => {
@@ -47,15 +61,15 @@ test("one dimension of the output is the sum of weight × v, beside the engine's
 
 test("a long row lists its largest weights and the chosen key, and all others as the rest", () => {
   const weights = Float32Array.from([0.1, 0.4, 0.05, 0.3, 0.15]);
-  assert.deepEqual(listedKeys(weights, 2, 5), { listed: [0, 1, 2, 3, 4], rest: [] });
-  assert.deepEqual(listedKeys(weights, 1, 2), { listed: [1, 3], rest: [4, 0, 2] });
-  const { listed, rest } = listedKeys(weights, 2, 2);
+  assert.deepEqual(listedKeys(weights, 0, 2, 5), { listed: [0, 1, 2, 3, 4], rest: [] });
+  assert.deepEqual(listedKeys(weights, 0, 1, 2), { listed: [1, 3], rest: [4, 0, 2] });
+  const { listed, rest } = listedKeys(weights, 0, 2, 2);
   assert.deepEqual(listed, [1, 2]);
   assert.deepEqual([...listed, ...rest].sort(), [0, 1, 2, 3, 4]);
 });
 
 test("a dot product's terms and its running sum, in any order", () => {
-  const pair = dotProduct(head, { row: 1, key: 1, query: 1 });
+  const pair = dotProduct(head, { row: 1, key: 1, query: 1, first: 0 });
   assert.deepEqual(Array.from(pair.products), [3, -8]);
   assert.deepEqual([pair.dot, pair.weight, pair.keys], [-5, 0.75, 2]);
   assert.deepEqual(Array.from(pair.output), [5, 0.75]);
@@ -74,8 +88,8 @@ test("a pair's sentence has the weight, the key and the distance", () => {
   );
   assert.match(pairSentence(run, { ...place, key: 3 }, 0.042), /4.2\u202f% of its attention to itself$/);
   assert.match(pairSentence(run, { ...place, query: 0, key: 0 }, 1), /100\u202f% of its attention to itself$/);
-  assert.match(weightSentence({ query: 1 }), /1 other key\.$/);
-  assert.match(weightSentence({ query: 0 }), /first token/);
+  assert.match(weightSentence(run, { layer: 0, query: 1 }), /1 other key\.$/);
+  assert.match(weightSentence(run, { layer: 0, query: 0 }), /first token/);
 });
 
 test("numbers too small for their digits are written as a bound, never as zero", () => {

@@ -1,0 +1,65 @@
+/** What local layers, those with a sliding window, hold of a cache, beside global ones: positions and bytes per layer, by step. */
+
+import { html } from "htm/preact";
+import { useMemo } from "preact/hooks";
+import { bytes, integer, listed } from "../../../shared/facts/format.js";
+import { Badge } from "../../../shared/ui/badge.js";
+import { Chart } from "../../../shared/ui/chart.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
+import { heldByStep, layerBytes, layerKinds } from "../../kv-cache/facts.js";
+
+/** @param {{run: Object, step: number, onPick: Function}} props `run`: of a model with windows */
+export function WindowPart({ run, step, onPick }) {
+  const { model, block_size: size } = run.open;
+  const { kv } = run.steps[step].data;
+  const count = run.steps.length;
+  const series = useMemo(() => heldSeries(run), [run, count]);
+  const kinds = layerKinds(model);
+  return html`<h4 data-names="cache-windows">${msg`Local and global layers`} <${Badge} origin="measured" /></h4>
+    <p class="sheet-say">${sentence(kinds.local, size)}</p>
+    <div class="sheet-columns is-chart">
+      <${Chart}
+        label=${msg`Positions that one layer holds after each step`} x=${{ name: msg`step` }}
+        y=${{ name: msg`positions`, format: integer }} series=${series} current=${step} onPick=${onPick} height=${190}
+      />
+      <table class="numbers" aria-label=${msg`Bytes of one layer by the formula`}>
+        <caption>${msg`Step ${step}: bytes of one layer = 2 × KV heads × numbers per head × positions × bytes per number`} <${Badge} origin="computed" /></caption>
+        <thead><tr>
+          <th scope="col">${msg`layers`}</th><th scope="col">${msg`positions`}</th><th scope="col">${msg`one layer`}</th><th scope="col">${msg`all of them`}</th>
+        </tr></thead>
+        <tbody>
+          <${Kind} name=${msg`global`} layers=${kinds.global} positions=${kv.positions} model=${model} />
+          <${Kind} name=${msg`local`} layers=${kinds.local.layers} positions=${kv.windowed?.positions ?? kv.positions} model=${model} />
+        </tbody>
+      </table>
+    </div>`;
+}
+
+function sentence({ widths, layers }, size) {
+  const local = plural(
+    layers.length,
+    form`${layers.length} layer is local: its queries read only the newest ${widths} keys.`,
+    form`${layers.length} layers are local: their queries read only the newest ${widths} keys.`,
+  );
+  return `${local} ${msg`What no query can read any more is dropped, ${size} positions at a time, so a local layer stops growing. All other layers are global and keep every position.`}`;
+}
+
+function Kind({ name, layers, positions, model }) {
+  if (!layers.length) return null;
+  const one = layerBytes(model, positions);
+  const { kv_heads: kvHeads, head_dim: headDim, element_bytes: each } = model;
+  return html`<tr>
+    <th scope="row" title=${listed(layers.map(String))}>${name}: ${layers.length}</th>
+    <td>${integer(positions)}</td>
+    <td title=${`2 × ${kvHeads} × ${headDim} × ${positions} × ${each}`}>${bytes(one)}</td>
+    <td>${bytes(one * layers.length)}</td>
+  </tr>`;
+}
+
+function heldSeries(run) {
+  const { global, local } = heldByStep(run);
+  return [
+    { name: msg`a global layer`, kind: "stairs", tone: "cached", points: global },
+    { name: msg`a local layer`, kind: "stairs", tone: "computed", points: local },
+  ];
+}
