@@ -18,7 +18,9 @@ from kvscope.app.bodies import check
 from kvscope.app.http.requests import NewRun, new_id
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import SHORTEST_ID, canonical, name_of
+from kvscope.model.api import ChangedRequest
 from kvscope.model.log import frames as codec
+from kvscope.model.settings import Change
 from tools.record import serving
 from tools.record.measures import Recorded, holds, picture_of, render
 from tools.record.models import Services
@@ -47,6 +49,11 @@ def workloads() -> list[dict[str, Any]]:
 def asked(recipe: dict[str, Any]) -> NewRun:
     """The run that a recipe describes."""
     return check(NewRun, {name: recipe[name] for name in SETTINGS if name in recipe})
+
+
+def changes_of(recipe: dict[str, Any]) -> tuple[Change, ...]:
+    """What the recipe's run computes otherwise than the model would; nothing in most."""
+    return tuple(Change(**change) for change in recipe.get("changes", ()))
 
 
 def words_of(recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
@@ -93,7 +100,11 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     wanted = asked(recipe).of("any", "nobody")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
-    return made == (wanted.prompt, wanted.chat, wanted.sampling.model_dump(), wanted.max_new_tokens)
+    changed = (data.get("changed") or {"changes": []})["changes"]
+    return (*made, changed) == (
+        *(wanted.prompt, wanted.chat, wanted.sampling.model_dump(), wanted.max_new_tokens),
+        [change.model_dump() for change in changes_of(recipe)],
+    )
 
 
 class Recorder:
@@ -112,7 +123,10 @@ class Recorder:
         if recipe.get("reuses"):
             earlier = new_id()
             list(self._frames(service, service.start(asked({**recipe, "max_new_tokens": 1}).of(earlier, run))))
-        return self._frames(service, service.start(asked(recipe).of(run, run)))
+        made = self._frames(service, service.start(asked(recipe).of(run, run)))
+        if changes := changes_of(recipe):
+            return self._frames(service, service.changed(ChangedRequest(new_id(), run, changes, (next(made),))))
+        return made
 
     @staticmethod
     def _frames(service: Any, frames: list[Any]) -> Iterator[bytes]:
