@@ -62,8 +62,8 @@ def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> t
 
 
 class Questions:
-    """Asks the engine. `info`: what tells a model, or the one that answers None, from others; answers on the disk are in
-    `folder`.
+    """Asks the engine. `info`: what tells a model from others (None: any that answers); answers on the
+    disk are in `folder`.
     """
 
     def __init__(self, pool: Pool, info: Callable[[ServedModel | None], dict[str, Any] | None], folder: Path) -> None:

@@ -132,9 +132,9 @@ def test_a_model_that_does_not_load_leaves_the_others_alone(engine_side: Started
     eventually(lambda: side.pool.readiness_of(bad).state == "failed")
     with pytest.raises(EngineUnavailable, match="truncated"):
         side.pool.choose("bad")
-    with pytest.raises(Refused, match="There is no model 'no/such.gguf'"):
+    with pytest.raises(Refused, match=r"There is no model 'no/such\.gguf'"):
         side.pool.choose(unknown.name)
-    with pytest.raises(Refused, match=r"model is 'other'; this server has one, bad, no/such.gguf\."):
+    with pytest.raises(Refused, match=r"model is 'other'; this server has one, bad, no/such\.gguf\."):
         side.pool.choose("other")
     side.start("a", max_new_tokens=2)
     assert computed_by(side, "a") == "one"
