@@ -27,6 +27,7 @@ class OfferedModel(TypedDict):
     message: str
     done: Annotated[Count, Field(description="Bytes of `total` that are fetched or loaded; both 0 where not known")]
     total: Count
+    compiled: Annotated[str, Field(description="As in `/readyz`")]
     refusal: Annotated[str | None, Field(description="Why it cannot be loaded, where that is known beforehand")]
     parameters: Positive | None
     bytes: Annotated[Count | None, Field(description="Of its files")]
@@ -83,7 +84,7 @@ def _offered(pool: Pool, model: ServedModel) -> dict[str, Any]:
     memory, measured = pool.memory_of(model)
     return {
         "name": info["name"] if info else model.name,
-        **{name: readiness[name] for name in ("state", "message", "done", "total")},
+        **{name: readiness[name] for name in ("state", "message", "done", "total", "compiled")},
         "refusal": model.refusal if pool.models.several else None,
         "parameters": info["parameters"] if info else known.parameters,
         "bytes": known.bytes,
