@@ -18,7 +18,7 @@ export function ModelPicker({ state, dispatch, controller }) {
       <select id="model" value=${chosen.name} aria-describedby="about-model" onChange=${onChange}>
         ${models.map(
           (model) => html`<option key=${model.name} value=${model.name} disabled=${model.refusal !== null}>
-            ${model.name} · ${sizeText(model)} · ${stateText(model)}
+            ${model.name} · ${stateText(model)} · ${sizeText(model)}
           </option>`,
         )}
       </select>
