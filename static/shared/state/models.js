@@ -29,8 +29,9 @@ export function createModels({ store, client, delay, onReady }) {
   const decide = () => {
     const next = chosenModel(state());
     if (!state().held || !next) return;
-    if (next.state === "ready") onReady();
-    else if (next.refusal) dispatch({ type: "problem", problem: refused(next.refusal) });
+    if (next.refusal) dispatch({ type: "problem", problem: refused(next.refusal) });
+    // A model that was ended since is loaded again.
+    else if (["ready", "unloaded"].includes(next.state)) onReady();
     else if (next.state === "failed") dispatch({ type: "problem", problem: modelFailed(next) });
   };
 
