@@ -59,6 +59,7 @@ class Pool:
         self.models = Models(settings)
         self._loading = Lock()
         """Held while room is made for a model."""
+        self._evict_paused: Callable[[ServedModel], bool] = lambda _model: False
         for _ in range(settings.engines):
             self._make(self.models.first)
 
@@ -171,6 +172,10 @@ class Pool:
         """The engine that has an open run."""
         return next((engine for engine in self.engines if run in engine.storing.runs), None)
 
+    def when_no_room(self, evict_paused: Callable[[ServedModel], bool]) -> None:
+        """What evicts the paused runs of all models but the one that has no room; it returns whether there were any."""
+        self._evict_paused = evict_paused
+
     def load(self, model: ServedModel) -> None:
         """Begin to load a model, unless an engine has it or loads it; it is used now. Raises Refused("model") where it
         cannot be had, or has no room.
@@ -183,7 +188,12 @@ class Pool:
         with self._loading:
             if self.engines_of(model):
                 return
-            self._make_room(model)
+            try:
+                self._make_room(model)
+            except Refused:
+                if not self._evict_paused(model):
+                    raise
+                self._make_room(model)
             engines = [self._make(model) for _ in range(self._settings.engines if model is self.models.first else 1)]
         for engine in engines:
             if self._started:
@@ -380,7 +390,6 @@ class Pool:
             about = arguments[0]
             return self.engine_of(about if isinstance(about, str) else about.run) or self._first()
         if model is not None:
-            model.touch()
             self.refuse_unloaded(model)
         engines = self.engines if model is None else self.engines_of(model)
         ready = [engine for engine in engines if engine.calls.is_open]

@@ -109,6 +109,7 @@ class RunScheduler:
         self._wake, self._over = Event(), Event()
         self._thread = Thread(target=self._serve, name="run-scheduler", daemon=True)
         log.when_closed(self._on_run_closed)
+        pool.when_no_room(self._evict_paused)
 
     def open(self) -> None:
         """Start queued runs until `close`."""
@@ -510,6 +511,19 @@ class RunScheduler:
         if first is not None:
             self._drop(first)
         return True
+
+    def _evict_paused(self, model: ServedModel) -> bool:
+        """Evict the paused runs of all other models. Returns whether there were any."""
+        with self._eviction_lock:
+            with self._lock:
+                self._release_ended()
+                paused = [run for run in self._paused if self._may_be_evicted_for(model, run)]
+            evicted = [self._evict(run) for run in paused]
+        return any(evicted)
+
+    def _may_be_evicted_for(self, model: ServedModel, run: str) -> bool:
+        placed = self._placed.get(run)
+        return placed is not None and placed.model is not model and not placed.study
 
     def _drop(self, run: str) -> None:
         """Stop an evicted run."""

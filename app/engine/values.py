@@ -94,6 +94,8 @@ class ValueMaker:
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
             request = ValuesRequest(label, step, ids, rows_of(len(prompt), step).start, token, level)
+            if model is not None:
+                model.touch()
             frames: list[Frame] = self._pool.call(*under_changes(opening, "values", request), model=model)
             for frame in frames:
                 yield frame.payload

@@ -100,6 +100,7 @@ class RunLookup:
             has = "has" if models.several else "has loaded"
             detail = f"The run was computed by {called(opening['model'])}; this server {has} {', '.join(names)}."
             raise Problem(409, detail, field="model", limit=names)
+        model.touch()
         if load:
             self._engine.require(model)
         else:

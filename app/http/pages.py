@@ -123,9 +123,7 @@ def blueprint(
             runs.check()
         except Lost as error:
             readiness = replace(readiness, state="failed", phase="failed", message=str(error))
-        response = jsonify(
-            **asdict(readiness), compiling=False, model=engine.info if model is None else engine.info_of(model)
-        )
+        response = jsonify(**asdict(readiness), compiling=False, model=engine.info_of(model or engine.models.first))
         response.status_code = 200 if readiness.state == "ready" else 503
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -27,6 +27,8 @@ class Reads:
 
         Raises Problem, and what Questions.ask raises.
         """
+        if model is not None:
+            model.touch()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
         return self._questions.ask(Computation(method, arguments, lasting, model), Requester(*visitor), count)

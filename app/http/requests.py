@@ -155,7 +155,7 @@ class EmbeddingQuery(Query):
 
 
 class ReadyQuery(Query):
-    model: str = Field("", max_length=MAX_MODEL_CHARS, description=f"{MODEL}; any that is loaded when absent")
+    model: str = Field("", max_length=MAX_MODEL_CHARS, description=f"{MODEL}; when absent, whether any can be used")
 
 
 class LoadModel(Body):

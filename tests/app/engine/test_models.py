@@ -166,6 +166,21 @@ def test_a_paused_run_gives_its_place_to_a_run_of_the_same_model_alone(engine_si
     assert computed_by(side, "b") == "two"
 
 
+def test_a_paused_run_does_not_keep_its_model_in_memory_and_resumes_when_that_is_loaded_again(
+    engine_side: Started, tmp_path: Path
+) -> None:
+    side = engine_side(**models(tmp_path, "one", "two", model_memory_bytes=ENGINE_BYTES + 5 * MB))
+    side.start("a", max_new_tokens=40)
+    side.scheduler.control("a", "pause")
+    load(side, "two")
+    assert loaded(side) == ["two"]
+    assert side.scheduler.is_paused("a")
+    side.scheduler.control("a", "resume")
+    assert computed_by(side, "a") == "one"
+    assert loaded(side) == ["one"]
+    assert len(side.log.chosen("a")) == 40
+
+
 def test_two_models_of_one_name_are_refused(tmp_path: Path, settings: Settings) -> None:
     (tmp_path / "other").mkdir()
     both = write_fake(tmp_path, "one"), write_fake(tmp_path / "other", "one")
