@@ -118,13 +118,19 @@ class Pool:
             model.info = engine.supervisor.info or model.info
         return model.info
 
+    def named(self, name: str) -> ServedModel:
+        """The model of that name; "" is the first. Raises Refused("model")."""
+        for model in self.models.all:
+            self.info_of(model)
+        return self.models.named(name)
+
     def model_of(self, request: Request | ReadmitRequest) -> ServedModel:
         """The model that is to compute a request. Raises Refused, StoreError."""
         if not self.models.several:
             return self.models.first
         match request:
             case RunRequest():
-                return self.models.named(request.model)
+                return self.named(request.model)
             case ForkRequest():
                 return self._model_of_run(request.parent)
             case TwinRequest() | BeamRequest():
@@ -258,7 +264,7 @@ class Pool:
         EngineUnavailable until it is.
         """
         if self.models.several:
-            model = self.models.named(name or "")
+            model = self.named(name or "")
             self.require(model)
             return model
         if (loaded := self.info) is None:

@@ -71,9 +71,9 @@ def blueprint(pool: Pool, limits: Limits) -> Blueprint:
         body=LoadModel,
     )
     def load() -> Response:
-        model = pool.models.named(body(LoadModel).model)
+        asked = body(LoadModel)
         count(limits)
-        pool.load(model)
+        pool.load(pool.named(asked.model))
         return listed(202)
 
     return routes

@@ -115,7 +115,7 @@ def blueprint(
     )
     def readyz() -> Response:
         asked = query(ReadyQuery).model
-        model = engine.models.named(asked) if asked else None
+        model = engine.named(asked) if asked else None
         readiness = engine.readiness if model is None else engine.readiness_of(model)
         if member is not None and not member.leads:
             readiness = replace(RESTARTING, message=NO_LEADER)

@@ -17,7 +17,7 @@ from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
 
 def blueprint(pool: Pool, reads: Reads) -> Blueprint:
     """The routes."""
-    named = pool.models.named
+    named = pool.named
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 
     # A POST, though it changes nothing: the longest prompt is longer than an address may be, and addresses are logged.
