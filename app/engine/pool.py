@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
@@ -26,9 +25,10 @@ STARTS = (*CALLS_WITH_FRAMES, "readmit")
 """Calls that give a run to an engine."""
 ABOUT_A_RUN = ("control", "evict_run", "leave", "join")
 """Calls to the engine that has the run."""
-IN_USE_S = 15.0
-"""A model counts as in use for so long after it was used, so that two whose memory is not enough for both do not end
-each other's engine before a run can start."""
+JUST_LOADED_S = 5.0
+"""A model counts as in use for so long after it was loaded, so that two that do not both fit do not end each other
+before the run can start that one was loaded for.
+"""
 ENGINE_IS_FULL = 429
 """Status with which an engine refuses a run that its cache has no room for."""
 
@@ -233,19 +233,22 @@ class Pool:
         total = 0
         for engine in self.engines_of(model):
             pid = engine.supervisor.pid
-            measured = (resident_bytes(pid) if pid else None) or 0
-            if engine.state == "starting":
-                measured = max(measured, model.needs)
-            elif measured:
-                model.resident = measured
+            measured = resident_bytes(pid) if pid else 0
+            if engine.state == "starting" or measured is None:  # loads, or the system does not say
+                total += max(measured or 0, model.needs)
+                continue
+            model.resident = measured or model.resident
             total += measured
         return total
 
     def _is_used(self, model: ServedModel) -> bool:
-        """Whether a model has an open run or gets one, loads, or was just used."""
+        """Whether a model has an open run or gets one, loads, or was just loaded."""
         open_runs = self._log.open_runs()
-        return time.monotonic() - model.used < IN_USE_S or any(
-            engine.starting or not engine.storing.runs.isdisjoint(open_runs) or engine.state == "starting"
+        return any(
+            engine.starting
+            or not engine.storing.runs.isdisjoint(open_runs)
+            or engine.state == "starting"
+            or (engine.supervisor.ready_s or JUST_LOADED_S) < JUST_LOADED_S
             for engine in self.engines_of(model)
         )
 

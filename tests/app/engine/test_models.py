@@ -24,8 +24,8 @@ MB = 10**6
 
 @pytest.fixture(autouse=True)
 def _soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model that has no run is not in use."""
-    monkeypatch.setattr(pools, "IN_USE_S", 0.0)
+    """A model that was just loaded is not in use."""
+    monkeypatch.setattr(pools, "JUST_LOADED_S", 0.0)
 
 
 def models(folder: Path, *names: str, options: str = "delay=0.02", size: int = 0, **more: Any) -> dict[str, Any]:
