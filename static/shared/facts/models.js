@@ -17,6 +17,11 @@ export function modelOfRun({ models, run }) {
   return models.find(({ name }) => name === run?.open?.model.name) ?? models[0];
 }
 
+/** @returns {Offered|null} the model that computed the shown run, if the server has it and it is not loaded */
+export function unloadedModel({ models, run }) {
+  return models.find(({ name, state }) => name === run?.open?.model.name && state === "unloaded") ?? null;
+}
+
 /** @returns {Offered|undefined} the model of the next run: the chosen one, else that of the shown run */
 export function chosenModel(state) {
   return state.models.find(({ name }) => name === state.model) ?? modelOfRun(state);

@@ -8,6 +8,7 @@ import {
   peculiarities,
   sizeText,
   stateText,
+  unloadedModel,
 } from "../../../../static/shared/facts/models.js";
 
 const offered = (name, more = {}) => ({
@@ -26,6 +27,13 @@ test("the next run is computed by the chosen model, else by that of the shown ru
   assert.equal(chosenModel({ ...state, run: runOf("elsewhere") }).name, "one");
   assert.equal(modelOfRun({ ...state, model: "one" }).name, "two");
   assert.equal(chosenModel({ ...state, models: [] }), undefined);
+});
+
+test("the shown run misses its model only where the server has it and has not loaded it", () => {
+  assert.equal(unloadedModel({ models: MODELS, run: runOf("two") }).name, "two");
+  assert.equal(unloadedModel({ models: MODELS, run: runOf("one") }), null);
+  assert.equal(unloadedModel({ models: MODELS, run: runOf("elsewhere") }), null);
+  assert.equal(unloadedModel({ models: [], run: null }), null);
 });
 
 test("a server with one model says of the next run what it says of its model", () => {
