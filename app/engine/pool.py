@@ -19,7 +19,7 @@ from kvscope.app.engine.process import CALLS_WITH_FRAMES
 from kvscope.app.engine.supervisor import STARTING, Readiness
 from kvscope.app.settings import Settings
 from kvscope.app.store.runs import SERVER_STOPPED, Gone, RunLog
-from kvscope.model.api import BeamRequest, ForkRequest, ReadmitRequest, Refused, RunRequest, TwinRequest
+from kvscope.model.api import BeamRequest, ChangedRequest, ForkRequest, ReadmitRequest, Refused, RunRequest, TwinRequest
 
 STARTS = (*CALLS_WITH_FRAMES, "readmit")
 """Calls that give a run to an engine."""
@@ -133,7 +133,7 @@ class Pool:
                 return self.named(request.model)
             case ForkRequest():
                 return self._model_of_run(request.parent)
-            case TwinRequest() | BeamRequest():
+            case TwinRequest() | ChangedRequest() | BeamRequest():
                 return self._model_of_run(request.of)
             case ReadmitRequest():
                 return self._model_of_run(request.run)

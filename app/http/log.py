@@ -97,8 +97,8 @@ class LogRoutes:
             response = Response(status=304)
         else:
             model = self._lookup.same_model(steps.opening)
-            asked = under_changes(steps.opening, name, *arguments)
-            value = self._reads.ask(*asked, lasting=self._lasting, model=model)
+            question = under_changes(steps.opening, name, *arguments)
+            value = self._reads.ask(*question, lasting=self._lasting, model=model)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)

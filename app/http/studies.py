@@ -92,7 +92,7 @@ class StudyRoutes:
         """`POST /api/runs/<id>/change`"""
         opening = self._lookup.original(run)
         asked = body(ChangeRun)
-        self._lookup.same_model(opening)
+        self._lookup.same_model(opening, load=True)
         return self._started(ChangedRequest(new_id(), run, tuple(asked.changes), ()), study=False)
 
     def _started(self, request: TwinRequest | ChangedRequest | BeamRequest, *, study: bool = True) -> Response:

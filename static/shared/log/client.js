@@ -166,7 +166,7 @@ export function createClient({
       return response.ok ? { ...body, state: "ready" } : body;
     },
 
-    /** @returns {Promise<{models: import("../facts/models.js").Offered[]}>} the first is the default  @throws {Problem} */
+    /** @returns {Promise<{models: Object[], memory: number}>} the models of the server, the default first  @throws {Problem} */
     models: async () => (await request("/api/models")).json(),
 
     /** Begins to load a model.  @throws {Problem} */
