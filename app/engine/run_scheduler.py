@@ -151,10 +151,10 @@ class RunScheduler:
             requester = Requester(row.client, row.address)
             try:
                 request = from_json(row.kind, row.request)
-            except ValueError:
+                waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
+            except ValueError:  # of another version, or for a model that is no longer served
                 self._rows.remove(row.run)
                 continue
-            waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
             waiting.kept = True
             self._queue.put(waiting)
         self._wake.set()

@@ -33,7 +33,7 @@ export function ModelPicker({ state, dispatch, controller }) {
 function About({ model, onLoad }) {
   const { name, state, shows, done, total, message, refusal } = model;
   const about = shows || (model.model ? peculiarities(model.model).join(" ") : "");
-  return html`<div id="about-model" class="about-model row muted" data-model-state=${state}>
+  return html`<div id="about-model" class="about-model row muted">
     <span class="breaks">${about} ${memoryText(model)}</span>
     ${
       isOnItsWay(model) &&
