@@ -30,7 +30,7 @@ def test_a_run_that_is_queued_again_keeps_its_place_and_begins_as_it_was_last_as
     first = queue.take("a1")
     assert first
     queue.put_back(first)
-    again = queue.put(Waiting("a1", Requester("a"), lambda: begun.append("again")))
+    again = queue.put(Waiting("a1", Requester("a"), MODEL, lambda: begun.append("again")))
     assert again is first
     assert queue.order([]) == ["a1", "a2"]
     again.begin()
