@@ -21,6 +21,7 @@ from kvscope.app.options import (
     check_resources,
     check_token,
     limit_options,
+    model_options,
     size_of,
 )
 from kvscope.app.plan.command import plan
@@ -69,11 +70,7 @@ accept_terms = click.option(
 )
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option("--port", default=5000, type=click.IntRange(0, 65535), help="Port to listen on; 0 selects a free port.")
-@click.option(
-    "--model",
-    metavar="MODEL",
-    help="GGUF file, local folder or Hugging Face id; see `kvscope models`.  [default: SmolLM2-135M-Instruct]",
-)
+@model_options
 @accept_terms
 @click.option("--device", default="auto", help="Where the model runs: auto, cpu, cuda or cuda:N.")
 @click.option(
@@ -95,7 +92,8 @@ accept_terms = click.option(
     metavar="N",
     default=1,
     type=click.IntRange(1, MAX_ENGINES),
-    help="Number of engines, each with the whole model. On one machine they share out its processors or GPUs.",
+    help="Number of engines of the default model, each with the whole of it. On one machine they share out its "
+    "processors or GPUs. Each other model has one engine.",
 )
 @click.option(
     "--ray",
@@ -226,6 +224,7 @@ def main(
     token: str | None,
     token_file: Path | None,
     terms: tuple[str, ...],
+    models: tuple[str, ...],
     **options: object,
 ) -> None:
     """Watch a transformer work: every layer, every head, every byte of KV cache.
@@ -241,7 +240,8 @@ def main(
             )
     if options["cluster"] and not options["database_url"]:
         raise WrongUse("--cluster needs the PostgreSQL that the web processes share: --database.")
-    settings = Settings(data_dir=data or default_data_dir(), token=token, **options)  # type: ignore[arg-type]  # click gives the right types
+    options |= {"model": models[0] if models else None, "more_models": models[1:], "token": token}
+    settings = Settings(data_dir=data or default_data_dir(), **options)  # type: ignore[arg-type]  # click gives the right types
     context.obj = settings
     _accept(terms)
     if context.invoked_subcommand is None:
@@ -257,11 +257,15 @@ def _accept(terms: tuple[str, ...]) -> None:
 
 
 def _serve(settings: Settings) -> None:
+    from kvscope.app.engine.models import Models
     from kvscope.app.server import CannotServe, serve
     from kvscope.app.store.errors import StoreError
 
     try:
         check_terms(settings.model)
+        if settings.ray and settings.more_models:
+            raise WrongUse("Engines in a Ray cluster have one model: name one --model, or leave out --ray.")
+        Models(settings).check()
         serve(settings)
     except (CannotServe, StoreError, Refused) as error:
         raise WrongUse(str(error)) from None

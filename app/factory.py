@@ -32,6 +32,7 @@ from kvscope.app.http import (
     learn_reference,
     lessons,
     memory,
+    models,
     oembed,
     openapi,
     pages,
@@ -163,7 +164,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     scheduler = RunScheduler(runs, engine, budget, settings, None if member is None else QueuedRuns(runs))
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
-    reads = Reads(Questions(engine, lambda: engine.info, settings.data_dir / "answers"), limits)
+    reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
@@ -197,6 +198,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
             member,
         )
     )
+    app.register_blueprint(models.blueprint(engine, limits))
     app.register_blueprint(engines.blueprint(engine, scheduler, settings.token is not None))
     app.register_blueprint(gallery_page.blueprint(gallery))
     app.register_blueprint(compare.blueprint(recorded, examples.ids))
@@ -209,7 +211,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(workloads.blueprint(runs, engine, scheduler, limits))
     app.register_blueprint(learn_reference.blueprint(recorded, examples))
     app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))
-    app.register_blueprint(vocabulary.blueprint(reads))
+    app.register_blueprint(vocabulary.blueprint(engine, reads))
     access.declared(app.view_functions)  # or it is not served
     return app
 

@@ -22,6 +22,27 @@ class WrongUse(click.ClickException):
     exit_code = 2
 
 
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--model`, and how much memory several of them may take."""
+    command = click.option(
+        "--model-memory",
+        "model_memory_bytes",
+        metavar="SIZE",
+        default="0",
+        type=Size(),
+        help="Most memory for the engines of several models together, such as 2GB; the model that was used least "
+        "recently is ended for another. 0 is half of the machine's memory.",
+    )(command)
+    return click.option(
+        "--model",
+        "models",
+        metavar="MODEL",
+        multiple=True,
+        help="GGUF file, local folder or Hugging Face id; see `kvscope models`. May be repeated: visitors choose, the "
+        "first is the default, and each other one is loaded when it is first used.  [default: SmolLM2-135M-Instruct]",
+    )(command)
+
+
 class Size(click.ParamType[int]):
     """A number of bytes, such as 500MB or 10GB; powers of 1000, as disks are sold."""
 

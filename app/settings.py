@@ -42,6 +42,11 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 5000
     model: str | None = None
+    """The default; None is the one that ships."""
+    more_models: tuple[str, ...] = ()
+    """Further models, each loaded when it is first used."""
+    model_memory_bytes: int = 0
+    """So much the engines of several models may take together; 0 for a share of the machine's memory."""
     device: str = "auto"
     dtype: str = "float32"
     """What the weights of linear layers and the embedding are kept as: float32 or bfloat16."""
@@ -71,7 +76,7 @@ class Settings:
     token: str | None = field(default=None, repr=False)
     """What who starts, steers, shares or imports a run must have; None for nothing."""
     engines: int = 1
-    """How many engines compute runs."""
+    """How many engines compute runs of the default model; each further model has one."""
     ray: str | None = None
     """The Ray cluster that the engines run in, host:port or auto; None for processes on this machine."""
     engine_resources: tuple[tuple[str, float], ...] = (("num_cpus", DEFAULT_ENGINE_CPUS),)

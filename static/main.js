@@ -39,6 +39,7 @@ const dark = systemDark();
 const store = createStore({
   examples: bootstrap.examples,
   limits: bootstrap.limits,
+  severalModels: bootstrap.several_models === true && !bootstrap.embed && !IN_SITE && !inFile,
   theme: firstTheme(settings, dark.matches, embed?.theme),
   present: !embed && presentOfSearch(window.location.search),
   sandboxed: window.origin === "null" && !ON_DISK,

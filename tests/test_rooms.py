@@ -29,6 +29,7 @@ ROOMS = {
             "model/api.py",
             "model/families.py",
             "model/packaged.py",
+            "model/sources.py",
             "model/config.py",
             "model/companding.py",
             "model/hooks.py",

@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.model.api import ChangedRun
@@ -44,11 +45,14 @@ class TooManyQuestions(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A method of the service with its arguments. `lasting`: it is about something that is kept, a saved session."""
+    """A method of the service with its arguments. `lasting`: it is about something that is kept, a saved session.
+    `model`: which answers; None: any.
+    """
 
     method: str
     arguments: tuple[Any, ...]
     lasting: bool = False
+    model: ServedModel | None = None
 
 
 def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> tuple[Any, ...]:
@@ -58,10 +62,12 @@ def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> t
 
 
 class Questions:
-    """Asks the engine. `model`: what tells the loaded model from others; answers on the disk are in `folder`."""
+    """Asks the engine. `info`: what tells a model from others (None: any that answers); answers on the
+    disk are in `folder`.
+    """
 
-    def __init__(self, pool: Pool, model: Callable[[], dict[str, Any] | None], folder: Path) -> None:
-        self._pool, self._model, self._folder = pool, model, folder
+    def __init__(self, pool: Pool, info: Callable[[ServedModel | None], dict[str, Any] | None], folder: Path) -> None:
+        self._pool, self._info, self._folder = pool, info, folder
         self._lock = Lock()
         self._computing: dict[str, Future[bytes]] = {}
         self._asking: Counter[str | Requester] = Counter()
@@ -94,7 +100,9 @@ class Questions:
             return self._call(computation, requester)
 
     def _call(self, computation: Computation, requester: Requester) -> Any:
-        return self._pool.call(computation.method, *computation.arguments, client="\n".join(requester))
+        return self._pool.call(
+            computation.method, *computation.arguments, client="\n".join(requester), model=computation.model
+        )
 
     def _compute(self, key: str, computation: Computation, requester: Requester, computing: Future[bytes]) -> None:
         try:
@@ -132,7 +140,7 @@ class Questions:
                 self._asking = +self._asking
 
     def _key(self, computation: Computation) -> str:
-        model = self._model() or {}
+        model = self._info(computation.model) or {}
         asked = [model.get("sha256"), model.get("weight_dtype"), computation.method, computation.arguments]
         return hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
 

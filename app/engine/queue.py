@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from kvscope.app.engine.filling import Request
+    from kvscope.app.engine.models import ServedModel
 
 REMEMBERED = 20
 """Ended runs from whose durations the duration of a waiting run is estimated."""
@@ -48,7 +49,8 @@ def may_hold_more(requester: Requester, holding: Collection[Requester], places: 
 
 @dataclass(slots=True)
 class Waiting:
-    """Something that needs a place: `begin` starts it once it has one. `study`: of another run.
+    """Something that needs a place: `begin` starts it once it has one. `model`: which computes it; `study`: of another
+    run.
 
     `token_sha256`: of the token that takes it out of the line; `request`: what it is, where a row can keep it, and
     `kept`: whether one does; `seen`: when somebody last asked for it (time.monotonic).
@@ -56,6 +58,7 @@ class Waiting:
 
     run: str
     requester: Requester
+    model: ServedModel
     begin: Callable[[], None]
     ended: Callable[[int], None] = lambda _size: None
     study: bool = False
@@ -141,10 +144,28 @@ class Queue:
             addresses[chosen.requester.address] += 1
             yield chosen.run
 
-    def next(self, holding: Collection[Requester], places: int) -> str | None:
-        """The first run in the order whose requester may hold one more of `places`; None where none may."""
+    @property
+    def models(self) -> set[ServedModel]:
+        """The models that something waits for."""
+        return {waiting.model for waiting in self._waiting.values()}
+
+    def next(
+        self, holding: Collection[Requester], places: int, fits: Callable[[Waiting], bool] = lambda _waiting: True
+    ) -> str | None:
+        """The first run in the order that fits, whose requester may hold one more of `places`; None where none is."""
         order = self._in_order(holding)  # no further than to the first that may: hundreds can be queued
-        return next((run for run in order if may_hold_more(self._waiting[run].requester, holding, places)), None)
+        return next(
+            (
+                run
+                for run in order
+                if fits(self._waiting[run]) and may_hold_more(self._waiting[run].requester, holding, places)
+            ),
+            None,
+        )
+
+    def waiting(self, run: str) -> Waiting:
+        """What waits under that name."""
+        return self._waiting[run]
 
     def place(self, run: str, holding: Iterable[Requester], free_in_s: Iterable[float | None]) -> Place:
         """Where a run stands, and in how many seconds it begins.

@@ -16,8 +16,10 @@ from queue import Empty, SimpleQueue
 from threading import Condition, Event, Lock, RLock, Thread
 
 from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.engine import Engine
 from kvscope.app.engine.filling import METHODS, Request, filled, from_json, to_json
-from kvscope.app.engine.pool import ENGINE_IS_FULL, Engine, Pool
+from kvscope.app.engine.models import ServedModel
+from kvscope.app.engine.pool import ENGINE_IS_FULL, Pool
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting, may_hold_more, most_by_address
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
@@ -66,6 +68,7 @@ class _Placed:
     """A run that has a place among the open ones."""
 
     requester: Requester
+    model: ServedModel
     study: bool
     ended: Callable[[int], None]
     since: float = field(default_factory=time.monotonic)
@@ -100,12 +103,13 @@ class RunScheduler:
         self._paused: dict[str, float] = {}
         self._evicted: dict[str, _Placed] = {}
         self._failures: dict[str, Exception] = {}
-        self._is_full = False
-        """Whether the engines or the disk had no room for the next run."""
+        self._full = set[ServedModel]()
+        """Models for whose next run their engines or the disk had no room."""
         self._closed_runs: SimpleQueue[str] = SimpleQueue()
         self._wake, self._over = Event(), Event()
         self._thread = Thread(target=self._serve, name="run-scheduler", daemon=True)
         log.when_closed(self._on_run_closed)
+        pool.when_no_room(self._evict_paused)
 
     def open(self) -> None:
         """Start queued runs until `close`."""
@@ -147,10 +151,10 @@ class RunScheduler:
             requester = Requester(row.client, row.address)
             try:
                 request = from_json(row.kind, row.request)
-            except ValueError:
+                waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
+            except ValueError:  # of another version, or for a model that is no longer served
                 self._rows.remove(row.run)
                 continue
-            waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
             waiting.kept = True
             self._queue.put(waiting)
         self._wake.set()
@@ -159,7 +163,8 @@ class RunScheduler:
         self, request: Request, requester: Requester, ended: Callable[[int], None], study: bool, token_sha256: str
     ) -> Waiting:
         begin = partial(self._open, request, token_sha256)
-        return Waiting(request.run, requester, begin, ended, study, token_sha256, request)
+        model = self._pool.model_of(request)
+        return Waiting(request.run, requester, model, begin, ended, study, token_sha256, request)
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
@@ -173,7 +178,7 @@ class RunScheduler:
                     self._drop(run)
                     return "closed"
                 begin = partial(self._take_up, run, action)
-                again = self._put(Waiting(run, evicted.requester, begin, evicted.ended))
+                again = self._put(Waiting(run, evicted.requester, evicted.model, begin, evicted.ended))
         if evicted is None:
             return self._control_in_engine(run, action)
         if self._start_or_wait(again) is not None:
@@ -287,7 +292,7 @@ class RunScheduler:
     def _start_or_wait(self, waiting: Waiting) -> Place | None:
         """Start a queued run if it is next and a place is free; otherwise it stays queued."""
         with self._lock:
-            first = self._queue.next(self._holding(), self._pool.places) == waiting.run
+            first = self._next_of(waiting.model) == waiting.run
         if first and self._next(waiting.run) is not None:
             self._begin(waiting)
         self._wake.set()
@@ -306,9 +311,9 @@ class RunScheduler:
         self._release_ended()
         holding, places = self._holding(), self._pool.places
         if (
-            len(holding) < places
+            len(self._holding(waiting.model)) < max(1, self._pool.places_of(waiting.model))
             and may_hold_more(waiting.requester, holding, places)
-            and self._queue.next(holding, places) is None
+            and self._next_of(waiting.model) is None
         ):
             return
         address, of_address = waiting.requester.address, most_by_address(self._settings.max_waiting)
@@ -336,34 +341,49 @@ class RunScheduler:
     def _next(self, only: str | None = None) -> Waiting | None:
         """The next run, which now has a place, if necessary that of a paused run; None if there is no place.
 
-        `only`: return None too if another run is next.
+        `only`: return None too if another run of the same model is next.
         """
         with self._lock:
             waiting, full = self._next_with_place(only)
-        if not full:
+        if full is None:
             return waiting
         with self._eviction_lock:
             with self._lock:
                 waiting, full = self._next_with_place(only)  # another thread may have made room meanwhile
-                paused = self._run_to_evict() if full else None
+                paused = self._run_to_evict(full) if full else None
             if paused is None or not self._evict(paused):
                 return waiting
             with self._lock:
                 return self._next_with_place(only)[0]
 
-    def _next_with_place(self, only: str | None) -> tuple[Waiting | None, bool]:
-        """The next run, if a place is free for it; and whether only the place is missing."""
+    def _next_with_place(self, only: str | None) -> tuple[Waiting | None, ServedModel | None]:
+        """The next run, if a place is free for it; and where only the place is missing, the model that lacks it."""
         self._release_ended()
-        run = self._queue.next(self._holding(), self._pool.places)
-        if run is None or only not in (None, run) or not self._pool.is_open:
-            return None, False
-        if len(self._placed) >= self._pool.places or self._is_full:
-            return None, True
+        of = self._queue.waiting(only).model if only is not None and only in self._queue else None
+        run = self._next_of(of, self._has_place)
+        if run is None:
+            first = self._next_of(of, lambda waiting: self._pool.places_of(waiting.model) > 0)
+            return None, self._queue.waiting(first).model if first and only in (None, first) else None
+        if only not in (None, run):
+            return None, None
         waiting = self._queue.take(run)
         assert waiting is not None
-        self._placed[run] = _Placed(waiting.requester, waiting.study, waiting.ended)
+        self._placed[run] = _Placed(waiting.requester, waiting.model, waiting.study, waiting.ended)
         self._beginning.add(run)
-        return waiting, False
+        return waiting, None
+
+    def _next_of(
+        self, model: ServedModel | None, fits: Callable[[Waiting], bool] = lambda _waiting: True
+    ) -> str | None:
+        """The queued run that is next of those of a model, or of all, that fit."""
+        return self._queue.next(
+            self._holding(), self._pool.places, lambda waiting: model in (None, waiting.model) and fits(waiting)
+        )
+
+    def _has_place(self, waiting: Waiting) -> bool:
+        model = waiting.model
+        taken = sum(placed.model is model for placed in self._placed.values())
+        return taken < self._pool.places_of(model) and model not in self._full
 
     def _begin(self, waiting: Waiting) -> None:
         """Start a run that has a place. A failure is stored for the next status request.
@@ -379,7 +399,7 @@ class RunScheduler:
             if failure is not None:
                 self._placed.pop(run, None)
                 self._budget.release(run)
-                if _waiting_helps(failure) and self._somebody_makes_room(run, failure):
+                if _waiting_helps(failure) and self._somebody_makes_room(waiting, failure):
                     self._queue.put_back(waiting)
                 else:
                     self._keep_failure(run, failure)
@@ -407,12 +427,16 @@ class RunScheduler:
             with suppress(StoreError):  # a row of a run that has begun is passed over
                 self._rows.remove(waiting.run)
 
-    def _somebody_makes_room(self, run: str, failure: Exception) -> bool:
-        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now."""
-        if self._placed:
-            self._is_full = True
+    def _somebody_makes_room(self, waiting: Waiting, failure: Exception) -> bool:
+        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now.
+
+        Room on the disk is that of all models, room in an engine that of its own.
+        """
+        of_all = isinstance(failure, Full)
+        if any(of_all or placed.model is waiting.model for placed in self._placed.values()):
+            self._full.update(self._pool.models.all if of_all else [waiting.model])
             return True
-        others = (other for other in self._evicted if other != run and other not in self._queue)
+        others = (other for other in self._evicted if other != waiting.run and other not in self._queue)
         first = next(others, None) if isinstance(failure, Full) else None
         if first is not None:
             self._drop(first)
@@ -451,12 +475,12 @@ class RunScheduler:
                 self._evicted.pop(run, None)
             self._pool.call("control", run, action, noted=partial(self._note, run))
 
-    def _run_to_evict(self) -> str | None:
-        """The run that has been paused for longest; a study only if it is abandoned."""
+    def _run_to_evict(self, model: ServedModel) -> str | None:
+        """The run of a model that has been paused for longest; a study only if it is abandoned."""
         abandoned = time.monotonic() - self._settings.abandoned_after_s
         for run, since in sorted(self._paused.items(), key=lambda item: item[1]):
             placed = self._placed.get(run)
-            if placed is not None and (not placed.study or since <= abandoned):
+            if placed is not None and placed.model is model and (not placed.study or since <= abandoned):
                 return run
         return None
 
@@ -478,7 +502,7 @@ class RunScheduler:
         with self._lock:
             self._placed.pop(run, None)
             self._paused.pop(run, None)
-            self._is_full = False
+            self._full.clear()
             if not placed.study:
                 placed.left = self._budget.left(run)
                 self._budget.release(run)
@@ -487,6 +511,19 @@ class RunScheduler:
         if first is not None:
             self._drop(first)
         return True
+
+    def _evict_paused(self, model: ServedModel) -> bool:
+        """Evict the paused runs of all other models. Returns whether there were any."""
+        with self._eviction_lock:
+            with self._lock:
+                self._release_ended()
+                paused = [run for run in self._paused if self._may_be_evicted_for(model, run)]
+            evicted = [self._evict(run) for run in paused]
+        return any(evicted)
+
+    def _may_be_evicted_for(self, model: ServedModel, run: str) -> bool:
+        placed = self._placed.get(run)
+        return placed is not None and placed.model is not model and not placed.study
 
     def _drop(self, run: str) -> None:
         """Stop an evicted run."""
@@ -521,16 +558,20 @@ class RunScheduler:
                 return
             placed = self._placed.pop(run, None) or self._evicted.pop(run, None)
             self._paused.pop(run, None)
-            self._is_full = False
+            self._full.clear()
             if placed is not None:
                 self._budget.release(run)
                 self._queue.ended(time.monotonic() - placed.since)
                 head = self._log.head(run)
                 placed.ended(head.bytes if head else 0)
 
-    def _holding(self) -> list[Requester]:
-        """Who holds each place. A paused run does not count, since it can be evicted."""
-        return [placed.requester for run, placed in self._placed.items() if placed.study or run not in self._paused]
+    def _holding(self, model: ServedModel | None = None) -> list[Requester]:
+        """Who holds each place, of a model or of all. A paused run does not count, since it can be evicted."""
+        return [
+            placed.requester
+            for run, placed in self._placed.items()
+            if model in (None, placed.model) and (placed.study or run not in self._paused)
+        ]
 
     def _place(self, run: str) -> Place:
         return self._queue.place(run, self._holding(), [self._free_in_s(run) for run in self._placed])
@@ -559,6 +600,10 @@ class RunScheduler:
                 for run in self._queue.abandoned(time.monotonic() - ABANDONED_S):
                     if (waiting := self._queue.take(run)) is not None:
                         self._forget_row(waiting)
+                wanted = self._queue.models
+            for model in wanted:
+                with suppress(Refused):  # tried again while the run is queued
+                    self._pool.load(model)
             try:
                 while not self._over.is_set() and (waiting := self._next()) is not None:
                     self._begin(waiting)

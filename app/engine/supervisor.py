@@ -72,7 +72,7 @@ class Supervisor:
         self._room = 0
         self._machine = ""
         self._restarts = 0
-        self._started = self._loading_since = time.monotonic()
+        self._started = self._loading_since = self._ready_since = time.monotonic()
         self._load_s: float | None = None
         self._last_failure: str | None = None
         self._thread = Thread(target=self._supervise, name="supervisor", daemon=True)
@@ -125,6 +125,11 @@ class Supervisor:
     def load_s(self) -> float | None:
         """How long the last start took until the model could be used, without what it fetched; None before that."""
         return self._load_s
+
+    @property
+    def ready_s(self) -> float | None:
+        """For how many seconds the model can be used; None while it cannot."""
+        return None if self._info is None else time.monotonic() - self._ready_since
 
     @property
     def restarts(self) -> int:
@@ -203,7 +208,8 @@ class Supervisor:
                     self._machine = machine
                 case Ready(info, room):
                     self._room = room
-                    self._load_s = time.monotonic() - self._loading_since
+                    self._ready_since = time.monotonic()
+                    self._load_s = self._ready_since - self._loading_since
                     self._calls.open(connection)
                     self._info = info
                     self._readiness = Readiness("ready", "ready", 0, 0, "Ready", self.readiness.compiled)

@@ -89,12 +89,14 @@ class ValueMaker:
 
     def _frames(self, run: str, label: str, level: ValueLevel) -> Iterator[bytes]:
         opening = self._runs.opening(run)
-        prompt = [token["id"] for token in opening["tokens"]]
+        prompt, model = [token["id"] for token in opening["tokens"]], self._pool.serving(opening["model"])
         chosen = [token for _, token in self._runs.chosen(run)]
         for step, token in enumerate(chosen):
             ids = prompt + chosen[:step]
             request = ValuesRequest(label, step, ids, rows_of(len(prompt), step).start, token, level)
-            frames: list[Frame] = self._pool.call(*under_changes(opening, "values", request))
+            if model is not None:
+                model.touch()
+            frames: list[Frame] = self._pool.call(*under_changes(opening, "values", request), model=model)
             for frame in frames:
                 yield frame.payload
             self._done[run] = step + 1

@@ -601,7 +601,7 @@ class Health(TypedDict):
 
 
 class Readiness(TypedDict):
-    state: Literal["fetching", "loading", "ready", "failed", "restarting"]
+    state: Literal["unloaded", "fetching", "loading", "ready", "failed", "restarting"]
     phase: str
     done: Count
     total: Count

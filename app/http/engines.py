@@ -8,8 +8,9 @@ from flask import Blueprint, Response, jsonify, request
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from kvscope.app.engine.engine import Engine
 from kvscope.app.engine.memory import resident_bytes
-from kvscope.app.engine.pool import Engine, LastEngine, NoSuchEngine, Pool
+from kvscope.app.engine.pool import LastEngine, NoSuchEngine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.http.access import MANAGES
 from kvscope.app.http.answers import Count, Positive
@@ -26,6 +27,7 @@ class EngineProcess(TypedDict):
     """`pid` and what follows are null while there is no engine process on this machine."""
 
     name: str
+    model: Annotated[str, Field(description="As `/api/models` names it")]
     state: Literal["fetching", "loading", "ready", "failed", "restarting"]
     message: str
     pid: Positive | None
@@ -54,6 +56,7 @@ def summary_of(engine: Engine) -> EngineProcess:
     readiness, pid = supervisor.readiness, supervisor.pid
     return {
         "name": engine.name,
+        "model": engine.model.name,
         "state": readiness.state,  # type: ignore[typeddict-item]  # Readiness lists them
         "message": readiness.message,
         "pid": pid,

@@ -80,8 +80,9 @@ class LogRoutes:
                 raise Problem(409, detail, field="run")
             arguments = question.arguments(steps, asked_of(question.asked, steps))
             if question.anew:
-                self._lookup.same_model(steps.opening)
-                response = jsonify(self._reads.ask_again(*under_changes(steps.opening, name, *arguments)))
+                model = self._lookup.same_model(steps.opening)
+                asked = under_changes(steps.opening, name, *arguments)
+                response = jsonify(self._reads.ask_again(*asked, model=model))
                 response.headers["Cache-Control"] = "no-store"
                 return response
             return self._lasting_answer(log, steps, name, *arguments)
@@ -95,8 +96,9 @@ class LogRoutes:
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
-            self._lookup.same_model(steps.opening)
-            value = self._reads.ask(*under_changes(steps.opening, name, *arguments), lasting=self._lasting)
+            model = self._lookup.same_model(steps.opening)
+            question = under_changes(steps.opening, name, *arguments)
+            value = self._reads.ask(*question, lasting=self._lasting, model=model)
             response = Response(value, mimetype=BINARY) if isinstance(value, bytes) else jsonify(value)
         response.headers["Cache-Control"] = self._caching
         response.set_etag(tag)

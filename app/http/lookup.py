@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler, Started
 from kvscope.app.http.answers import Created, Queued, Status
@@ -17,7 +18,7 @@ from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.questions import Steps
 from kvscope.app.store.head import Head
 from kvscope.app.store.runs import is_workload
-from kvscope.model.api import called, same_model
+from kvscope.model.api import called
 
 STARTED = {
     201: json_answer("the run has started", Created, "Location"),
@@ -85,14 +86,26 @@ class RunLookup:
             raise Problem(409, f"The run has no {missing} yet.", field="step")
         return Steps(opening, chosen, first)
 
-    def same_model(self, opening: dict[str, Any]) -> None:
-        """A run's values can only be computed again by the model that gave them."""
-        loaded = self._engine.info
-        if loaded is None:
+    def same_model(self, opening: dict[str, Any], *, load: bool = False) -> ServedModel:
+        """The model that gave a run's values, which alone can compute them again. `load`: load it if need be.
+
+        Raises EngineUnavailable until it is loaded; Refused as Pool.load.
+        """
+        models, loaded = self._engine.models, self._engine.info
+        if loaded is None and not models.several:
             raise EngineUnavailable(self._engine.readiness.message)
-        if not same_model(opening["model"], loaded):
-            detail = f"The run was computed by {called(opening['model'])}; this server has loaded {called(loaded)}."
-            raise Problem(409, detail, field="model", limit=[loaded["name"]])
+        model = self._engine.serving(opening["model"])
+        if model is None:
+            names = [model.name for model in models.all] if loaded is None or models.several else [called(loaded)]
+            has = "has" if models.several else "has loaded"
+            detail = f"The run was computed by {called(opening['model'])}; this server {has} {', '.join(names)}."
+            raise Problem(409, detail, field="model", limit=names)
+        model.touch()
+        if load:
+            self._engine.require(model)
+        else:
+            self._engine.refuse_unloaded(model)
+        return model
 
 
 def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:

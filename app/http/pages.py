@@ -10,7 +10,8 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from kvscope.app.engine.pool import Engine, Pool
+from kvscope.app.engine.engine import Engine
+from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import RESTARTING
 from kvscope.app.http import serving
@@ -20,6 +21,7 @@ from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.page_limits import LIMITS
+from kvscope.app.http.requests import ReadyQuery, query
 from kvscope.app.http.root import full
 from kvscope.app.http.shell import renderer
 from kvscope.app.http.site import file_of, site
@@ -56,6 +58,7 @@ def blueprint(
     bootstrap = {
         "version": own_version(),
         "examples": [asdict(example) for example in examples],
+        "several_models": engine.models.several,
         "limits": {**LIMITS, "keep_days": keep_days, "disk_bytes": budget.most},
     }
 
@@ -107,16 +110,20 @@ def blueprint(
             200: json_answer("the model is ready", Readiness),
             503: json_answer("the model is not ready; `message` has the reason", Readiness),
         },
+        422,
+        query=ReadyQuery,
     )
     def readyz() -> Response:
-        readiness = engine.readiness
+        asked = query(ReadyQuery).model
+        model = engine.named(asked) if asked else None
+        readiness = engine.readiness if model is None else engine.readiness_of(model)
         if member is not None and not member.leads:
             readiness = replace(RESTARTING, message=NO_LEADER)
         try:
             runs.check()
         except Lost as error:
             readiness = replace(readiness, state="failed", phase="failed", message=str(error))
-        response = jsonify(**asdict(readiness), compiling=False, model=engine.info)
+        response = jsonify(**asdict(readiness), compiling=False, model=engine.info_of(model or engine.models.first))
         response.status_code = 200 if readiness.state == "ready" else 503
         response.headers["Cache-Control"] = "no-store"
         return response

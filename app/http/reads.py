@@ -7,6 +7,7 @@ from typing import Any
 
 from flask import request
 
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.questions import Computation, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
@@ -20,16 +21,19 @@ class Reads:
     def __init__(self, questions: Questions, limits: Limits) -> None:
         self._questions, self._limits = questions, limits
 
-    def ask(self, method: str, *arguments: Any, lasting: bool = False) -> Any:
-        """What the service's `method` answers. `lasting`: it is about a saved session.
+    def ask(self, method: str, *arguments: Any, lasting: bool = False, model: ServedModel | None = None) -> Any:
+        """What the service's `method` answers. `lasting`: it is about a saved session. `model`: which answers; None is
+        any.
 
         Raises Problem, and what Questions.ask raises.
         """
+        if model is not None:
+            model.touch()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
-        return self._questions.ask(Computation(method, arguments, lasting), Requester(*visitor), count)
+        return self._questions.ask(Computation(method, arguments, lasting, model), Requester(*visitor), count)
 
-    def ask_again(self, method: str, *arguments: Any) -> Any:
+    def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:
         """The same of what has another answer each time, such as a measurement."""
         visitor = access.count(self._limits)
-        return self._questions.ask_again(Computation(method, arguments), Requester(*visitor))
+        return self._questions.ask_again(Computation(method, arguments, model=model), Requester(*visitor))

@@ -30,6 +30,7 @@ MAX_SEQ = 2**31
 """What a database's column takes, and more than a log can have."""
 MAX_ROWS = 2**20
 """More than a weight matrix has; the model says how many it has."""
+MAX_MODEL_CHARS = 300
 MAX_WORDS, MAX_WORD_CHARS = 8, 40
 """Whose rows are put beside each other, and of one of them."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
@@ -45,6 +46,15 @@ class Prompt(Body):
     chat: bool = Field(PLAIN_RUN.chat, description="wrap the prompt in the model's chat template")
 
 
+MODEL = "the name of one of the models of this server (`/api/models`)"
+
+
+class Typed(Prompt):
+    """A prompt that is not run."""
+
+    model: Annotated[str, Encodable] | None = Field(None, description=f"{MODEL}; null is the first")
+
+
 class NewRun(Prompt, Sampling):
     """The next tokens after a prompt."""
 
@@ -56,13 +66,15 @@ class NewRun(Prompt, Sampling):
         "a request without it shares no cache",
     )
     model: Annotated[str, Encodable] | None = Field(
-        None, description="the name of the model that must be loaded; null allows any model"
+        None, description=f"{MODEL}; null is the first. A model that is not loaded is, and meanwhile the answer is 503"
     )
 
     def of(self, run: str, owner: str) -> RunRequest:
         """The same for the model side, under the id `run`."""
         sampling = Sampling(**{name: getattr(self, name) for name in Sampling.model_fields})
-        return RunRequest(run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner)
+        return RunRequest(
+            run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner, self.model or ""
+        )
 
 
 class Control(Body):
@@ -134,10 +146,20 @@ class Words(Body):
     words: list[Annotated[str, Field(min_length=1, max_length=MAX_WORD_CHARS), Encodable]] = Field(
         min_length=2, max_length=MAX_WORDS
     )
+    model: Annotated[str, Encodable] | None = Field(None, description=f"{MODEL}; null is the first")
 
 
 class EmbeddingQuery(Query):
     token: int = Field(ge=0, le=MAX_ROWS, description="id of the token in the vocabulary")
+    model: str = Field("", max_length=MAX_MODEL_CHARS, description=f"{MODEL}; the first when absent")
+
+
+class ReadyQuery(Query):
+    model: str = Field("", max_length=MAX_MODEL_CHARS, description=f"{MODEL}; when absent, whether any can be used")
+
+
+class LoadModel(Body):
+    model: Annotated[str, Encodable] = Field(description=MODEL)
 
 
 class FamilyQuery(Query):

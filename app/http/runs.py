@@ -7,7 +7,6 @@ from functools import partial
 
 from flask import Blueprint, Response, jsonify
 
-from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.app.engine.run_scheduler import RunScheduler
@@ -51,12 +50,7 @@ class RunRoutes:
     def create(self) -> Response:
         """`POST /api/runs`"""
         asked, run = body(NewRun), new_id()
-        loaded = self._engine.info
-        if loaded is None:
-            raise EngineUnavailable(self._engine.readiness.message)
-        if asked.model is not None and asked.model != loaded["name"]:
-            detail = f"model is {asked.model[:80]!r}; this server has loaded {loaded['name']}."
-            raise Problem(422, detail, field="model", limit=[loaded["name"]])
+        self._engine.choose(asked.model)
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
         return created(run, self._scheduler.start(asked.of(run, visitor.owner), Requester(*visitor), charge))
@@ -121,7 +115,7 @@ class RunRoutes:
             raise Problem(409, "The run has generated no token yet that could be replaced.", field="position")
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
         asked = body(Fork, bounds)
-        self._lookup.same_model(opening)
+        self._lookup.same_model(opening, load=True)
         request, visitor = ForkRequest(new_id(), run, asked.position, asked.token, ()), count(self._limits)
         started = self._scheduler.start(request, Requester(*visitor), partial(self._limits.charge, visitor))
         return created(request.run, started)

@@ -7,6 +7,7 @@ from typing import Any
 from flask import Response, jsonify, request, url_for
 
 from kvscope.app.bodies import Bounds
+from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import READS_STATE, SHARES, count
@@ -22,7 +23,7 @@ from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.value_parts import Level
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
-from kvscope.model.api import ValueLevel, called, same_model
+from kvscope.model.api import ValueLevel
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
 """Those whose values are computed; the level "attention" is the log alone."""
@@ -41,7 +42,7 @@ class ShareRoutes:
         limits: Limits,
     ) -> None:
         self._runs, self._sessions, self._budget = runs, sessions, budget
-        self._engine, self._maker, self._limits = engine, maker, limits
+        self._maker, self._limits = maker, limits
         self._lookup = RunLookup(runs, engine)
 
     @describe(
@@ -114,13 +115,13 @@ class ShareRoutes:
         if level == "block" and opening["model"].get("experts"):
             detail = "values must be attention or qkv: a session cannot store what is inside experts."
             return Problem(409, detail, field="values", limit=["attention", "qkv"])
-        loaded, most = self._engine.info, self._maker.most_bytes
-        if loaded is None:
-            detail = f"The model is not ready: {self._engine.readiness.message}"
-            return Problem(503, detail, field="values", retry_after=2)
-        if not same_model(opening["model"], loaded):
-            detail = f"The run was computed by {called(opening['model'])}; this server has loaded {called(loaded)}."
-            return Problem(409, detail, field="values", limit=[loaded["name"]])
+        most = self._maker.most_bytes
+        try:
+            self._lookup.same_model(opening)
+        except EngineUnavailable as why:
+            return Problem(503, f"The model is not ready: {why}", field="values", retry_after=2)
+        except Problem as other:
+            return Problem(other.status, other.detail, field="values", limit=other.limit)
         if size > most:
             detail = f"The exact values need about {size:,} bytes; the limit is {most:,} bytes."
             return Problem(413, detail, field="values", limit=most)

@@ -94,8 +94,8 @@ class MeasuredPace(TypedDict):
 
 
 class State(TypedDict):
-    """`engine`: the first of `engines`. `weights`, `cache` and `pace` are of the engine with fewest runs, and null
-    while none is ready.
+    """`engine`: the first of `engines`. `weights`, `cache` and `pace` are of the engine with fewest runs of those that
+    have the same model as the first that is ready, and null while none is.
     """
 
     web: WebProcess
@@ -146,9 +146,10 @@ def blueprint(
 
 def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
     """What the engine process says that it holds."""
-    model = engine.info
+    first = next((each for each in engine.engines if each.supervisor.info is not None), None)
+    model = None if first is None else first.supervisor.info
     try:
-        held = reads.ask_again("held") if model else None
+        held = None if first is None else reads.ask_again("held", model=first.model)
     except EngineUnavailable:
         held = None
     if model is None or held is None:

@@ -61,7 +61,7 @@ class StudyRoutes:
             raise Problem(409, "The run has not ended. It can be repeated after it ends.", field="run")
         if not steps:
             raise Problem(409, "The run has no complete step to repeat.", field="run")
-        self._lookup.same_model(opening)
+        self._lookup.same_model(opening, load=True)
         caching: Caching = "none" if asked.cache == "none" else "forgotten" if asked.cache == "forgotten" else "kept"
         return self._started(TwinRequest(new_id(), run, caching, (), asked.keeping()))
 
@@ -77,7 +77,7 @@ class StudyRoutes:
         self._lookup.known(run)
         steps = self._lookup.steps(run)
         asked = body(Beam, steps.bounds())
-        self._lookup.same_model(steps.opening)
+        self._lookup.same_model(steps.opening, load=True)
         ids = steps.before(asked.step)
         return self._started(BeamRequest(new_id(), run, asked.step, asked.beams, asked.length, ids, b""))
 
@@ -92,7 +92,7 @@ class StudyRoutes:
         """`POST /api/runs/<id>/change`"""
         opening = self._lookup.original(run)
         asked = body(ChangeRun)
-        self._lookup.same_model(opening)
+        self._lookup.same_model(opening, load=True)
         return self._started(ChangedRequest(new_id(), run, tuple(asked.changes), ()), study=False)
 
     def _started(self, request: TwinRequest | ChangedRequest | BeamRequest, *, study: bool = True) -> Response:

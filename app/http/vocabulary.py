@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, jsonify
 
+from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import ASKS, COMPUTES
 from kvscope.app.http.answers import Cut, Embedding, WordsBeside
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
-from kvscope.app.http.requests import EmbeddingQuery, Prompt, Words, body, query
+from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
 
 
-def blueprint(reads: Reads) -> Blueprint:
+def blueprint(pool: Pool, reads: Reads) -> Blueprint:
     """The routes."""
+    named = pool.named
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 
     # A POST, though it changes nothing: the longest prompt is longer than an address may be, and addresses are logged.
@@ -25,11 +27,11 @@ def blueprint(reads: Reads) -> Blueprint:
         "Tokenize a prompt without running it",
         {200: json_answer("the tokens that a run would start with", Cut)},
         *(400, 413, 415, 422, 503),
-        body=Prompt,
+        body=Typed,
     )
     def tokens() -> Response:
-        asked = body(Prompt)
-        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat))
+        asked = body(Typed)
+        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat, model=named(asked.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -42,7 +44,8 @@ def blueprint(reads: Reads) -> Blueprint:
         query=EmbeddingQuery,
     )
     def embedding() -> Response:
-        response = jsonify(reads.ask("embedding", query(EmbeddingQuery).token))
+        asked = query(EmbeddingQuery)
+        response = jsonify(reads.ask("embedding", asked.token, model=named(asked.model)))
         response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
         return response
 
@@ -55,7 +58,8 @@ def blueprint(reads: Reads) -> Blueprint:
         body=Words,
     )
     def words() -> Response:
-        response = jsonify(reads.ask("words", body(Words).words))
+        asked = body(Words)
+        response = jsonify(reads.ask("words", asked.words, model=named(asked.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 import simpy
 
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.queue import Queue, Requester, Waiting
 from kvscope.app.plan.parts import (
     NEVER,
@@ -30,6 +31,7 @@ from kvscope.app.plan.profile import Profile
 from kvscope.app.plan.scenario import Arrival, Visit
 from kvscope.app.plan.setup import Setup
 
+MODEL = ServedModel("simulated", None, 0)
 PART_BYTES = 1024 * 1024
 """Stored in one transaction (app/engine/storing.py)."""
 
@@ -125,7 +127,7 @@ class SimulatedServer:
         """As RunScheduler.start: it begins at once if it is next and a place is free, otherwise it is queued."""
         yield run.web.work(self._profile.web.request_ms / 1000)
         requester = Requester(run.arrival.client, run.arrival.address)
-        self._queue.put(Waiting(run.name, requester, lambda: None))
+        self._queue.put(Waiting(run.name, requester, MODEL, lambda: None))
         place = self._take_place(only=run)
         if place is not None:
             yield from self._begin(*place)

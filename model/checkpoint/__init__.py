@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,19 +11,17 @@ import torch
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch
 from kvscope.model.checkpoint.gguf_file import read_gguf
-from kvscope.model.checkpoint.gguf_parts import name_of
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.hub import fetch_repository
 from kvscope.model.checkpoint.recognise import what_it_is
 from kvscope.model.checkpoint.tokenizer import Tokenizer
 from kvscope.model.config import ModelConfig
-from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged
+from kvscope.model.packaged import Packaged
+from kvscope.model.sources import Source, find
 from kvscope.model.transformer import Weight
 
 __all__ = ["Checkpoint", "Tokenizer", "load"]
-
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +59,17 @@ def load(
 
     Raises Refused("model") with one sentence that says what is wrong.
     """
-    if model is None:
-        return _packaged(DEFAULT, progress, dtype, grouped)
-    path = Path(model).expanduser()
-    if path.is_dir():
-        return _folder(path, path.resolve().name, progress, dtype)
-    if path.is_file():
-        if (what := what_it_is(path)) is not None:
-            raise Refused("model", f"{path.name} {what}.")
-        return _gguf(path, name_of(path), progress, dtype, grouped)
-    if model in PACKAGED:
-        return _packaged(PACKAGED[model], progress, dtype, grouped)
-    if path.suffix != ".gguf" and _HUB_ID.fullmatch(model):
-        return _folder(fetch_repository(model, progress), model, progress, dtype)
-    raise Refused(
-        "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
-    )
+    source = find(model)
+    match source:
+        case Source("packaged", packaged=Packaged() as packaged):
+            return _packaged(packaged, progress, dtype, grouped)
+        case Source("folder", path=Path() as folder):
+            return _folder(folder, source.name, progress, dtype)
+        case Source("file", path=Path() as file):
+            if (what := what_it_is(file)) is not None:
+                raise Refused("model", f"{file.name} {what}.")
+            return _gguf(file, source.name, progress, dtype, grouped)
+    return _folder(fetch_repository(source.name, progress), source.name, progress, dtype)
 
 
 def _packaged(model: Packaged, progress: Callable[[Progress], None], dtype: torch.dtype, grouped: bool) -> Checkpoint:

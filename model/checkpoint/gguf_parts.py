@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from kvscope.model.checkpoint.gguf_header import Header, Malformed, mapped, read_header
+from kvscope.model.sources import PART
 
-_PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 _COUNT, _NUMBER = "split.count", "split.no"
 
 
@@ -39,7 +38,7 @@ def _files(path: Path, header: Header) -> tuple[Path, ...]:
             raise Malformed(f"is corrupted: its {key} is {value!r}, not a whole number")
     if count <= 1:
         return (path,)
-    named = _PART.fullmatch(path.name)
+    named = PART.fullmatch(path.name)
     which = f"is part {number + 1} of {count}"
     if named is None or int(named["count"]) != count:
         raise Malformed(f"{which}, and was renamed: parts are called NAME-00001-of-{count:05}.gguf and so on")
@@ -47,9 +46,3 @@ def _files(path: Path, header: Header) -> tuple[Path, ...]:
     if missing := [part.name for part in parts if not part.is_file()]:
         raise Malformed(f"{which}: put {', '.join(missing)} beside it")
     return parts
-
-
-def name_of(path: Path) -> str:
-    """What to call the model in a file: its name, without which part it is."""
-    named = _PART.fullmatch(path.name)
-    return named["stem"] if named else path.stem

@@ -86,6 +86,24 @@ def test_what_the_user_got_wrong_is_one_message_and_exit_code_2(
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--model", "NAME"], "Two models are called"),
+        (["--model", "org/name", "--ray", "auto"], "have one model"),
+        (["--model", "org/name", "--model-memory", "1MB"], "may take 1 MB (--model-memory)"),
+    ],
+)
+def test_models_that_cannot_be_served_together_are_refused_at_the_start(
+    more: list[str], says: str, tmp_path: Path
+) -> None:
+    name = "SmolLM2-135M-Instruct"
+    data = ["--data", str(tmp_path), "--port", "0"]
+    result = kvscope(*data, "--model", name, *[name if word == "NAME" else word for word in more])
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
 def test_run_writes_figures_of_what_it_ran(tmp_path: Path) -> None:
     """With a model of its own kind: the fake's frames are not all that a reader asks for."""
     write_folder(tmp_path / "model", "llama")

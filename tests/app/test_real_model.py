@@ -11,6 +11,7 @@ import safetensors.numpy
 
 from kvscope.app.settings import DEFAULT_SERVICE
 from kvscope.model.log.frames import header, tensors
+from kvscope.model.packaged import DEFAULT
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 
@@ -42,6 +43,12 @@ def attention(frames: list[bytes], step: int) -> dict[tuple[int, int], np.ndarra
                 for number, weights in enumerate(of_layer):
                     found[head.data["first_layer"] + layer, head.data["first_head"] + number] = weights
     return found
+
+
+def test_the_model_has_the_parameters_that_are_listed_before_it_is_loaded(server: LiveServer, run: str) -> None:
+    (offered,) = server.get("api/models").json()["models"]
+    assert offered["name"] == DEFAULT.name
+    assert offered["parameters"] == offered["model"]["parameters"] == DEFAULT.parameters
 
 
 def test_a_viewer_from_outside_reads_the_answer(server: LiveServer, run: str) -> None:

@@ -28,6 +28,7 @@ QUERY_OF: dict[str, dict[str, Any]] = {
 """What a route means by a name that others have for something else."""
 ASK = {"prompt": "abc"}
 BODIES: dict[str, dict[str, Any]] = {
+    "/api/models/load": {"model": "fake"},
     "/api/runs": {"prompt": "abc", "max_new_tokens": 2},
     "/api/runs/{run}/control": {"action": "stop"},
     "/api/runs/{run}/fork": {"position": 3, "token": 1},

@@ -2,6 +2,7 @@
 
 `model` says how it behaves: "delay=0.01,bytes=60000" waits so long per step and makes `layer` frames larger by so
 much; "refused", "broken" and "dead" do not load. The prompt "boom" makes `start` fail with a fault of the engine's own.
+A model may also be a file with these options in it (`write_fake`), of which a server can have several.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +50,11 @@ def load_service(
 ) -> FakeService:
     """Like kvscope.model.service.load_service."""
     progress(Progress("fetching", 5, 10, "Fetching the fake"))
+    name = "fake"
+    if model is not None and (file := Path(model)).suffix == ".gguf":
+        name = file.stem
+        with file.open() as opened:
+            model = opened.readline().strip()
     if model == "refused":
         raise Refused("model", "fake.gguf is truncated: it ends at byte 12.")
     if model == "broken":
@@ -56,10 +64,19 @@ def load_service(
     options = dict(option.split("=") for option in (model or "").split(",") if option)
     time.sleep(float(options.get("load", 0)))
     progress(Progress("loading", 10, 10, "Loading the fake"))
-    made = FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype, compiled)
+    made = FakeService(float(options.get("delay", 0)), int(options.get("bytes", 0)), dtype, compiled, name)
     if experts := int(options.get("experts", 0)):
         made.info["experts"] = {"count": experts, "chosen": 1, "width": 8}
     return made
+
+
+def write_fake(folder: Path, name: str, options: str = "", size: int = 0) -> str:
+    """Write a model that a server with this service can load, and return what `--model` takes. `size`: of the file."""
+    file = folder / f"{name}.gguf"
+    with file.open("w") as opened:
+        opened.write(f"{options}\n")
+        opened.truncate(max(size, len(options) + 1))
+    return str(file)
 
 
 @dataclass(slots=True)
@@ -79,9 +96,18 @@ class FakeRun:
 class FakeService:
     """Implements model.api.Service. The token after n is n + 1."""
 
-    def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype = "float32", compiled: bool = False) -> None:
+    def __init__(
+        self,
+        delay: float,
+        layer_bytes: int,
+        dtype: WeightDtype = "float32",
+        compiled: bool = False,
+        name: str = "fake",
+    ) -> None:
         sizes = {"head_dim": HEAD_DIM, "d_mlp": 16, "context": 1024}
-        self.info = {**described(LAYERS, HEADS, 1, VOCAB), "name": "fake", **sizes, "weight_dtype": dtype}
+        self.info = {**described(LAYERS, HEADS, 1, VOCAB), "name": name, **sizes, "weight_dtype": dtype}
+        if name != "fake":
+            self.info["sha256"] = sha256(name.encode()).hexdigest()
         self._delay, self._layer_bytes = delay, layer_bytes
         self._runs: dict[str, FakeRun] = {}
         self._waiting: list[Frame] = []

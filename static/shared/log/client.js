@@ -166,6 +166,12 @@ export function createClient({
       return response.ok ? { ...body, state: "ready" } : body;
     },
 
+    /** @returns {Promise<{models: Object[], memory: number}>} the models of the server, the default first  @throws {Problem} */
+    models: async () => (await request("/api/models")).json(),
+
+    /** Begins to load a model.  @throws {Problem} */
+    loadModel: (model) => post("/api/models/load", { model }),
+
     /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
     start: async (settings) => begun(await post("/api/runs", settings)),
 
@@ -253,8 +259,8 @@ export function createClient({
     /** The tokens of a prompt (docs/frames.md, Of the vocabulary).  @throws {Problem} */
     tokens: (asked) => post("/api/tokens", asked),
 
-    /** A token's learned row, and the nearest tokens.  @throws {Problem} */
-    embedding: async ({ token }) => (await request(`/api/embedding?token=${token}`)).json(),
+    /** A token's learned row, and the nearest tokens; without `model`, of the default.  @throws {Problem} */
+    embedding: async (asked) => (await request(`/api/embedding${queryOf(asked)}`)).json(),
 
     /** The rows of words beside each other (docs/frames.md, Of the vocabulary).  @throws {Problem} */
     words: (asked) => post("/api/words", asked),

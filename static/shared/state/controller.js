@@ -4,11 +4,13 @@
  */
 
 import { branchRefusal, chosenPosition } from "../facts/branching.js";
+import { chosenModel, nextReadiness } from "../facts/models.js";
 import { openingOf } from "../facts/saved-session.js";
 import { requestProblem } from "../log/run-request.js";
 import { msg } from "../words/msg.js";
 import { createEngine } from "./engine.js";
 import { inIntro, momentsOf } from "./intro.js";
+import { createModels } from "./models.js";
 import { createOpening } from "./opening.js";
 import { createReadiness, modelFailed } from "./readiness.js";
 
@@ -27,7 +29,7 @@ export function createController({ store, client, saved = null, storage, delay }
   let disposed = false;
 
   const engine = createEngine({ store, client, storage });
-  const readiness = createReadiness({
+  const readiness = (state().severalModels ? createModels : createReadiness)({
     store,
     client,
     delay,
@@ -46,6 +48,9 @@ export function createController({ store, client, saved = null, storage, delay }
     onStudy: (run, link, study) => visit(run, link, study),
     onVisited: engine.askWhetherPaused,
     onFailed: readiness.poll,
+    onOpened() {
+      if (state().severalModels) readiness.poll();
+    },
   });
 
   const visit = (id, link = {}, insteadOf = null) => {
@@ -59,7 +64,8 @@ export function createController({ store, client, saved = null, storage, delay }
     dispatch({ type: "opening" });
     engine.leave();
     try {
-      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse });
+      const model = chosenModel(state())?.name;
+      const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse, model });
       engine.own(id);
       if (!disposed) open(id, { playing: true, visited: false, view: state().selection.view });
     } catch (problem) {
@@ -150,13 +156,29 @@ export function createController({ store, client, saved = null, storage, delay }
 
     /** Starts a run with the prompt and settings of the page, now or as soon as the model is ready. */
     submit() {
-      const { readiness: model, limits, opening } = state();
+      const { limits, opening } = state();
+      const model = nextReadiness(state());
       const problem = requestProblem(state(), limits);
       if (opening) return;
       if (problem) dispatch({ type: "problem", problem });
       else if (model.state === "failed") dispatch({ type: "problem", problem: modelFailed(model) });
-      else if (model.state === "ready") start();
+      else if (["ready", "unloaded"].includes(model.state)) start();
       else hold();
+    },
+
+    /** Looks again which models are loaded. */
+    followModels() {
+      readiness.poll();
+    },
+
+    /** Loads a model before its first run. */
+    async loadModel(name) {
+      try {
+        await client.loadModel(name);
+      } catch (problem) {
+        dispatch({ type: "problem", problem });
+      }
+      readiness.poll();
     },
 
     play,

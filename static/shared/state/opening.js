@@ -17,9 +17,10 @@ const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
  * @param {(id: string, link: Object, insteadOf: string) => void} parts.onStudy called if the log is of a twin or
  *   beam search; opens the original run instead
  * @param {(id: string) => void} parts.onVisited called when a run that was not started here is opened
+ * @param {() => void} parts.onOpened called when the opening of a run has arrived
  * @param {() => void} parts.onFailed called when the run failed or was interrupted
  */
-export function createOpening({ store, client, saved, onStudy, onVisited, onFailed }) {
+export function createOpening({ store, client, saved, onStudy, onVisited, onOpened, onFailed }) {
   const { dispatch, state } = store;
   let stopWatching = () => {};
 
@@ -47,6 +48,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onFail
     let atOpening = null;
     const onOpen = (open) => {
       dispatch({ type: "settingsOfRun", open });
+      onOpened();
       applyLink(head);
       atOpening = state().selection;
       if (visited && !run.saved) onVisited(id);

@@ -10,7 +10,8 @@
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  * `ended`: what ran beside a run to its end and whose
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
- * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`.
+ * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
+ * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
  */
 
 import { changed, storeOf } from "./create-store.js";
@@ -23,6 +24,9 @@ export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
   examples: [],
   limits: /** @type {Object<string, number>} */ ({}),
+  severalModels: false,
+  models: /** @type {import("../facts/models.js").Offered[]} */ ([]),
+  model: /** @type {string|null} */ (null),
   run: null,
   insteadOf: null,
   version: 0,
@@ -80,6 +84,8 @@ const REDUCERS = {
   effects: (state, { key, found }) => ({ effects: { ...state.effects, [key]: found } }),
 
   readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
+
+  models: (_state, { models }) => ({ models }),
 
   ask: (_state, { asking }) => ({ asking }),
   prompt: (_state, { prompt }) => ({ prompt, edited: true }),

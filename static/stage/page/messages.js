@@ -3,14 +3,17 @@
 import { html } from "htm/preact";
 import { ending } from "../../shared/facts/endings.js";
 import { integer } from "../../shared/facts/format.js";
+import { unloadedModel } from "../../shared/facts/models.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
 export function Messages({ state, dispatch, client, controller }) {
   const { problem, held, waits, connected, readiness, run, embed } = state;
   // A page inside another one needs no model, and its reader cannot do anything about it.
+  const unloaded = unloadedModel(state);
   const failed = readiness.state === "failed" && !embed;
   return html`
     <div class="messages">
+      ${unloaded && html`<${Unloaded} model=${unloaded} onLoad=${() => controller.loadModel(unloaded.name)} />`}
       ${failed && !problem && html`<${ModelFailed} message=${readiness.message} />`}
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
       ${waits && html`<${Queued} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
@@ -24,6 +27,15 @@ function ModelFailed({ message }) {
   return html`
     <p class="message line on-line" data-tone="bad" role="alert">
       <strong>${msg`The model could not be loaded.`}</strong> <span>${message} ${msg`Recorded runs still play.`}</span>
+    </p>
+  `;
+}
+
+function Unloaded({ model: { name, refusal }, onLoad }) {
+  return html`
+    <p class="message line on-line" role="status">
+      <span>${msg`${name}, which computed this run, is not loaded. Exact values, branches and repeated runs need it.`} ${refusal}</span>
+      ${!refusal && html`<button class="button push" type="button" onClick=${onLoad}>${msg`Load the model`}</button>`}
     </p>
   `;
 }

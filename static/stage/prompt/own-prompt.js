@@ -9,6 +9,7 @@ import { Fetched } from "../../shared/ui/fetched.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { ModelPicker } from "./model-picker.js";
 import { PromptField } from "./prompt-field.js";
 
 const AS_TYPED = async () => (await import("../vocabulary/as-typed.js")).AsTyped;
@@ -58,6 +59,7 @@ export function PromptForm({ state, dispatch, controller, client, onClose, child
       state=${state} dispatch=${dispatch} onSubmit=${controller.submit} rows="2"
       placeholder=${msg`Begin a sentence; the model continues it`} field=${field} onFocus=${onFocus}
     />
+    ${state.severalModels && html`<${ModelPicker} state=${state} dispatch=${dispatch} controller=${controller} />`}
     <${Fetched} of=${AS_TYPED} state=${state} client=${client} />
     ${children}
     <div class="own-prompt-actions">

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { integer, tokenText } from "../../shared/facts/format.js";
+import { chosenModel, nextReadiness } from "../../shared/facts/models.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { mostOf } from "../../shared/log/limits.js";
 import { Fetched } from "../../shared/ui/fetched.js";
@@ -17,11 +18,13 @@ const NO_RUN = { saved: null };
 
 /** @param {{state: Object, client: Object}} props */
 export function AsTyped({ state, client }) {
-  const { prompt, chat, limits, readiness } = state;
+  const { prompt, chat, limits } = state;
   const [opened, setOpened] = useState(null);
   const length = [...prompt].length;
-  const here = { run: NO_RUN, readiness };
-  const wanted = length > 0 && length <= mostOf(limits, "run", "prompt") ? { prompt, chat } : null;
+  const model = chosenModel(state)?.name;
+  const here = { run: NO_RUN, readiness: nextReadiness(state), model };
+  const wanted =
+    length > 0 && length <= mostOf(limits, "run", "prompt") ? { prompt, chat, ...(model && { model }) } : null;
   const { status, values, problem } = useModelValues(here, client.tokens, wanted, "tokens");
   const isRequested = status !== "idle" && status !== "unavailable";
   // Until the newest answer arrives the last one stays, in the colour of an old one.

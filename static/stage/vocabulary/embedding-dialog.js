@@ -18,8 +18,8 @@ const WAITING = {
 };
 
 /**
- * @param {{token: Object, state: {run: Object, readiness: Object}, client: Object, onClose: () => void}} props `run`: the one that
- *   has the token
+ * @param {{token: Object, state: {run: Object, readiness: Object, severalModels?: boolean, model?: string}, client: Object, onClose: () => void}} props
+ *   `run`: the one that has the token; `model`: that which cut the text, if it belongs to no run
  */
 export function EmbeddingDialog({ token, state, client, onClose }) {
   const dialog = useRef(null);
@@ -27,10 +27,11 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
   const shown = path.at(-1);
   const before = path.at(-2);
   const back = before && html`<${Token} token=${before} />`;
-  const { run, readiness } = state;
+  const { run, readiness, severalModels: several } = state;
   // An id is valid only in the table of its own model.
   const other = run.open && readiness.model && run.open.model.sha256 !== readiness.model.sha256;
-  const wanted = other ? null : { token: shown.id };
+  const model = run.open ? several && run.open.model.name : state.model;
+  const wanted = other ? null : { token: shown.id, ...(model && { model }) };
   const { status, values, problem } = useModelValues(state, client.embedding, wanted, "embedding");
   // The last token stays until the next one arrives; then the pressed button no longer exists, and the title takes the focus.
   const last = useRef(null);

@@ -8,7 +8,8 @@ import signal
 import psutil
 import pytest
 
-from kvscope.app.engine.pool import LastEngine, NoSuchEngine, share_of
+from kvscope.app.engine.engine import share_of
+from kvscope.app.engine.pool import LastEngine, NoSuchEngine
 from kvscope.app.engine.queue import Requester
 from kvscope.model.api import ForkRequest
 from kvscope.model.log.frames import header

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -30,7 +29,7 @@ class Engine(Calls):
         self.free = Event()
         self.free.set()
 
-    def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None, client: str = "") -> Any:
+    def call(self, method: str, *arguments: Any, **_how: Any) -> Any:
         self.asked.append((method, *arguments))
         assert self.free.wait(20)
         if method == "refused":
@@ -44,7 +43,7 @@ def engine() -> Engine:
 
 
 def questions(engine: Engine, folder: Path, model: dict[str, Any] = MODEL) -> Questions:
-    return Questions(engine, lambda: model, folder / "answers")
+    return Questions(engine, lambda _chosen: model, folder / "answers")
 
 
 def test_the_same_question_is_computed_once_also_while_it_is_being_computed(engine: Engine, tmp_path: Path) -> None:

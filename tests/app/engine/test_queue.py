@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.queue import Place, Queue, Requester, Waiting
+
+MODEL = ServedModel("tiny", None, 0)
 
 
 def line(*runs: str, address: str = "") -> Queue:
@@ -14,7 +17,7 @@ def line(*runs: str, address: str = "") -> Queue:
 
 def join(queue: Queue, *runs: str, address: str) -> None:
     for run in runs:
-        queue.put(Waiting(run, Requester(run[0], address), lambda: None))
+        queue.put(Waiting(run, Requester(run[0], address), MODEL, lambda: None))
 
 
 def test_clients_take_turns_however_many_runs_one_has_asked_for() -> None:
@@ -27,7 +30,7 @@ def test_a_run_that_is_queued_again_keeps_its_place_and_begins_as_it_was_last_as
     first = queue.take("a1")
     assert first
     queue.put_back(first)
-    again = queue.put(Waiting("a1", Requester("a"), lambda: begun.append("again")))
+    again = queue.put(Waiting("a1", Requester("a"), MODEL, lambda: begun.append("again")))
     assert again is first
     assert queue.order([]) == ["a1", "a2"]
     again.begin()
@@ -60,7 +63,7 @@ def test_a_client_holds_half_of_the_places_at_most_and_an_address_three_quarters
 
 def test_a_client_without_a_name_is_an_address() -> None:
     queue, nameless = Queue(), Requester("one", "one")
-    queue.put(Waiting("a1", nameless, lambda: None))
+    queue.put(Waiting("a1", nameless, MODEL, lambda: None))
     assert queue.next([nameless] * 5, 8) == "a1"
     assert queue.next([nameless] * 6, 8) is None
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kvscope.app.engine.queue import Queue, Requester, Waiting
 from kvscope.app.plan.parts import NEVER
 from kvscope.app.plan.scenario import Arrival, Visit
-from kvscope.app.plan.server import SimulatedServer
+from kvscope.app.plan.server import MODEL, SimulatedServer
 from kvscope.app.plan.setup import Setup
 from tests.support.planned import STEP_MS, poisson, profile
 
@@ -82,7 +82,7 @@ def test_runs_begin_in_the_order_of_the_queue() -> None:
     server = simulated([first, *rest], Setup(1, open_runs=1))
     queue = Queue()
     for number, arrival in enumerate(rest, 1):
-        queue.put(Waiting(f"run {number}", Requester(arrival.client, arrival.address), lambda: None))
+        queue.put(Waiting(f"run {number}", Requester(arrival.client, arrival.address), MODEL, lambda: None))
     expected = ["run 0"]
     while (name := queue.next([], 1)) is not None:
         queue.take(name)

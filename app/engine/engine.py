@@ -1,0 +1,78 @@
+"""One engine of a server: its process, and what it is given to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from kvscope.app.engine.calls import Calls
+from kvscope.app.engine.models import ServedModel
+from kvscope.app.engine.on_ray import Cluster, relay
+from kvscope.app.engine.process import EngineSpec, serve
+from kvscope.app.engine.storing import Storing
+from kvscope.app.engine.supervisor import Supervisor
+from kvscope.app.settings import Settings
+from kvscope.app.store.runs import RunLog
+
+ENGINES_FOLDER = "engine"
+"""In the data folder: temporary files, of each engine in a folder of its own."""
+
+State = Literal["starting", "ready", "draining", "failed"]
+
+
+class Engine:
+    """One engine: its process, the calls to it and the runs that it has."""
+
+    def __init__(
+        self,
+        name: str,
+        model: ServedModel,
+        log: RunLog,
+        settings: Settings,
+        report: Callable[[str], None],
+        slot: int,
+    ) -> None:
+        self.name, self.model, self.slot, self.draining = name, model, slot, False
+        self.calls = Calls(settings.call_timeout_s)
+        self.storing = Storing(log, self.calls, report)
+        folder = settings.data_dir / ENGINES_FOLDER / name
+        is_one = settings.engines == 1 and not settings.more_models
+        said = report if is_one else lambda line: report(f"Engine {name} ({model.name}): {line}")
+        work = _work(settings, model.source, slot, folder)
+        self.supervisor = Supervisor(self.calls, self.storing, settings, said, work, folder)
+        self.starting: set[str] = set()
+        """Runs that calls on their way give it. A set, since several threads change it at once."""
+
+    @property
+    def state(self) -> State:
+        """Whether it takes runs."""
+        if self.draining:
+            return "draining"
+        state = self.supervisor.readiness.state
+        return "ready" if state == "ready" else "failed" if state == "failed" else "starting"
+
+
+def _work(settings: Settings, model: str | None, slot: int, folder: Path) -> Callable[[Any], None]:
+    """What the process of an engine does that has this slot among those of the machine."""
+    spec = EngineSpec(
+        settings.service, model, settings.device, settings.dtype, settings.compile == "auto", folder=folder
+    )
+    if settings.ray:
+        return partial(relay, spec=spec, cluster=Cluster(settings.ray, dict(settings.engine_resources)))
+    if settings.device == "auto" and settings.engines > 1:
+        spec = replace(spec, device=f"auto:{slot}")
+    return partial(serve, spec=replace(spec, processors=share_of(slot, settings.engines)))
+
+
+def share_of(slot: int, engines: int) -> tuple[int, ...]:
+    """The processors of the engine in `slot` of so many on one machine: an equal part; none of its own where it is the
+    only one, or where there are more engines than processors. Slots beyond them share with the first.
+    """
+    if engines == 1 or not hasattr(os, "sched_getaffinity"):
+        return ()
+    processors = sorted(os.sched_getaffinity(0))
+    return tuple(processors[slot % engines :: engines]) if engines <= len(processors) else ()

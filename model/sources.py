@@ -1,0 +1,111 @@
+"""What `--model` names, and what is known of a model before it is loaded: no tensor is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from kvscope.model.api import Refused
+from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged, cache_folder
+
+PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
+"""The name of a file that has a part of a model, as llama.cpp splits it."""
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+LONGEST_HEADER = 100 * 10**6
+"""Bytes of the JSON that a safetensors file begins with, as the library limits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a model comes from. `name`: as its runs call it; `path`: of its file or folder, where it is one."""
+
+    kind: Literal["packaged", "folder", "file", "hub"]
+    name: str
+    path: Path | None = None
+    packaged: Packaged | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a model that is not loaded; None where only loading tells.
+
+    `bytes`: of its files, or of what is downloaded first.
+    """
+
+    bytes: int | None = None
+    is_here: bool = True
+    parameters: int | None = None
+    licence: str | None = None
+    shows: str = ""
+    sha256: str | None = None
+
+
+def find(model: str | None) -> Source:
+    """The source that `--model` names; None is the default model. Raises Refused("model")."""
+    if model is None:
+        return Source("packaged", DEFAULT.name, packaged=DEFAULT)
+    path = Path(model).expanduser()
+    if path.is_dir():
+        return Source("folder", path.resolve().name, path)
+    if path.is_file():
+        return Source("file", name_of(path), path)
+    if model in PACKAGED:
+        return Source("packaged", model, packaged=PACKAGED[model])
+    if path.suffix != ".gguf" and HUB_ID.fullmatch(model):
+        return Source("hub", model)
+    raise Refused(
+        "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
+    )
+
+
+def name_of(path: Path) -> str:
+    """The model's name: the file's without its ending and, of a part, without its number."""
+    part = PART.fullmatch(path.name)
+    return part["stem"] if part else path.stem
+
+
+def known(source: Source) -> Known:
+    """What the source says without being loaded. A file that cannot be read says nothing here, and when it is loaded
+    why."""
+    try:
+        match source:
+            case Source("packaged", packaged=Packaged() as packaged):
+                return _of_package(packaged)
+            case Source("folder", path=Path() as folder):
+                files = sorted(folder.glob("model*.safetensors"))
+                return Known(sum(file.stat().st_size for file in files), parameters=sum(map(_parameters, files)))
+            case Source("file", path=Path() as file):
+                return Known(sum(part.stat().st_size for part in _parts(file)))
+    except (OSError, ValueError):
+        return Known()
+    return Known(is_here=False)
+
+
+def _of_package(packaged: Packaged) -> Known:
+    file = cache_folder() / packaged.file
+    is_here = file.is_file()
+    size = file.stat().st_size if is_here else sum(package.bytes for package in packaged.packages)
+    return Known(size, is_here, packaged.parameters, packaged.licence, packaged.shows, packaged.sha256)
+
+
+def _parts(file: Path) -> list[Path]:
+    """The files of the model that a GGUF file belongs to."""
+    part = PART.fullmatch(file.name)
+    return sorted(file.parent.glob(f"{part['stem']}-*-of-{part['count']}.gguf")) if part else [file]
+
+
+def _parameters(file: Path) -> int:
+    """How many numbers a safetensors file holds, by its header. Raises ValueError for what is none."""
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        if length > LONGEST_HEADER:
+            raise ValueError(file)
+        header: dict[str, Any] = json.loads(opened.read(length))
+    try:
+        return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(file) from None

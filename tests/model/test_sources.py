@@ -1,0 +1,53 @@
+"""What is known of a model before it is loaded agrees with what loading tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvscope.model.api import Refused
+from kvscope.model.checkpoint import load
+from kvscope.model.packaged import DEFAULT, GEMMA
+from kvscope.model.sources import Known, find, known
+from tests.support.tiny_files import write_folder, write_gguf
+
+
+@pytest.mark.parametrize("shard", [None, "40KB"])
+def test_a_folder_is_known_by_name_parameters_and_bytes(tmp_path: Path, shard: str | None) -> None:
+    model = write_folder(tmp_path / "tiny", "gpt2", shard=shard)
+    source = find(str(tmp_path / "tiny"))
+    files = list((tmp_path / "tiny").glob("*.safetensors"))
+    assert len(files) == 1 if shard is None else len(files) > 1
+    said = known(source)
+    assert said.parameters == sum(each.numel() for each in model.parameters())
+    assert said.bytes == sum(file.stat().st_size for file in files)
+    assert source.name == load(str(tmp_path / "tiny"), lambda _progress: None).name
+
+
+@pytest.mark.parametrize("split", [0, 8])
+def test_a_gguf_file_is_known_by_name_and_bytes_of_all_its_parts(tmp_path: Path, split: int) -> None:
+    write_gguf(tmp_path / "tiny.gguf", split=split)
+    files = sorted(tmp_path.glob("*.gguf"))
+    assert (len(files) > 1) == bool(split)
+    source = find(str(files[0]))
+    assert source.name == "tiny" == load(str(files[0]), lambda _progress: None).name
+    assert known(source).bytes == sum(file.stat().st_size for file in files)
+
+
+def test_a_packaged_model_is_known_before_it_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path))
+    said = known(find(GEMMA.name))
+    assert (said.parameters, said.is_here) == (GEMMA.parameters, False)
+    assert said.bytes == sum(package.bytes for package in GEMMA.packages)
+    assert find(None).name == DEFAULT.name
+    (tmp_path / DEFAULT.file).write_bytes(b"GGUF")
+    assert known(find(None)).bytes == 4
+
+
+def test_what_cannot_be_read_says_nothing_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"\x05\0\0\0\0\0\0\0[1,2]")
+    assert known(find(str(tmp_path))) == Known()
+    assert known(find("org/name")) == Known(is_here=False)
+    with pytest.raises(Refused, match="There is no model"):
+        find(str(tmp_path / "gone.gguf"))
