@@ -12,6 +12,7 @@ from tests.support.pixels import seen
 from tests.support.screens import PHONE
 from tests.support.server import ROOT, Server
 from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 GLOSSARY = json.loads((ROOT / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
 AMBER = """({ width, data }, [from, to]) => {
@@ -180,6 +181,7 @@ def test_on_a_phone_the_lens_opens_lower(server: Server, new_page: Callable[...,
     stage.page.get_by_role("button", name="Map", exact=True).click()
     press(stage, ".", 14)
     expect(stage.map).to_contain_text("top 8")
+    stage.rest()
     card, whole = lens_of(stage).bounding_box(), stage.map.bounding_box()
     assert card
     assert whole
@@ -241,7 +243,8 @@ def test_words_are_defined_by_hover_focus_and_tap_and_listed_in_the_help(
     stage.expect_phase("paused")
     help_dialog = stage.page.get_by_role("dialog", name="Help")
     expect(help_dialog.get_by_text("Show this help", exact=True)).to_be_in_viewport(ratio=1)
-    assert {entry["name"] for entry in GLOSSARY.values()} <= set(help_dialog.get_by_role("term").all_inner_texts())
+    names = {entry["name"] for entry in GLOSSARY.values()}  # fetched when the help is first opened
+    eventually(lambda: names <= set(help_dialog.get_by_role("term").all_inner_texts()))
     press(stage, "Escape")
     stage.ask()
     form = stage.page.get_by_role("form", name="New run")
