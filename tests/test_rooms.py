@@ -110,7 +110,7 @@ ROOMS = {
                 "compare",
             )
         ),
-        *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here"),
+        *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here", "static/stage/changes"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
         *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),

@@ -107,10 +107,18 @@ class Controlled(TypedDict):
     status: Status
 
 
+class Changed(TypedDict):
+    """`changes` as in the `open` frame of a changed run."""
+
+    of: str
+    changes: list[dict[str, Any]]
+
+
 class Member(TypedDict):
     id: str
     parent: Parent | None
     study: Study | None
+    changed: Changed | None
     status: Status
     reason: Reason | None
     steps: Count

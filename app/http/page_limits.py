@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvscope.app.bodies import limits_of
 from kvscope.app.http.questions import Candidate
-from kvscope.app.http.requests import Beam, NewRun
+from kvscope.app.http.requests import Beam, ChangeRun, NewRun
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.words import Share
 from kvscope.model.api import MAX_COMPARED
@@ -13,6 +13,7 @@ from kvscope.model.settings import Workload
 LIMITS = {
     "run": limits_of(NewRun),
     "beam": limits_of(Beam),
+    "change": limits_of(ChangeRun),
     "candidates": limits_of(Candidate),
     "workload": limits_of(Workload),
     "share": limits_of(Share),

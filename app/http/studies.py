@@ -118,6 +118,7 @@ class StudyRoutes:
             "id": member.run,
             "parent": _parent(member),
             "study": member.opening.get("study"),
+            "changed": member.opening.get("changed"),
             "status": state_of(member.run, member.closing is not None, self._scheduler),
             "reason": member.closing["reason"] if member.closing else None,
             "steps": member.steps,

@@ -231,6 +231,14 @@ export function createClient({
     change: (run, { changes }) => derive(run, "/change", { changes }),
 
     /**
+     * The same run with changes to what the model computes (docs/frames.md, Changed runs).
+     *
+     * @param {Object[]} changes
+     * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
+     */
+    change: (run, changes) => derive(run, "/change", { changes }),
+
+    /**
      * A beam search from the tokens before step `step`.
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}

@@ -12,6 +12,7 @@ import { createEngine } from "./engine.js";
 import { inIntro, momentsOf } from "./intro.js";
 import { createModels } from "./models.js";
 import { createOpening } from "./opening.js";
+import { followOriginal } from "./original.js";
 import { createReadiness, modelFailed } from "./readiness.js";
 
 const NO_BRANCH = msg`The branch could not be started`;
@@ -53,6 +54,8 @@ export function createController({ store, client, saved = null, storage, delay }
     },
   });
 
+  const stopOriginal = followOriginal({ store, client });
+
   const visit = (id, link = {}, insteadOf = null) => {
     // The intro does not start by itself.
     const playing = link.step === undefined && link.view !== "intro";
@@ -90,6 +93,22 @@ export function createController({ store, client, saved = null, storage, delay }
     } catch ({ detail, title, retryAfter }) {
       if (state().run !== run) return;
       dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
+    }
+  };
+
+  const startChanged = async () => {
+    const { run, step, changing } = state();
+    dispatch({ type: "changeSent" });
+    try {
+      const { id } = await client.change(changing.of, changing.changes);
+      engine.own(id);
+      if (disposed || state().changing?.of !== changing.of) return;
+      dispatch({ type: "changeStarted", run: id });
+      if (state().run !== run) return;
+      engine.letGoOn();
+      open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+    } catch (problem) {
+      if (state().changing?.of === changing.of) dispatch({ type: "changeRefused", problem });
     }
   };
 
@@ -145,6 +164,12 @@ export function createController({ store, client, saved = null, storage, delay }
       const refusal = branchRefusal(run, step, token);
       if (refusal) return dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: refusal } });
       return startBranch(run, step, token);
+    },
+
+    /** Starts a run with the changes that were composed, and shows it at the same step. */
+    async change() {
+      const { changing } = state();
+      if (changing?.changes.length && !changing.busy) await startChanged();
     },
 
     /** Continues a run that broke off with its engine, in a new run that begins with its log. */
@@ -219,6 +244,7 @@ export function createController({ store, client, saved = null, storage, delay }
     dispose() {
       disposed = true;
       readiness.dispose();
+      stopOriginal();
       stopWatching();
     },
   };

@@ -37,6 +37,7 @@ export const KEYS = [
     run: () => focusOn("#map-grid"),
   },
   { keys: ["c"], label: "c", text: msg`Open or close the code that ran`, run: toggleCode },
+  { keys: ["x"], label: "x", text: msg`Open or close the changes of this run`, run: toggleChanges },
   { keys: ["p"], label: "p", text: msg`Write your own prompt`, run: ask },
   ...DIALOG_KEYS,
 ];
@@ -51,6 +52,12 @@ function ask({ store }) {
 function toggleCode({ store }) {
   const { code, file } = store.state();
   if (!file) store.dispatch({ type: "code", open: !code });
+}
+
+function toggleChanges({ store }) {
+  const { changing, run } = store.state();
+  if (!run?.open || !canAsk(store.state())) return;
+  store.dispatch({ type: changing?.open ? "changingClosed" : "changing" });
 }
 
 function focusOn(selector) {

@@ -12,8 +12,10 @@
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
  * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
  * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
+ * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
  */
 
+import { CHANGING, keptFor } from "./changing.js";
 import { changed, storeOf } from "./create-store.js";
 import { progressAt, revealAt, sweepShare } from "./easing.js";
 import { inIntro, introIsOver, momentsOf } from "./intro.js";
@@ -59,6 +61,8 @@ export const initialState = {
   ended: /** @type {{run: string, experiment: string}[]} */ ([]),
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
   whatIf: null,
+  changing: /** @type {import("./changing.js").Changing|null} */ (null),
+  original: /** @type {import("./original.js").Original|null} */ (null),
   asking: false,
   prompt: "",
   chat: false,
@@ -116,8 +120,9 @@ const REDUCERS = {
   }),
   opening: () => ({ opening: true, held: false, problem: null }),
   branching: (_state, { token }) => ({ branching: token, problem: null }),
-  opened: (_state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
+  opened: (state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
     run,
+    changing: keptFor(state.changing, run.id),
     insteadOf,
     asking: false,
     connected: true,
@@ -172,6 +177,8 @@ const REDUCERS = {
   hover: (_state, { hover }) => ({ hover }),
   code: (_state, { open }) => ({ code: open }),
   ended: (state, { run, experiment }) => ({ ended: [...state.ended, { run, experiment }] }),
+  ...CHANGING,
+  original: (_state, { original }) => ({ original }),
   lit: (_state, { names }) => ({ lit: names }),
   point: (_state, { names }) => ({ pointed: names }),
 };

@@ -6,8 +6,11 @@ import { PANEL_NAMES } from "../../shared/state/views.js";
 import { untilPointerMoves } from "../../shared/ui/resting-pointer.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** @param {{focus: Object, view: string, code: boolean|null, dispatch: Function}} props `focus` from `headFocus`; `code`: its panel is open; null: there is none */
-export function Breadcrumb({ focus, view, code, dispatch }) {
+/**
+ * @param {{focus: Object, view: string, code: boolean|null, dispatch: Function, children?: *}} props `focus` from `headFocus`; `code`: its
+ *   panel is open; null: there is none; `children`: what can be done with the zoom
+ */
+export function Breadcrumb({ focus, view, code, dispatch, children = null }) {
   const { layer, head } = focus;
   const part = (to, content) => {
     // Another view changes the map's width, which may put it under a pointer that was not meant for it.
@@ -21,6 +24,7 @@ export function Breadcrumb({ focus, view, code, dispatch }) {
     <span class="crumbs nowrap">
       ${part("model", msg`Model`)}<i> ▸ </i>${part("block", msg`Layer ${layer}`)}<i> ▸ </i>${part("head", msg`Head ${head}`)}<i> ▸ </i>${part("pair", msg`Query·key`)}
     </span>
+    ${children}
     <span class="crumb-ends nowrap">
       <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
       ${code !== null && html`<${CodeButton} open=${code} onToggle=${() => dispatch({ type: "code", open: !code })} />`}

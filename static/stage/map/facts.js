@@ -3,6 +3,7 @@
  */
 
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
+import { changeInWords, changesAt } from "../../shared/facts/changes.js";
 import { fixed, percent, quoted, significant } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
@@ -37,6 +38,15 @@ function isComputedAgain(run, position, step) {
  *   `place`: {layer, head?, kvHead?, query?, key?} to highlight on the whole page
  */
 export function factsAt(run, step, hit) {
+  const facts = cellFacts(run, step, hit);
+  const changes = changesAt(run.open.changed?.changes ?? [], facts.place, run);
+  return {
+    ...facts,
+    notes: [...facts.notes, ...changes.map((change) => msg`Changed in this run: ${changeInWords(change, run.tokens)}`)],
+  };
+}
+
+function cellFacts(run, step, hit) {
   if (hit.group === "residual") return residualFacts(run, step, hit);
   return hit.group === "attention" ? attentionFacts(run, hit) : cacheFacts(run, step, hit);
 }

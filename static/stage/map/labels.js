@@ -7,6 +7,7 @@ import { kvHeadOf } from "../../shared/facts/attention.js";
 import { integer, percent, tokenLabel } from "../../shared/facts/format.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { changedBoxes } from "./changed-boxes.js";
 import { columnOf, rowOf, stripOf } from "./geometry.js";
 
 const LEAST_LABEL_PX = 10.5;
@@ -43,6 +44,7 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
       group="cache" geometry=${geometry} run=${run} view=${view} marked=${[hover?.key ?? selection.key]}
     />
     <${Marks} geometry=${geometry} run=${run} view=${view} selection=${selection} hover=${hover} />
+    <${ChangedPlaces} geometry=${geometry} run=${run} view=${view} />
     ${complete && html`<${Output} geometry=${geometry} view=${view} token=${run.steps[step].data.token} />`}
   </svg>`;
 }
@@ -233,6 +235,13 @@ function kvCell(geometry, position, kvHead) {
   const { x0, x1 } = columnOf(geometry, "cache", position);
   const pitch = (x1 - x0) / geometry.kvHeads;
   return { x0: x0 + kvHead * pitch, x1: x0 + (kvHead + 1) * pitch };
+}
+
+/** Outlines of what a changed run changes. */
+function ChangedPlaces({ geometry, run, view }) {
+  const changes = run.open.changed?.changes ?? [];
+  const boxes = useMemo(() => changedBoxes(geometry, changes, view.positions), [geometry, changes, view.positions]);
+  return boxes.map((box, i) => html`<${Outline} key=${i} class="is-changed" box=${box} grow=${3} />`);
 }
 
 const LEAST_OUTLINE_PX = 3;

@@ -3,6 +3,8 @@
 import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { headSentence, kvHeadOf } from "../../shared/facts/attention.js";
+import { placeInWords } from "../../shared/facts/changes.js";
+import { listed } from "../../shared/facts/format.js";
 import { useGradually, useLater } from "../../shared/painting/later.js";
 import { lensOf } from "../../shared/state/lens.js";
 import { Prefilling } from "../../shared/ui/prefilling.js";
@@ -166,7 +168,7 @@ function Grid({ state, dispatch, size, ranges }) {
       tabindex="0"
       aria-roledescription=${msg`map of layers and heads`}
       aria-label=${msg`The arrow keys select layer and head`}
-      aria-describedby="map-selected"
+      aria-describedby=${run.open.changed ? "map-selected map-changed" : "map-selected"}
       style=${`height:${geometry.height}px`}
       onPointerMove=${onPointerMove}
       onPointerLeave=${onPointerLeave}
@@ -188,7 +190,13 @@ function Grid({ state, dispatch, size, ranges }) {
       }
       ${pointed && html`<${Tooltip} at=${pointer} box=${geometry} ...${pointed} />`}
     </div>
-    <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>`;
+    <p id="map-selected" class="visually-hidden" aria-live=${focused ? "polite" : "off"}>${sentence}</p>
+    ${run.open.changed && html`<p id="map-changed" class="visually-hidden">${changedInWords(run)}</p>`}`;
+}
+
+function changedInWords({ open, tokens }) {
+  const places = listed(open.changed.changes.map((change) => placeInWords(change, tokens)));
+  return msg`Outlined, because this run changes them: ${places}.`;
 }
 
 /** @returns {{at: Object, legs: Object, stands: boolean}|null} where the lens is and how far its animation is */

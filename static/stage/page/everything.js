@@ -9,6 +9,7 @@ import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { ShareDialog } from "../../shared/share/share-dialog.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
+import { ChangesPlace } from "../changes/panel-place.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";
@@ -69,6 +70,7 @@ export function Everything({ embed, host, opens, ...parts }) {
       <${CodeDock} ...${parts} />
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
       ${starts && part(ShareDialog)}
+      ${starts && html`<${ChangesPlace} ...${parts} />`}
   `;
 }
 

@@ -1,17 +1,18 @@
-/** A run and its branches as a tree: one row per run, positions across, shared tokens drawn once. Pure. */
+/** A run, its branches and its changed runs as a tree: one row per run, positions across, shared tokens drawn once. Pure. */
 
 /**
  * @param {{runs: Object[]}} family as the server lists it; runs with a `study`, such as one without a cache, are not branches
  * @param {number} promptLength tokens of the prompt, the same in every run of the tree
  * @returns {{id: string, depth: number, row: number, parentRow: number|null, from: number, to: number,
- *   token: Object|null, position: number|null, parent: string|null, status: string, reason: string|null}[]}
- *   every run under its parent, siblings oldest first; `from`…`to`: the positions that it does not share with its parent
+ *   token: Object|null, position: number|null, parent: string|null, changes: Object[]|null, status: string, reason: string|null}[]}
+ *   every run under its parent, siblings oldest first; `from`…`to`: the positions that it does not share with its parent. `changes`: of a
+ *   changed run, whose parent is the run it was made from
  */
 export function branchRows(family, promptLength) {
   const runs = family.runs.filter((run) => !run.study);
   const known = new Set(runs.map((run) => run.id));
-  const isRoot = (run) => !run.parent || !known.has(run.parent.run);
-  const childrenOf = (id) => runs.filter((run) => run.parent?.run === id).sort(byAge);
+  const isRoot = (run) => !known.has(originOf(run));
+  const childrenOf = (id) => runs.filter((run) => originOf(run) === id).sort(byAge);
   const rows = [];
   const place = (run, depth, parentRow) => {
     const row = rows.length;
@@ -24,7 +25,8 @@ export function branchRows(family, promptLength) {
       to: promptLength + run.steps,
       token: run.parent ? asToken(run.parent.token) : null,
       position: run.parent?.position ?? null,
-      parent: run.parent?.run ?? null,
+      parent: originOf(run),
+      changes: run.parent ? null : (run.changed?.changes ?? null),
       status: run.status,
       reason: run.reason,
     });
@@ -33,6 +35,9 @@ export function branchRows(family, promptLength) {
   for (const run of runs.filter(isRoot).sort(byAge)) place(run, 0, null);
   return rows;
 }
+
+/** A branch of a changed run has the changes of its parent. */
+const originOf = ({ parent, changed }) => (parent ? parent.run : (changed?.of ?? null));
 
 /** The server's list has only id and text of a token. */
 function asToken({ id, text }) {
@@ -48,12 +53,12 @@ function byAge(a, b) {
  * Where two related runs begin to differ: at the token that one of them was given.
  *
  * @param {Object[]} rows of `branchRows`
- * @returns {number} the position of that token
+ * @returns {number|null} the position of that token; null where no token was given, as in a changed run
  */
 export function divergingPosition(rows, from, to) {
   const byId = new Map(rows.map((row) => [row.id, row]));
   let below = byId.get(from);
   while (below && below.parent !== to) below = byId.get(below.parent);
   const target = byId.get(to);
-  return below?.position ?? target?.position ?? 0;
+  return (below ?? target)?.position ?? null;
 }

@@ -1,9 +1,10 @@
-/** The tree of branches beside the timeline, and what the shown branch shares with others. */
+/** The tree of branches and changed runs beside the timeline, and what the shown branch shares with others. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { compareLink } from "../../shared/compare/link.js";
 import { branchStep, continues, sharedBlocks } from "../../shared/facts/branching.js";
+import { changesInWords } from "../../shared/facts/changes.js";
 import { ending } from "../../shared/facts/endings.js";
 import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
 import { useFamily } from "../../shared/loading/use-family.js";
@@ -14,13 +15,13 @@ import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { branchRows, divergingPosition } from "./branch-rows.js";
 
 export function Branches({ state, client, controller }) {
-  const { run, branching } = state;
+  const { run, step, branching } = state;
   const family = useFamily(client, run);
   const rows = useMemo(() => (family ? branchRows(family, run.promptLength) : []), [family, run]);
   if (!run?.open || (rows.length < 2 && !run.open.parent && !branching)) return null;
   return html`<section class="branches whole" aria-label=${msg`Branches`}>
-    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Explanation} run=${run} count=${rows.length} />`}</p>
-    ${rows.length > 0 && html`<${Tree} rows=${rows} run=${run} controller=${controller} />`}
+    <p class="branches-words" role="status">${branching ? starting(branching) : html`<${Explanation} run=${run} rows=${rows} />`}</p>
+    ${rows.length > 0 && html`<${Tree} rows=${rows} run=${run} step=${step} controller=${controller} />`}
   </section>`;
 }
 
@@ -29,16 +30,9 @@ function starting(token) {
   return msg`Starting a branch with ${name}. What is still in the KV cache is not computed again.`;
 }
 
-function Explanation({ run, count }) {
+function Explanation({ run, rows }) {
   const { parent } = run.open;
-  if (!parent) {
-    const branches = integer(count - 1);
-    return plural(
-      count - 1,
-      form`This run has ${branches} branch. Select a row to open it.`,
-      form`This run has ${branches} branches. Select a row to open it.`,
-    );
-  }
+  if (!parent) return relativesInWords(rows);
   const token = run.steps[branchStep(run)]?.data.token;
   if (!token) return msg`This run is a branch.`;
   const shared = sharedBlocks(run);
@@ -48,6 +42,24 @@ function Explanation({ run, count }) {
   if (continues(run)) return html`<${Continued} run=${run} /> ${beside}`;
   return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
     ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
+}
+
+function relativesInWords(rows) {
+  const changed = rows.filter(({ changes }) => changes !== null).length;
+  const branches = rows.filter(({ token }) => token !== null).length;
+  return [
+    branches > 0 &&
+      plural(branches, form`There is ${integer(branches)} branch.`, form`There are ${integer(branches)} branches.`),
+    changed > 0 &&
+      plural(
+        changed,
+        form`There is ${integer(changed)} changed run.`,
+        form`There are ${integer(changed)} changed runs.`,
+      ),
+    msg`Select a row to open it.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /** What it cost to go on after the engine was lost. */
@@ -94,19 +106,19 @@ function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize
   );
 }
 
-function Tree({ rows, run, controller }) {
+function Tree({ rows, run, step, controller }) {
   const end = Math.max(...rows.map(({ to }) => to), 1);
   return html`<ol class="tree scrolls anchor">
-    ${rows.map((row) => html`<${Row} key=${row.id} row=${row} rows=${rows} run=${run} end=${end} controller=${controller} />`)}
+    ${rows.map((row) => html`<${Row} key=${row.id} row=${row} rows=${rows} run=${run} step=${step} end=${end} controller=${controller} />`)}
   </ol>`;
 }
 
-function Row({ row, rows, run, end, controller }) {
+function Row({ row, rows, run, step, end, controller }) {
   const current = row.id === run.id;
   const visit = () => {
     if (current) return;
     const position = divergingPosition(rows, run.id, row.id);
-    controller.visitRelative(row.id, Math.max(0, position - run.promptLength));
+    controller.visitRelative(row.id, position === null ? step : Math.max(0, position - run.promptLength));
   };
   const at = (position) => `${((position / end) * 100).toFixed(2)}%`;
   const prompt = row.from === 0 ? run.promptLength : 0;
@@ -117,14 +129,14 @@ function Row({ row, rows, run, end, controller }) {
     `--up:${row.parentRow === null ? 0 : row.row - row.parentRow}`,
   ].join(";");
   return html`<li>
-    <button type="button" aria-current=${current ? "true" : undefined} onClick=${visit} title=${titleOf(row, current)}>
+    <button type="button" aria-current=${current ? "true" : undefined} onClick=${visit} title=${titleOf(row, current, run.tokens)}>
       <span class="tree-name cut small" style=${`--depth:${row.depth}`}>
-        ${row.token ? html`<${Token} token=${row.token} limit=${14} />` : msg`first run`}
+        ${row.token ? html`<${Token} token=${row.token} limit=${14} />` : row.changes ? changesInWords(row.changes, run.tokens) : msg`first run`}
       </span>
       <span class="tree-line anchor" style=${style}>
         ${row.parentRow !== null && html`<i class="tree-elbow"></i>`}<i class="tree-bar"></i>
       </span>
-      <span class="visually-hidden">${titleOf(row, current)}</span>
+      <span class="visually-hidden">${titleOf(row, current, run.tokens)}</span>
     </button>
   </li>`;
 }
@@ -132,11 +144,15 @@ function Row({ row, rows, run, end, controller }) {
 const STATUSES = { running: msg`running`, paused: msg`paused`, queued: msg`queued` };
 
 /** @returns {string} the tooltip of a row */
-function titleOf({ token, position, from, to, status, reason }, current) {
+function titleOf({ token, changes, position, from, to, status, reason }, current, all) {
   const name = token && quoted(token);
   const tokens = integer(to - from);
   return [
-    token ? msg`${name} given at position ${position}` : msg`the first run`,
+    token
+      ? msg`${name} given at position ${position}`
+      : changes
+        ? msg`changed: ${changesInWords(changes, all)}`
+        : msg`the first run`,
     token
       ? plural(to - from, form`${tokens} token after its parent`, form`${tokens} tokens after its parent`)
       : tokenCount(to - from),

@@ -10,6 +10,7 @@ import { canAsk } from "../../shared/state/asking.js";
 import { lensMs } from "../../shared/state/lens.js";
 import { slowdownOf } from "../../shared/state/player.js";
 import { msg } from "../../shared/words/msg.js";
+import { ChangedLine } from "../changes/changed-line.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
 import { narrate } from "./narration.js";
@@ -27,6 +28,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
   const controls = !hides("controls");
   return html`
     <section class="timeline" aria-label=${msg`Timeline`}>
+      <${ChangedLine} state=${state} dispatch=${dispatch} controller=${controller} />
       <${Answer} state=${state} dispatch=${dispatch} split=${split} />
       ${controls && html`<${AnswerActions} state=${state} dispatch=${dispatch} client=${client} split=${split} onSplit=${() => setSplit(!split)} />`}
       ${

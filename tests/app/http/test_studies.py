@@ -243,6 +243,17 @@ class TestFamily:
         assert by_id[search]["study"] == {"kind": "beam", "of": root, **BEAM}
         assert [by_id[run]["steps"] for run in (twin, search)] == [by_id[first]["steps"], 0]
 
+    def test_a_changed_run_is_listed_with_its_changes(self, client: FlaskClient) -> None:
+        run = finished(client)
+        sent = {"site": "mlp", "op": "zero", "layer": 0}
+        changed = study(client, run, "change", {"changes": [sent]})
+        original, found = family(client, changed)["runs"]
+        assert (original["id"], original["changed"]) == (run, None)
+        assert (found["id"], found["parent"], found["study"]) == (changed, None, None)
+        assert found["changed"]["of"] == run
+        (change,) = found["changed"]["changes"]
+        assert sent.items() <= change.items()
+
 
 def test_the_algebra_of_a_decode_step_is_asked_for_the_tokens_it_had(client: FlaskClient) -> None:
     run = finished(client)

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { OF_ORIGINAL } from "../../../shared/facts/changes.js";
 import { bytes, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
@@ -40,13 +41,17 @@ export function Smaller({ run, ready, client, dispatch }) {
     <p class="sheet-say">
       ${msg`The model runs the same tokens several times: once with K and V unchanged, and with fewer bits or fewer KV heads. Each step is compared.`}
     </p>
-    <p class="twin-control row small">
+    ${
+      run.open.changed
+        ? html`<p class="sheet-say muted">${OF_ORIGINAL}</p>`
+        : html`<p class="twin-control row small">
       <button
         type="button" class=${losses.length ? "" : "is-main"} disabled=${busy || !ready || run.steps.length === 0} onClick=${measure}
       >${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}</button>
       ${!ready && html`<span>${NEEDS_MODEL}</span>`}
       ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-    </p>
+    </p>`
+    }
     ${losses.length > 0 && html`<${Losses} run=${run} losses=${losses} dispatch=${dispatch} />`}`;
 }
 

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
+import { OF_ORIGINAL } from "../../../shared/facts/changes.js";
 import { timed } from "../../../shared/facts/conditions.js";
 import { bytes, percent, quoted, withExponent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
@@ -16,10 +17,11 @@ export function WhatIf({ state, focus, ready, client }) {
   const newest = run.lastQueryOfStep(step);
   const position = Math.min(selection.query ?? focus.newest, newest);
   const other = position === 0 ? newest : 0;
+  const refusal = run.open.changed ? OF_ORIGINAL : null;
   return html`<h4 data-names="what-if-mask">${msg`What if tokens could read later ones (no causal mask)?`} <${Badge} origin="measured" /></h4>
     <${Experiment}
       question=${msg`With the mask, a token reads no later token, so its values stay the same and can be cached. Without it, each new token would change every earlier row.`}
-      name=${msg`Run it without the mask`} ready=${ready} ask=${() => client.ask("mask")({ run: run.id, step })}
+      name=${msg`Run it without the mask`} ready=${ready} refusal=${refusal} ask=${() => client.ask("mask")({ run: run.id, step })}
       show=${(answer) => html`<${Unmasked} answer=${answer} run=${run} newest=${newest} />`}
     />
     <h4>${msg`What if all values of earlier tokens were cached?`} <${Badge} origin="measured" /></h4>
@@ -34,14 +36,14 @@ export function WhatIf({ state, focus, ready, client }) {
         <${Experiment}
           key=${`${layer} ${head} ${position}`}
           question=${msg`The model runs ${quoted(run.tokens[position])} alone, at position ${position} and at ${other}. What changes in head ${head} of layer ${layer}?`}
-          name=${msg`Run it at both positions`} ready=${ready} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
+          name=${msg`Run it at both positions`} ready=${ready} refusal=${refusal} ask=${() => client.ask("positions")({ run: run.id, layer, head, position, other })}
           show=${(answer) => html`<${OtherPosition} answer=${answer} rotary=${run.open.model.positions === "rotary"} positions=${[position, other]} />`}
         />`
     }`;
 }
 
-/** A question, the button that sends it to the engine, and the answer. */
-function Experiment({ question, name, ready, ask, show }) {
+/** A question, the button that sends it to the engine, and the answer; or in its place why the engine refuses it. */
+function Experiment({ question, name, ready, refusal = null, ask, show }) {
   const [state, setState] = useState({ busy: false, answer: null, problem: null });
   const run = async () => {
     setState({ busy: true, answer: null, problem: null });
@@ -52,6 +54,7 @@ function Experiment({ question, name, ready, ask, show }) {
     }
   };
   const { busy, answer, problem } = state;
+  if (refusal) return html`<p class="sheet-say">${question}</p><p class="sheet-say muted">${refusal}</p>`;
   return html`<p class="sheet-say">${question}</p>
     ${
       answer

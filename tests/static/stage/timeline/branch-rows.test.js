@@ -68,3 +68,22 @@ test("one comes to a relative where the two part", () => {
   assert.equal(divergingPosition(rows, "d", "b"), 9);
   assert.equal(divergingPosition(rows, "d", "c"), 8);
 });
+
+test("a changed run stands under its original, and its branch under it", () => {
+  const changes = [{ site: "mlp", layer: 0 }];
+  const changed = { of: "a", changes };
+  const rows = branchRows(
+    { runs: [run("a", "1", null), run("x", "2", null, 0, { changed }), run("y", "3", "x", 7, { changed })] },
+    4,
+  );
+  assert.deepEqual(
+    rows.map(({ id, depth, from, changes }) => [id, depth, from, changes]),
+    [
+      ["a", 0, 0, null],
+      ["x", 1, 0, changes],
+      ["y", 2, 7, null],
+    ],
+  );
+  assert.equal(divergingPosition(rows, "a", "x"), null, "no token was given");
+  assert.equal(divergingPosition(rows, "x", "y"), 7);
+});

@@ -1,0 +1,201 @@
+/**
+ * The changes of a run (docs/frames.md, Changed runs): where they can be made, and how they read. Pure.
+ *
+ * @typedef {"head"|"attention"|"mlp"|"layer"|"residual"|"k"|"v"|"token"} Site
+ * @typedef {"zero"|"mean"|"scale"|"patch"|"steer"} Op
+ * @typedef {{site: Site, op: Op, layer: number|null, head: number|null, position: number|null, from_step: number, factor: number,
+ *   source: string|null, away: string|null}} Change
+ */
+
+import { msg } from "../words/msg.js";
+import { kvHeadOf } from "./attention.js";
+import { fixed, integer, listed, quoted } from "./format.js";
+
+/** @type {{site: Site, name: string}[]} */
+export const SITES = [
+  { site: "head", name: msg`attention head` },
+  { site: "attention", name: msg`attention, all heads` },
+  { site: "mlp", name: "MLP" },
+  { site: "layer", name: msg`layer: attention and MLP` },
+  { site: "residual", name: msg`residual stream after a layer` },
+  { site: "k", name: msg`K of a KV head` },
+  { site: "v", name: msg`V of a KV head` },
+  { site: "token", name: msg`token, as it enters layer 0` },
+];
+
+/** @type {{op: Op, name: string}[]} */
+export const OPS = [
+  { op: "zero", name: msg`switch off: zero` },
+  { op: "mean", name: msg`switch off: mean over the prompt` },
+  { op: "scale", name: msg`multiply` },
+  { op: "patch", name: msg`take from a second prompt` },
+  { op: "steer", name: msg`steer with two prompts` },
+];
+
+const OF_A_HEAD = ["head", "k", "v"];
+const CACHED = ["k", "v"];
+const WITH_SOURCE = ["patch", "steer"];
+/** Characters of a prompt in a sentence. */
+const PROMPT_CHARS = 28;
+/** More changes than these are counted, not listed. */
+const MOST_LISTED = 3;
+
+/** @returns {Change} a place switched off (zero) from the start */
+export function switchedOff(site, { layer = null, head = null, position = null } = {}) {
+  return fitted({ site, op: "zero", layer, head, position, from_step: 0, factor: 1, source: null, away: null });
+}
+
+export const hasHead = ({ site }) => OF_A_HEAD.includes(site);
+export const hasLayer = ({ site }) => site !== "token";
+export const isCached = ({ site }) => CACHED.includes(site);
+export const hasSource = ({ op }) => WITH_SOURCE.includes(op);
+export const hasFactor = ({ op }) => op === "scale" || op === "steer";
+
+/** @returns {Change} with exactly the fields that its site and its op need: another one may have been chosen */
+export function fitted(change) {
+  return {
+    ...change,
+    layer: hasLayer(change) ? (change.layer ?? 0) : null,
+    head: hasHead(change) ? (change.head ?? 0) : null,
+    position: change.site === "token" ? (change.position ?? 0) : change.position,
+    // A patch replaces rows of the prompt, which only step 0 computes.
+    from_step: change.op === "patch" ? 0 : change.from_step,
+    factor: hasFactor(change) ? change.factor : 1,
+    source: hasSource(change) ? (change.source ?? "") : null,
+    away: change.op === "steer" ? (change.away ?? "") : null,
+  };
+}
+
+/** @returns {number} how many heads or KV heads the model has at this site */
+export function headsAt({ site }, { heads, kv_heads: kvHeads }) {
+  return CACHED.includes(site) ? kvHeads : heads;
+}
+
+/**
+ * The run whose changes are edited when this one is shown: the original, so that the list replaces the list. A branch of a changed run
+ * keeps its own given token, so it is the original of its next changes.
+ *
+ * @param {{id: string, open: Object}} run
+ * @returns {string} the id of a run
+ */
+export function baseOf({ id, open }) {
+  return open.changed && !open.parent ? open.changed.of : id;
+}
+
+/** In place of an experiment that the API refuses for a changed run. */
+export const OF_ORIGINAL = msg`This is computed for the model as it is, and this run has changes. Open the original run for it.`;
+
+/**
+ * @param {import("../log/run.js").Run} run
+ * @param {{sha256: string}|null} model that the server runs
+ * @returns {string|null} why the run cannot be computed with changes, as the API would refuse it
+ */
+export function changeRefusal(run, model) {
+  if (run.saved) return msg`A saved run cannot be changed. Run its prompt again to change it.`;
+  if (run.open.study) return msg`This run was computed for comparison with another run. Change that run instead.`;
+  if (model && model.sha256 !== run.open.model.sha256)
+    return msg`The run is of another model than the one that the server runs.`;
+  return null;
+}
+
+/** @returns {string} where a change is made, such as “head 3 of layer 1” */
+export function placeInWords(change, tokens) {
+  const place = siteInWords(change, tokens);
+  if (change.position === null || change.site === "token") return place;
+  return msg`${place} at ${tokenAt(change.position, tokens)}`;
+}
+
+function siteInWords({ site, layer, head, position }, tokens) {
+  switch (site) {
+    case "head":
+      return msg`head ${head} of layer ${layer}`;
+    case "attention":
+      return msg`the attention of layer ${layer}`;
+    case "mlp":
+      return msg`the MLP of layer ${layer}`;
+    case "layer":
+      return msg`layer ${layer}`;
+    case "residual":
+      return msg`the residual stream after layer ${layer}`;
+    case "k":
+    case "v":
+      return msg`${site.toUpperCase()} of KV head ${head} in layer ${layer}`;
+    default:
+      return msg`token ${tokenAt(position, tokens)}`;
+  }
+}
+
+function tokenAt(position, tokens) {
+  const token = tokens[position];
+  return token ? msg`${quoted(token)} (position ${position})` : msg`position ${position}`;
+}
+
+/** @returns {string} a change in words, such as “head 3 of layer 1 switched off (zero)” */
+export function changeInWords(change, tokens) {
+  const [what, from] = [withOp(change, placeInWords(change, tokens)), change.from_step];
+  return from ? msg`${what} from step ${from} on` : what;
+}
+
+function withOp({ op, factor, source, away }, place) {
+  switch (op) {
+    case "zero":
+      return msg`${place} switched off (zero)`;
+    case "mean":
+      return msg`${place} switched off (mean over the prompt)`;
+    case "scale":
+      return msg`${place} multiplied by ${plain(factor)}`;
+    case "patch":
+      return msg`${place} taken from ${brief(source)}`;
+    default:
+      return msg`${place} steered by ${plain(factor)} × (${brief(source)} − ${brief(away)})`;
+  }
+}
+
+function brief(prompt) {
+  const letters = [...prompt.replace(/\s+/g, " ")];
+  return letters.length > PROMPT_CHARS ? `“${letters.slice(0, PROMPT_CHARS).join("")}…”` : `“${letters.join("")}”`;
+}
+
+/** @returns {string} a factor as it was typed: 0.5, 2, −3 */
+function plain(factor) {
+  return Number.isInteger(factor)
+    ? integer(factor)
+    : fixed(factor, Math.min(6, String(factor).split(".")[1]?.length ?? 3));
+}
+
+/** @returns {string} all changes in one phrase; more than three are counted */
+export function changesInWords(changes, tokens) {
+  if (changes.length > MOST_LISTED) return msg`${changes.length} changes`;
+  return listed(changes.map((change) => changeInWords(change, tokens)));
+}
+
+/**
+ * @param {Change[]} changes
+ * @param {{layer: number, head?: number, kvHead?: number, query?: number, key?: number}} place a cell of the map (stage/map/facts.js)
+ * @param {{heads: number, kvHeads: number}} run
+ * @returns {Change[]} those that are made at this cell: a head, K and V of a KV head, or a row of the residual stream
+ */
+export function changesAt(changes, place, run) {
+  const { layer, head, kvHead, query = null, key = null } = place;
+  return changes.filter((change) => {
+    if (change.site === "token") return head === undefined && kvHead === undefined && change.position === query;
+    if (change.layer !== layer) return false;
+    const reaches = (position) => change.position === null || position === null || change.position === position;
+    if (CACHED.includes(change.site))
+      return head === undefined
+        ? change.head === kvHead && reaches(key)
+        : change.head === kvHeadOf(run, head) && reaches(key);
+    if (change.site === "head") return change.head === head && reaches(query);
+    if (change.site === "attention") return kvHead === undefined && reaches(query);
+    return head === undefined && kvHead === undefined && reaches(query);
+  });
+}
+
+/**
+ * @param {{field: string|null}|null} problem of the API
+ * @returns {{index: number, member: string}|null} the change that it names and its field, as in `changes[2].source`; null for others
+ */
+export function changeNamedBy(problem) {
+  const [, index, member] = /^changes\[(\d+)\]\.?(.*)$/.exec(problem?.field ?? "") ?? [];
+  return index === undefined ? null : { index: Number(index), member };
+}

@@ -1,0 +1,22 @@
+/** Opens the panel of changes with what the inspector shows switched off. */
+
+import { html } from "htm/preact";
+import { changeRefusal, placeInWords } from "../../shared/facts/changes.js";
+import { canAsk } from "../../shared/state/asking.js";
+import { msg } from "../../shared/words/msg.js";
+import { changesIn, hasPlace } from "./places.js";
+
+/** @param {{state: Object, focus: Object, dispatch: Function}} props `focus` from `headFocus` */
+export function ChangeButton({ state, focus, dispatch }) {
+  const { run, selection, readiness } = state;
+  if (!canAsk(state) || changeRefusal(run, readiness.model)) return null;
+  if (!hasPlace(selection.view))
+    return html`<button class="button small nowrap" type="button" title=${msg`Compute this run with changes in the model`} onClick=${() => dispatch({ type: "changing" })}>${msg`What if…`}</button>`;
+  const { layer, head } = focus.preview ? selection : focus;
+  const [change] = changesIn(run, selection.view, { ...selection, layer, head });
+  const place = placeInWords(change, run.tokens);
+  return html`<button
+    class="button small nowrap" type="button" aria-label=${msg`Switch off ${place}…`} title=${msg`Compute the run with ${place} switched off, or changed in another way`}
+    onClick=${() => dispatch({ type: "addChange", change })}
+  >${msg`Switch off…`}</button>`;
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  baseOf,
+  changeInWords,
+  changeNamedBy,
+  changeRefusal,
+  changesAt,
+  changesInWords,
+  fitted,
+  headsAt,
+  OPS,
+  SITES,
+  switchedOff,
+} from "../../../../static/shared/facts/changes.js";
+import { token } from "../../support/wire.js";
+
+const TOKENS = ["The", " animal", " didn"].map((text) => token(text));
+const RUN = { heads: 4, kvHeads: 2, layers: 2 };
+const head = (patch = {}) => ({ ...switchedOff("head", { layer: 1, head: 3 }), ...patch });
+
+test("a change reads as its place and what is done there, zero and mean apart", () => {
+  const words = (change) => changeInWords(change, TOKENS);
+  assert.equal(words(head()), "head 3 of layer 1 switched off (zero)");
+  assert.equal(words(head({ op: "mean" })), "head 3 of layer 1 switched off (mean over the prompt)");
+  assert.equal(words(head({ op: "scale", factor: 0.5 })), "head 3 of layer 1 multiplied by 0.5");
+  assert.equal(words(head({ op: "scale", factor: -2 })), "head 3 of layer 1 multiplied by −2");
+  assert.equal(words(head({ op: "patch", source: "The sky" })), "head 3 of layer 1 taken from “The sky”");
+  assert.equal(
+    words(head({ op: "steer", factor: 2, source: "love", away: "hate" })),
+    "head 3 of layer 1 steered by 2 × (“love” − “hate”)",
+  );
+  assert.equal(words(head({ position: 1 })), "head 3 of layer 1 at “animal” (position 1) switched off (zero)");
+  assert.equal(words(head({ from_step: 2 })), "head 3 of layer 1 switched off (zero) from step 2 on");
+  assert.equal(words(switchedOff("token", { position: 2 })), "token “didn” (position 2) switched off (zero)");
+  assert.equal(
+    words(switchedOff("k", { layer: 0, head: 1, position: 9 })),
+    "K of KV head 1 in layer 0 at position 9 switched off (zero)",
+  );
+});
+
+test("a few changes are listed, many are counted", () => {
+  assert.equal(
+    changesInWords([head(), switchedOff("mlp", { layer: 0 })], TOKENS),
+    "head 3 of layer 1 switched off (zero) and the MLP of layer 0 switched off (zero)",
+  );
+  assert.equal(changesInWords(new Array(4).fill(head()), TOKENS), "4 changes");
+});
+
+test("a change of any site and op has exactly the fields that the API takes of it", () => {
+  for (const { site } of SITES) {
+    for (const { op } of OPS) {
+      const change = fitted({ ...head({ source: "a", away: "b", from_step: 3, factor: 7 }), site, op });
+      assert.equal(change.layer === null, site === "token", site);
+      assert.equal(change.head === null, !["head", "k", "v"].includes(site), site);
+      assert.equal(change.position === null, site !== "token", site);
+      assert.equal(change.source === null, !["patch", "steer"].includes(op), op);
+      assert.equal(change.away === null, op !== "steer", op);
+      assert.equal(change.from_step, op === "patch" ? 0 : 3);
+      assert.equal(change.factor, ["scale", "steer"].includes(op) ? 7 : 1);
+    }
+  }
+});
+
+test("K and V have KV heads", () => {
+  const model = { heads: 9, kv_heads: 3 };
+  assert.deepEqual(
+    ["head", "k", "v"].map((site) => headsAt({ site }, model)),
+    [9, 3, 3],
+  );
+});
+
+test("a cell of the map names the changes that are made at it, and no others", () => {
+  const at = (change, place) => changesAt([change], place, RUN).length === 1;
+  const cell = { layer: 1, head: 3, query: 2, key: 0 };
+  assert.ok(at(head(), cell));
+  assert.ok(!at(head(), { ...cell, head: 2 }));
+  assert.ok(!at(head(), { ...cell, layer: 0 }));
+  assert.ok(at(head({ position: 2 }), cell));
+  assert.ok(!at(head({ position: 1 }), cell));
+  const k = switchedOff("k", { layer: 1, head: 1, position: 0 });
+  assert.ok(at(k, { layer: 1, kvHead: 1, key: 0 }));
+  assert.ok(!at(k, { layer: 1, kvHead: 0, key: 0 }));
+  assert.ok(!at(k, { layer: 1, kvHead: 1, key: 2 }));
+  assert.ok(at(k, cell), "a head that reads this K");
+  assert.ok(!at(k, { ...cell, head: 1 }), "a head that reads another K");
+  const row = { layer: 1, query: 2 };
+  assert.ok(at(switchedOff("mlp", { layer: 1 }), row));
+  assert.ok(!at(switchedOff("mlp", { layer: 1 }), cell));
+  assert.ok(at(switchedOff("token", { position: 2 }), row));
+  assert.ok(!at(switchedOff("token", { position: 1 }), row));
+});
+
+test("the changes of a changed run are edited over its original, and those of its branch over the branch", () => {
+  const changed = { of: "original", changes: [head()] };
+  assert.equal(baseOf({ id: "a", open: { changed: null, parent: null } }), "a");
+  assert.equal(baseOf({ id: "b", open: { changed, parent: null } }), "original");
+  assert.equal(baseOf({ id: "c", open: { changed, parent: { run: "b" } } }), "c");
+});
+
+test("what the API would refuse is said before", () => {
+  const run = (patch = {}, open = {}) => ({
+    saved: null,
+    ...patch,
+    open: { model: { sha256: "x" }, study: null, ...open },
+  });
+  assert.equal(changeRefusal(run(), { sha256: "x" }), null);
+  assert.equal(changeRefusal(run(), null), null);
+  assert.match(changeRefusal(run(), { sha256: "y" }), /another model/);
+  assert.match(changeRefusal(run({ saved: {} }), null), /saved/);
+  assert.match(changeRefusal(run({}, { study: { kind: "twin" } }), null), /comparison/);
+});
+
+test("a problem of the API is that of the change it names", () => {
+  assert.deepEqual(changeNamedBy({ field: "changes[2].source" }), { index: 2, member: "source" });
+  assert.deepEqual(changeNamedBy({ field: "changes[11]" }), { index: 11, member: "" });
+  for (const problem of [null, { field: null }, { field: "changes" }, { field: "run" }])
+    assert.equal(changeNamedBy(problem), null);
+});
