@@ -91,8 +91,8 @@ function sameSentence(a, b, moments) {
   return `${same} ${msg`The largest change of a token’s probability is that of ${name}: ${before} in A, ${after} in B.`}`;
 }
 
-/** The chosen token whose probability differs most, by softmax of the raw logits. */
-function largestChange(a, b, moments) {
+/** @returns {{token: Object, a: number, b: number}|null} the chosen token whose probability differs most, by softmax of the raw logits */
+export function largestChange(a, b, moments) {
   let largest = null;
   for (const moment of moments) {
     if (moment.a === null || moment.b === null) continue;

@@ -9,7 +9,7 @@
 
 import { msg } from "../words/msg.js";
 import { kvHeadOf } from "./attention.js";
-import { fixed, integer, listed, quoted } from "./format.js";
+import { fixed, integer, quoted } from "./format.js";
 
 /** @type {{site: Site, name: string}[]} */
 export const SITES = [
@@ -37,8 +37,6 @@ const CACHED = ["k", "v"];
 const WITH_SOURCE = ["patch", "steer"];
 /** Characters of a prompt in a sentence. */
 const PROMPT_CHARS = 28;
-/** More changes than these are counted, not listed. */
-const MOST_LISTED = 3;
 
 /** @returns {Change} a place switched off (zero) from the start */
 export function switchedOff(site, { layer = null, head = null, position = null } = {}) {
@@ -163,10 +161,9 @@ function plain(factor) {
     : fixed(factor, Math.min(6, String(factor).split(".")[1]?.length ?? 3));
 }
 
-/** @returns {string} all changes in one phrase; more than three are counted */
+/** @returns {string} the changes as one phrase; several are counted */
 export function changesInWords(changes, tokens) {
-  if (changes.length > MOST_LISTED) return msg`${changes.length} changes`;
-  return listed(changes.map((change) => changeInWords(change, tokens)));
+  return changes.length === 1 ? changeInWords(changes[0], tokens) : msg`${changes.length} changes`;
 }
 
 /**
@@ -198,4 +195,16 @@ export function changesAt(changes, place, run) {
 export function changeNamedBy(problem) {
   const [, index, member] = /^changes\[(\d+)\]\.?(.*)$/.exec(problem?.field ?? "") ?? [];
   return index === undefined ? null : { index: Number(index), member };
+}
+
+/**
+ * @param {import("../log/run.js").Run} original
+ * @param {import("../log/run.js").Run} run made from it
+ * @returns {boolean} whether a step follows the same tokens in both, so that only the changes differ
+ */
+export function followsSameTokens(original, run, step) {
+  const length = run.promptLength + step;
+  return (
+    original.steps.length > step && run.tokens.slice(0, length).every(({ id }, i) => id === original.tokens[i]?.id)
+  );
 }

@@ -241,7 +241,11 @@ function kvCell(geometry, position, kvHead) {
 function ChangedPlaces({ geometry, run, view }) {
   const changes = run.open.changed?.changes ?? [];
   const boxes = useMemo(() => changedBoxes(geometry, changes, view.positions), [geometry, changes, view.positions]);
-  return boxes.map((box, i) => html`<${Outline} key=${i} class="is-changed" box=${box} grow=${3} />`);
+  return boxes.map(
+    (box, i) => html`<g key=${i}>
+      <${Outline} class="is-behind" box=${box} grow=${3} /><${Outline} class="is-changed" box=${box} grow=${3} />
+    </g>`,
+  );
 }
 
 const LEAST_OUTLINE_PX = 3;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { branchRefusal } from "../../shared/facts/branching.js";
+import { followsSameTokens } from "../../shared/facts/changes.js";
 import { integer, percent, quoted, tokenText } from "../../shared/facts/format.js";
 import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
@@ -44,26 +45,40 @@ function Placeholders() {
 }
 
 /** The candidates of the step shown, the probability of the chosen one, and how it was chosen. */
-function listed({ run, step, whatIf, branching }, controller) {
-  const { data, topIds, topLogits, tailCounts } = run.steps[step];
+function listed({ run, step, whatIf, branching, original }, controller) {
+  const { data, topIds } = run.steps[step];
   const settings = whatIf ?? run.open.sampling;
-  const result = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
+  const result = distributionAt(run, step, settings);
   const count = Math.min(SHOWN, data.top_tokens.length);
   const chosen = topIds.indexOf(data.token.id);
   const places = Array.from({ length: count }, (_, rank) => ({ rank, token: data.top_tokens[rank] }));
   if (chosen >= count) places[count - 1] = { rank: chosen, token: data.token };
+  const before = shareBefore({ run, step, original: original?.run ?? null, settings });
   const share = chosen < 0 ? data.token.prob : result.final[chosen];
   return {
     rows: places.map(
       ({ rank, token }) => html`<${Candidate}
       key=${rank} rank=${rank} token=${token} chosen=${rank === chosen ? data.token : null}
-      result=${result} refusal=${branchRefusal(run, step, token)} branching=${branching}
+      result=${result} before=${before(token)} refusal=${branchRefusal(run, step, token)} branching=${branching}
       onBranch=${() => controller.branch(token)}
     />`,
     ),
     number: share === null ? "" : percent(share, 0),
     sentence: sentenceOf(data.token, chosen, { run, whatIf }),
   };
+}
+
+function distributionAt(run, step, settings) {
+  const { data, topLogits, tailCounts } = run.steps[step];
+  return distribution({ topLogits, tailCounts, tail: data.tail }, settings);
+}
+
+/** @returns {(token: Object) => number|null} a token's probability in the original of a changed run, where the step follows the same tokens */
+function shareBefore({ run, step, original, settings }) {
+  if (!run.open.changed || !original?.open || !followsSameTokens(original, run, step)) return () => null;
+  const { topIds } = original.steps[step];
+  const { final } = distributionAt(original, step, settings);
+  return ({ id }) => final[topIds.indexOf(id)] ?? null;
 }
 
 function sentenceOf(token, rank, { run, whatIf }) {
@@ -77,7 +92,7 @@ function sentenceOf(token, rank, { run, whatIf }) {
   return nodes`${name} was drawn. It is number ${rank + 1} by logit of ${vocab} tokens.`;
 }
 
-function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }) {
+function Candidate({ rank, token, chosen, result, before, refusal, branching, onBranch }) {
   const cut = result.cut[rank];
   const share = cut ? result.scaled[rank] : result.final[rank];
   const starting = branching?.id === token.id;
@@ -85,11 +100,11 @@ function Candidate({ rank, token, chosen, result, refusal, branching, onBranch }
     <span class="track anchor"><i style=${`width:${(100 * share).toFixed(1)}%`}></i>${
       starting ? html`<em>${msg`starting a branch…`}</em>` : cut && html`<em>${msg`cut by ${cut}, was:`}</em>`
     }</span>
-    <b>${percent(share)}</b>`;
+    <b>${before !== null && html`<small class="muted" title=${msg`without the changes`}>${percent(before)} → </small>`}${percent(share)}</b>`;
   const about = cut
     ? msg`Number ${rank + 1} by logit; ${percent(share)} before ${cut} cut it.`
     : msg`Number ${rank + 1} by logit.`;
-  return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""}`}>
+  return html`<li class=${`${chosen ? "is-chosen" : ""} ${cut ? "is-cut" : ""} ${before === null ? "" : "has-before"}`}>
     ${
       refusal
         ? html`<span class="candidate fill" title=${`${about} ${refusal}`}>${content}</span>`

@@ -9,12 +9,12 @@ import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { ShareDialog } from "../../shared/share/share-dialog.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
+import { MapPlace } from "../changes/map-place.js";
 import { ChangesPlace } from "../changes/panel-place.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";
 import { LookHere } from "../look-here/look-here.js";
-import { ModelMap } from "../map/map.js";
 import { LayersToGo, NextToken } from "../next-token/next-token.js";
 import { OwnPrompt } from "../prompt/own-prompt.js";
 import { PanelSaver } from "../save-panel/panel-saver.js";
@@ -57,7 +57,7 @@ export function Everything({ embed, host, opens, ...parts }) {
       <${Stage} element=${stage}>
         <div class="panel panel-map" id="panel-map">
           ${part(LookHere)}
-          ${part(ModelMap, { moving: true, urgent: true })}
+          ${part(MapPlace, { moving: true, urgent: true })}
           ${saver("map")}
         </div>
         <div class="panel panel-inspector" id="panel-inspector">${part(Inspector)}${saver("inspector")}</div>

@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { compareLink } from "../../shared/compare/link.js";
 import { branchStep, continues, sharedBlocks } from "../../shared/facts/branching.js";
-import { changesInWords } from "../../shared/facts/changes.js";
+import { changeInWords, changesInWords } from "../../shared/facts/changes.js";
 import { ending } from "../../shared/facts/endings.js";
-import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
+import { integer, listed, milliseconds, quoted } from "../../shared/facts/format.js";
 import { useFamily } from "../../shared/loading/use-family.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
@@ -151,7 +151,7 @@ function titleOf({ token, changes, position, from, to, status, reason }, current
     token
       ? msg`${name} given at position ${position}`
       : changes
-        ? msg`changed: ${changesInWords(changes, all)}`
+        ? msg`changed: ${listed(changes.map((change) => changeInWords(change, all)))}`
         : msg`the first run`,
     token
       ? plural(to - from, form`${tokens} token after its parent`, form`${tokens} tokens after its parent`)

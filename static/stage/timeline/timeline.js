@@ -10,6 +10,7 @@ import { canAsk } from "../../shared/state/asking.js";
 import { lensMs } from "../../shared/state/lens.js";
 import { slowdownOf } from "../../shared/state/player.js";
 import { msg } from "../../shared/words/msg.js";
+import { BesideOriginal } from "../changes/beside-original.js";
 import { ChangedLine } from "../changes/changed-line.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
@@ -42,6 +43,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
       </div>`
       }
       <${Narration} ...${sentencesOf(state)} />
+      <${BesideOriginal} state=${state} dispatch=${dispatch} />
       <${Branches} state=${state} client=${client} controller=${controller} />
       ${!hides("notes") && html`<${Notes} state=${state} dispatch=${dispatch} />`}
     </section>

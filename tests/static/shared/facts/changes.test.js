@@ -39,12 +39,9 @@ test("a change reads as its place and what is done there, zero and mean apart", 
   );
 });
 
-test("a few changes are listed, many are counted", () => {
-  assert.equal(
-    changesInWords([head(), switchedOff("mlp", { layer: 0 })], TOKENS),
-    "head 3 of layer 1 switched off (zero) and the MLP of layer 0 switched off (zero)",
-  );
-  assert.equal(changesInWords(new Array(4).fill(head()), TOKENS), "4 changes");
+test("one change is named, several are counted", () => {
+  assert.equal(changesInWords([head()], TOKENS), "head 3 of layer 1 switched off (zero)");
+  assert.equal(changesInWords([head(), switchedOff("mlp", { layer: 0 })], TOKENS), "2 changes");
 });
 
 test("a change of any site and op has exactly the fields that the API takes of it", () => {

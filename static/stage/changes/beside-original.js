@@ -1,0 +1,33 @@
+/** The answer of a changed run beside that of its original: what differs in a sentence, and both token by token. */
+
+import { html } from "htm/preact";
+import { compareLink } from "../../shared/compare/link.js";
+import { TokenColumns } from "../../shared/compare/token-columns.js";
+import { Badge } from "../../shared/ui/badge.js";
+import { msg } from "../../shared/words/msg.js";
+import { effectSentence } from "./effect.js";
+import { useComparison } from "./use-comparison.js";
+
+export function BesideOriginal({ state, dispatch }) {
+  const compared = useComparison(state);
+  if (!compared) return null;
+  const { original, run, aligned } = compared;
+  const { promptLength } = run;
+  const columns = aligned.columns.filter(({ a, b }) => Math.max(a ?? 0, b ?? 0) >= promptLength);
+  const first = columns.findIndex(({ same }) => !same);
+  const current = columns.findIndex(({ b }) => b === promptLength + state.step);
+  const onPick = (at) => {
+    const { b } = columns[at];
+    return b === null ? null : () => dispatch({ type: "seek", step: b - promptLength });
+  };
+  return html`<section class="beside-original whole" aria-label=${msg`Beside the original`}>
+    <div class="stack tight">
+      <p class="effect" role="status">${effectSentence(original, run, aligned)} <${Badge} origin="computed" /></p>
+      <p class="muted small">${first < 0 ? msg`Original above, this run below.` : msg`Original above, this run below. ▼ marks the first token that differs.`} <a href=${compareLink(original.id, run.id)}>${msg`Compare everything`}</a></p>
+    </div>
+    <${TokenColumns}
+      columns=${columns} a=${original} b=${run} current=${current < 0 ? null : current} parting=${first < 0 ? null : first}
+      label=${msg`Both answers, the original above`} onPick=${onPick}
+    />
+  </section>`;
+}
