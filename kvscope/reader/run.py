@@ -86,6 +86,12 @@ class Run:
         return dict(self.log.open["model"])
 
     @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What a changed run changes, as docs/frames.md has it under "Changed runs"; empty for any other run."""
+        changed = self.log.open.get("changed")
+        return list(changed["changes"]) if changed else []
+
+    @property
     def title(self) -> str:
         """The title that a saved session was given, else ""."""
         return str(self._content.words["title"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kvscope
-from kvscope.model.log.frames import header, join, split, tensors
+from kvscope.model.log.frames import encode, header, join, split, tensors
 from tests.support.recorded import ROOT
 
 
@@ -31,6 +31,20 @@ def test_it_tells_the_prompt_the_tokens_and_the_text(run: kvscope.Run) -> None:
     assert [step["phase"] for step in run.steps] == ["prefill", *["decode"] * 7]
     assert (run.title, run.level) == ("A question, the answer, and the decision to stop", "attention")
     assert run.notes[0]["text"].startswith("The question has 7 tokens")
+
+
+def test_a_changed_run_has_its_changes_and_another_has_none(run: kvscope.Run, capital: Path, tmp_path: Path) -> None:
+    assert run.changes == []
+    change = {"site": "mlp", "op": "zero", "layer": 3, "head": None, "position": None, "from_step": 0, "factor": 1.0}
+    change |= {"source": None, "away": None}
+    first, *others = split(capital.read_bytes())
+    opening = header(first.payload)
+    changed = encode(
+        opening.run, 0, "open", {**opening.data, "changed": {"of": "original", "changes": [change]}}
+    ).payload
+    file = tmp_path / "changed.safetensors"
+    file.write_bytes(join([changed, *(frame.payload for frame in others)]))
+    assert kvscope.open(file).changes == [change]
 
 
 def test_text_is_whole_though_its_letters_are_spread_over_tokens(old: Path) -> None:

@@ -135,6 +135,14 @@ class Server:
         self.wait_for_the_end(run)
         return run
 
+    def changed_run(self, run: str, *changes: dict[str, Any]) -> str:
+        """Compute a run again with changes and wait for its end; its id."""
+        response = requests.post(f"{self.url}api/runs/{run}/change", json={"changes": changes}, timeout=60)
+        assert response.status_code == 201, response.text
+        changed = str(response.json()["id"])
+        self.wait_for_the_end(changed)
+        return changed
+
     def wait_for_the_end(self, run: str) -> None:
         """Of a run or a study. Its engine yields to whatever else is at work on the machine."""
         eventually(lambda: self.status(run)["status"] == "closed", RUN_S)
