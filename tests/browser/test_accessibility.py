@@ -81,6 +81,11 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     expect(form.get_by_label("Link", exact=True)).to_be_visible()
     yield "a link"
     page.keyboard.press("Escape")
+    stage.region("Inspector").get_by_role("button", name="Switch off head").click()
+    changes = page.get_by_role("dialog", name="What if")
+    changes.get_by_label("How").select_option(label="steer with two prompts")
+    yield "changes of a run"
+    changes.get_by_role("button", name="Close").click()
     stage.button("Open a file").click()
     yield "opening a file"
     page.keyboard.press("Escape")
@@ -91,6 +96,18 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     tokens.first.click()
     expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(12)
     yield "a token's row"
+
+
+def changed(stage: Stage, run: str) -> Iterator[str]:
+    """A run with changes beside its original."""
+    zero = {"op": "zero", "layer": 13}
+    changes = [{**zero, "site": "head", "head": 8}, {**zero, "site": "k", "head": 0, "position": 2}]
+    look(stage, stage.server.changed_run(run, *changes), "head")
+    expect(stage.region("Beside the original")).to_be_visible()
+    yield "a changed run"
+    stage.button("What differs from the original").click()
+    expect(stage.region("Inside the model")).to_be_attached()
+    yield "what differs from the original"
 
 
 def saved(stage: Stage, session: str, file: Path) -> Iterator[str]:
@@ -162,6 +179,12 @@ def test_the_views(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> N
 @SCREENS
 def test_what_opens_over_them(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> None:
     for name in over_the_stage(viewer, short_run):
+        assert flaws(viewer.page, schemes) == [], name
+
+
+@SCREENS
+def test_a_changed_run(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> None:
+    for name in changed(viewer, short_run):
         assert flaws(viewer.page, schemes) == [], name
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
-from tests.support.runs import share
+from tests.support.runs import export, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
-from tests.support.stage import Stage, open_link
+from tests.support.stage import Stage, open_file, open_link
 
 LAYER, HEAD = 13, 8
 
@@ -101,15 +103,19 @@ def test_the_list_is_edited_and_undone(stage: Stage, short_run: str) -> None:
 
 
 def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original(
-    new_page: Callable[..., Page], server: Server, short_run: str
+    new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
 ) -> None:
     changed = server.changed_run(short_run, {"site": "layer", "op": "mean", "layer": LAYER})
-    stage = open_link(new_page(**PHONE), server, share(server, changed, title="Changed").id)
-    changes = stage.page.get_by_role("group", name="Changes of this run")
-    expect(changes).to_contain_text(f"layer {LAYER} switched off (mean over the prompt)")
-    expect(changes.get_by_role("button")).to_have_count(0)
-    expect(changes.get_by_role("link")).to_have_count(0)
-    expect(stage.region("Beside the original")).to_have_count(0)
+    session = share(server, changed, title="Changed").id
+    page = new_page(**PHONE)
+    file = export(server, session, tmp_path)
+    for opened in (partial(open_link, page, server, session), partial(open_file, page, file, server)):
+        stage = opened()
+        changes = stage.page.get_by_role("group", name="Changes of this run")
+        expect(changes).to_contain_text(f"layer {LAYER} switched off (mean over the prompt)")
+        expect(changes.get_by_role("button")).to_have_count(0)
+        expect(changes.get_by_role("link")).to_have_count(0)
+        expect(stage.region("Beside the original")).to_have_count(0)
 
 
 def test_experiments_that_a_changed_run_cannot_have_say_so(stage: Stage, short_run: str) -> None:

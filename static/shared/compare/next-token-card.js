@@ -8,10 +8,10 @@ import { msg } from "../words/msg.js";
 import { sameModel } from "./alignment.js";
 import { divergence, likeliest } from "./next-token.js";
 
-/** @param {{a: import("./differences.js").Side, b: import("./differences.js").Side}} props */
-export function NextTokenCard({ a, b }) {
+/** @param {{a: import("./differences.js").Side, b: import("./differences.js").Side, label?: string}} props `label`: of its region */
+export function NextTokenCard({ a, b, label = msg`Next token` }) {
   const rows = likeliest(a, b);
-  return html`<section class="own-card stack box" aria-label=${msg`Next token`}>
+  return html`<section class="own-card stack box" aria-label=${label}>
     <h2>${msg`Next token`} <${Badge} origin="computed" /></h2>
     <p class="muted small">${msg`Probabilities before temperature and filters. Top tokens only: a log lists the 256 likeliest.`}</p>
     <table class="compare-bars">

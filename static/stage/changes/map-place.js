@@ -40,6 +40,6 @@ function Differences({ compared, state, dispatch }) {
   return html`<section class="map map-differences scrolls" aria-label=${msg`What differs from the original`}>
     <p class="small">${followsSameTokens(original, run, step) ? msg`A: the original. B: this run. Step ${step} follows the same tokens in both, so all differences come with the changes.` : msg`A: the original, step ${beside}. B: this run, step ${step}. Both follow different tokens, so differences come from these tokens too.`}</p>
     <${MapsCard} a=${a} b=${b} columns=${aligned.columns} place=${selection} chosen onPlace=${onPlace} />
-    <${NextTokenCard} a=${a} b=${b} />
+    <${NextTokenCard} a=${a} b=${b} label=${msg`Next token in both runs`} />
   </section>`;
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { changeInWords } from "../../shared/facts/changes.js";
 import { ending } from "../../shared/facts/endings.js";
 import { integer, tokenLabel } from "../../shared/facts/format.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
@@ -101,12 +102,18 @@ function Prompt({ run, split, isNow, isSwept }) {
 }
 
 function PromptPart({ run, pieces, begin, split }) {
+  const changes = (run.open.changed?.changes ?? []).filter(({ position }) => position !== null);
   return pieces.slice(begin, begin + TOKENS_AT_ONCE).map((piece, i) => {
     const position = begin + i;
     const read = (split ? position : (piece.position ?? run.reused)) < run.reused;
     if (!split) return html`<span key=${position} class=${read ? "is-read" : ""} data-step="0">${piece.text}</span>`;
     const token = run.tokens[position];
-    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}`} data-step="0" title=${msg`position ${position}, token id ${token.id}`}
+    const here = changes.filter((change) => change.position === position);
+    const title = [
+      msg`position ${position}, token id ${token.id}`,
+      ...here.map((change) => msg`Changed in this run: ${changeInWords(change, run.tokens)}`),
+    ].join(". ");
+    return html`<span key=${position} class=${`word${token.special ? " is-special" : ""}${read ? " is-read" : ""}${here.length ? " is-changed" : ""}`} data-step="0" title=${title}
       ><bdi class="token">${tokenLabel(token, NO_BREAK)}</bdi><small>${position}</small></span
     >`;
   });
