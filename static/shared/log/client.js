@@ -227,16 +227,12 @@ export function createClient({
      */
     twin: (run, wanted) => derive(run, "/twin", wanted),
 
-    /** The same run with changes to what the model computes (docs/frames.md, Changed runs).  @throws {Problem} */
-    change: (run, { changes }) => derive(run, "/change", { changes }),
-
     /**
      * The same run with changes to what the model computes (docs/frames.md, Changed runs).
      *
-     * @param {Object[]} changes
      * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
      */
-    change: (run, changes) => derive(run, "/change", { changes }),
+    change: (run, { changes }) => derive(run, "/change", { changes }),
 
     /**
      * A beam search from the tokens before step `step`.

@@ -100,7 +100,7 @@ export function createController({ store, client, saved = null, storage, delay }
     const { run, step, changing } = state();
     dispatch({ type: "changeSent" });
     try {
-      const { id } = await client.change(changing.of, changing.changes);
+      const { id } = await client.change(changing.of, { changes: changing.changes });
       engine.own(id);
       if (disposed || state().changing?.of !== changing.of) return;
       dispatch({ type: "changeStarted", run: id });

@@ -22,7 +22,7 @@ export function BesideOriginal({ state, dispatch }) {
   };
   return html`<section class="beside-original whole" aria-label=${msg`Beside the original`}>
     <div class="stack tight">
-      <p class="effect" role="status">${effectSentence(original, run, aligned)} <${Badge} origin="computed" /></p>
+      <p class="changed-effect" role="status">${effectSentence(original, run, aligned)} <${Badge} origin="computed" /></p>
       <p class="muted small">${first < 0 ? msg`Original above, this run below.` : msg`Original above, this run below. ▼ marks the first token that differs.`} <a href=${compareLink(original.id, run.id)}>${msg`Compare everything`}</a></p>
     </div>
     <${TokenColumns}
