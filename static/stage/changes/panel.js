@@ -43,7 +43,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
         <button class="button small" type="button" onClick=${close}>${msg`Close`}</button>
       </span>
     </div>
-    <p class="muted small">${msg`The model computes the run again with these changes. Nothing else changes.`}</p>
+    <p class="muted small">${msg`The model computes this run again with these changes. Prompt and settings stay the same.`}</p>
     <form class="stack" onSubmit=${send} novalidate>
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { switchedOff } from "../../../../static/shared/facts/changes.js";
 import { decodeFrame } from "../../../../static/shared/log/frames.js";
 import { Problem } from "../../../../static/shared/log/problem.js";
 import { createController } from "../../../../static/shared/state/controller.js";
@@ -18,6 +19,7 @@ function harness({
   states = ["ready"],
   start = async () => ({ id: "r1" }),
   fork = async () => ({ id: "b1" }),
+  change = async () => ({ id: "c1" }),
   status = "running",
   saved = null,
 } = {}) {
@@ -36,6 +38,10 @@ function harness({
     fork: (run, choice) => {
       calls.push(["fork", run, choice]);
       return fork();
+    },
+    change: (run, asked) => {
+      calls.push(["change", run, asked]);
+      return change();
     },
     control: async (run, action) => calls.push([action, run]),
     status: async () => ({ status }),
@@ -431,6 +437,34 @@ test("one's own paused run goes on when it is left for a branch", async () => {
       ["resume", "r1"],
     ],
   );
+});
+
+const OFF = switchedOff("head", { layer: 1, head: 0 });
+
+async function changing(parts) {
+  parts.controller.begin("r1", { step: 1, view: "pair" });
+  await settled();
+  parts.bring(0, FRAMES.length);
+  parts.store.dispatch({ type: "addChange", change: OFF });
+  await parts.controller.change();
+  await settled();
+  return parts;
+}
+
+test("changes start a run that opens at the same step in the same view", async () => {
+  const { store, controls, watches } = await changing(harness());
+  assert.deepEqual(controls(), [["change", "r1", { changes: [OFF] }]]);
+  for (const frame of FRAMES) watches.at(-1).handlers.onFrame({ ...frame, run: "c1" });
+  const { run, step, selection, changing: list } = store.state();
+  assert.deepEqual([run.id, step, selection.view], ["c1", 1, "pair"]);
+  assert.deepEqual([list.changes, list.open, list.busy], [[OFF], false, false], "the list stays, its panel closes");
+});
+
+test("changes that are refused stay, with the reason", async () => {
+  const refusal = new Problem({ title: "no", field: "changes[0].layer" });
+  const { store } = await changing(harness({ change: () => Promise.reject(refusal) }));
+  const { run, changing: list } = store.state();
+  assert.deepEqual([run.id, list.changes, list.open, list.busy, list.problem], ["r1", [OFF], true, false, refusal]);
 });
 
 test("a relative is shown at the step asked for, with the same head and view", async () => {
