@@ -9,8 +9,8 @@ import { ShareButton } from "../../shared/share/share-button.js";
 import { canAsk } from "../../shared/state/asking.js";
 import { lensMs } from "../../shared/state/lens.js";
 import { slowdownOf } from "../../shared/state/player.js";
+import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
-import { BesideOriginal } from "../changes/beside-original.js";
 import { ChangedLine } from "../changes/changed-line.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
@@ -19,6 +19,7 @@ import { Notes } from "./notes.js";
 import { paceInWords, settingsOfRun } from "./pace.js";
 import { LayerWalk, Live, Speed, Transport } from "./transport.js";
 
+const BESIDE = async () => (await import("../changes/beside-original.js")).BesideOriginal;
 /** A screen reader gets a sentence only after it was shown this long, in ms, so that a fast run does not flood it. */
 const SPOKEN_AFTER_MS = 120;
 
@@ -43,7 +44,7 @@ export function Timeline({ state, dispatch, controller, client, stepsBar }) {
       </div>`
       }
       <${Narration} ...${sentencesOf(state)} />
-      <${BesideOriginal} state=${state} dispatch=${dispatch} />
+      ${state.original?.run && html`<${Fetched} of=${BESIDE} state=${state} dispatch=${dispatch} />`}
       <${Branches} state=${state} client=${client} controller=${controller} />
       ${!hides("notes") && html`<${Notes} state=${state} dispatch=${dispatch} />`}
     </section>
