@@ -24,10 +24,10 @@ export function Breadcrumb({ focus, view, code, dispatch, children = null }) {
     <span class="crumbs nowrap">
       ${part("model", msg`Model`)}<i> ▸ </i>${part("block", msg`Layer ${layer}`)}<i> ▸ </i>${part("head", msg`Head ${head}`)}<i> ▸ </i>${part("pair", msg`Query·key`)}
     </span>
-    ${children}
     <span class="crumb-ends nowrap">
       <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
       ${code !== null && html`<${CodeButton} open=${code} onToggle=${() => dispatch({ type: "code", open: !code })} />`}
+      ${children}
     </span>
   </nav>`;
 }
