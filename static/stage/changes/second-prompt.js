@@ -2,11 +2,12 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
+import { modelOfRun } from "../../shared/facts/models.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { mostOf } from "../../shared/log/limits.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
-/** The typed prompt belongs to no run; the model that the server runs tokenizes it. */
+/** The typed prompt belongs to no run; the model of the shown run tokenizes it. */
 const NO_RUN = { saved: null };
 
 const LABELS = {
@@ -23,7 +24,8 @@ export function SecondPrompt({ member, change, state, client, bad, onChange }) {
   const text = change[member];
   const most = mostOf(limits, "run", "prompt");
   const length = [...text].length;
-  const asked = length > 0 && length <= most ? { prompt: text, chat: run.open.chat } : null;
+  const model = modelOfRun(state)?.name;
+  const asked = length > 0 && length <= most ? { prompt: text, chat: run.open.chat, ...(model && { model }) } : null;
   const { values } = useModelValues({ run: NO_RUN, readiness }, client.tokens, asked, "tokens");
   const needed = change.op === "patch" ? run.promptLength : null;
   return html`<label class="stack tight small">
