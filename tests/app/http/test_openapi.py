@@ -30,6 +30,7 @@ PAGES = (
     "/",
     "/s/{session}",
     "/embed/{session}",
+    "/compare",
     "/gallery",
     "/by-hand",
     "/by-hand/",
