@@ -8,6 +8,8 @@ import { msg } from "../words/msg.js";
 export const ZOOMS = ["model", "block", "head", "pair"];
 /** Names of panels by id. */
 export const PANEL_NAMES = { tokens: msg`Next token`, cache: msg`Cache`, time: msg`Time`, effects: msg`Effects` };
+/** Panels that are tabs where the page is narrow. */
+export const TABBED = ["tokens", "cache", "time"];
 const PANELS = Object.keys(PANEL_NAMES);
 /** `intro`: the first thirty seconds, which replace the whole stage. */
 export const VIEWS = [...ZOOMS, ...PANELS, "intro"];

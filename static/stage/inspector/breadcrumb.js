@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { CodeButton } from "../../shared/code/code-dock.js";
-import { PANEL_NAMES } from "../../shared/state/views.js";
+import { PANEL_NAMES, TABBED } from "../../shared/state/views.js";
 import { untilPointerMoves } from "../../shared/ui/resting-pointer.js";
 import { msg } from "../../shared/words/msg.js";
 
@@ -25,7 +25,10 @@ export function Breadcrumb({ focus, view, code, dispatch, children = null }) {
       ${part("model", msg`Model`)}<i> ▸ </i>${part("block", msg`Layer ${layer}`)}<i> ▸ </i>${part("head", msg`Head ${head}`)}<i> ▸ </i>${part("pair", msg`Query·key`)}
     </span>
     <span class="crumb-ends nowrap">
-      <span class="crumb-panels">${Object.entries(PANEL_NAMES).map(([to, name]) => part(to, name))}</span>
+      ${Object.entries(PANEL_NAMES).map(
+        ([to, name]) =>
+          html`<span key=${to} class=${TABBED.includes(to) ? "crumb-tabbed" : "crumb-panel"}>${part(to, name)}</span>`,
+      )}
       ${code !== null && html`<${CodeButton} open=${code} onToggle=${() => dispatch({ type: "code", open: !code })} />`}
       ${children}
     </span>
