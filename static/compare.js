@@ -24,7 +24,7 @@ const clientFor = (saved) => clientOf({ settings, saved, stranger: false }, { ow
 const watching = createWatching({ store, clientFor });
 const ownRuns = () => createDeleteTokens(settings, OF_RUNS).ids().reverse();
 
-const named = () => sidesOf(window.location.search);
+const named = () => sidesOf(window.location.search, recordings);
 const pairOf = ({ a, b }) => `${a.id ?? ""} ${b.id ?? ""}`;
 
 /** Shows what the address names; a side that it still names stays. */

@@ -9,10 +9,17 @@ const ID = /^[0-9a-z_-]{8,64}$/i;
 /** @returns {boolean} whether an id is a run's, and not a saved session's */
 export const isRun = (id) => RUN.test(id);
 
-/** @returns {{a: string|null, b: string|null}} */
-export function sidesOf(search) {
+/**
+ * @param {string} search
+ * @param {{id: string, name?: string}[]} recordings that ship, which an address may call by their names
+ * @returns {{a: string|null, b: string|null}} ids
+ */
+export function sidesOf(search, recordings = []) {
   const given = new URLSearchParams(search);
-  const [a, b] = ["a", "b"].map((name) => (ID.test(given.get(name) ?? "") ? given.get(name) : null));
+  const [a, b] = ["a", "b"].map((side) => {
+    const id = recordings.find(({ name }) => name === given.get(side))?.id ?? given.get(side) ?? "";
+    return ID.test(id) ? id : null;
+  });
   return { a, b };
 }
 

@@ -9,6 +9,7 @@ import { useTheme } from "../ui/use-theme.js";
 import { form, plural } from "../words/msg.js";
 
 const GAP_PX = 1;
+const NAMED_EVERY = 5;
 
 /**
  * @param {Object} props
@@ -20,8 +21,9 @@ const GAP_PX = 1;
  * @param {(place: {layer: number, at: number}) => void} props.onSelect
  * @param {string} props.says the selected cell in words
  * @param {{row: number, cell: number}} props.size of a cell, in CSS pixels
+ * @param {boolean} props.labels whether layers have numbers on the left
  */
-export function DifferenceMap({ title, map, signed, most, selected, onSelect, says, size }) {
+export function DifferenceMap({ title, map, signed, most, selected, onSelect, says, size, labels }) {
   const theme = useTheme();
   const ratio = useRatio();
   const { layers, width, values } = map;
@@ -55,7 +57,7 @@ export function DifferenceMap({ title, map, signed, most, selected, onSelect, sa
   };
   const count = layers * width;
   const mark = `left:${selected.at * size.cell}px;top:${(layers - 1 - selected.layer) * size.row}px;width:${size.cell - GAP_PX}px;height:${size.row - GAP_PX}px`;
-  return html`<figure class="compare-map">
+  return html`<figure class=${`compare-map ${labels ? "has-labels" : ""}`}>
     <figcaption class="small nowrap">${title}</figcaption>
     <div
       class="anchor" role="group" tabindex="0" style=${`width:${wide}px;height:${high}px`} onClick=${onClick} onKeyDown=${onKeyDown}
@@ -63,8 +65,14 @@ export function DifferenceMap({ title, map, signed, most, selected, onSelect, sa
     >
       <${Surface} width=${wide} height=${high} ratio=${ratio} draw=${draw} />
       <i class="compare-mark untouched" style=${mark}></i>
+      ${labels && layersNamed(layers).map((layer) => html`<span key=${layer} class="compare-layer untouched" style=${`top:${(layers - 1 - layer) * size.row}px;line-height:${size.row}px`}>L${layer}</span>`)}
     </div>
   </figure>`;
+}
+
+/** @returns {number[]} layers whose rows have a number beside them */
+function layersNamed(layers) {
+  return Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % NAMED_EVERY === 0);
 }
 
 function colourOf(theme, value, signed, most) {

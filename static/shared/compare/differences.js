@@ -84,6 +84,15 @@ export function mapOf(map, columns, a, b) {
  * @param {{values: (number|null)[], width: number}} map of `mapOf`
  * @returns {{layer: number, at: number, value: number}|null} the largest difference
  */
+/** The largest error of a weight in a log (docs/frames.md, companding). */
+export const ROUNDING = 0.004;
+
+/** @returns {number|null} the lowest layer where attention moved by more than the rounding of a log; null: none */
+export function firstLayerOf({ values, width }) {
+  const at = values.findIndex((value) => value !== null && Math.abs(value) > ROUNDING);
+  return at < 0 ? null : Math.floor(at / width);
+}
+
 export function largestOf({ values, width }) {
   let best = null;
   values.forEach((value, i) => {

@@ -10,7 +10,7 @@ import { useTheme } from "../ui/use-theme.js";
 import { msg } from "../words/msg.js";
 import { sameModel } from "./alignment.js";
 import { DifferenceMap } from "./difference-map.js";
-import { attentionRows, largestOf, lengthsOf, MAPS, mapOf, sameShape } from "./differences.js";
+import { attentionRows, firstLayerOf, largestOf, lengthsOf, MAPS, mapOf, ROUNDING, sameShape } from "./differences.js";
 import { TokenColumns } from "./token-columns.js";
 
 const TITLES = { attention: msg`Attention`, residual: msg`Row`, k: "K", v: "V" };
@@ -19,8 +19,6 @@ const STRONGEST = { attention: 0.5, residual: Math.LN2, k: Math.LN2, v: Math.LN2
 const ROOM_PX = 320;
 const CELL = { wide: { least: 6, most: 18, cell: 18 }, narrow: { least: 6, most: 14, cell: 13 } };
 const FULL = 255;
-/** The largest error of a weight in a log (docs/frames.md, companding). */
-const ROUNDING = 0.004;
 
 /**
  * @param {{a: import("./differences.js").Side, b: import("./differences.js").Side, columns: Object[], place: {layer: number, head: number}, chosen: boolean,
@@ -72,21 +70,21 @@ function Maps({ maps, largest, a, b, place, onPlace }) {
       ${maps.map(({ name, map }) => {
         const most = Math.max(STRONGEST[name], Math.abs(largestOf(map).value));
         return html`<${DifferenceMap} key=${name} title=${TITLES[name]} map=${map} signed=${name !== "attention"} most=${most}
-          selected=${selected(name)} onSelect=${onSelect(name)} says=${cellInWords(name, map, selected(name), a, b)} size=${size} />`;
+          selected=${selected(name)} onSelect=${onSelect(name)} says=${cellInWords(name, map, selected(name), a, b)} size=${size} labels=${name === maps[0].name} />`;
       })}
     </div>
     <p class="muted small">${msg`Layer 0 is at the bottom. Attention: the stronger the colour, the larger the part of it that is elsewhere in B. Row, K and V: lengths of the newest row; rose is shorter in B, olive is longer.`}</p>
     <ul class="compare-cells small">
       ${maps.map(({ name, map }) => html`<li key=${name}>${cellInWords(name, map, selected(name), a, b)}</li>`)}
     </ul>
-    ${largest && html`<p class="small"><${Largest} largest=${largest} place=${place} onPlace=${onPlace} /></p>`}`;
+    ${largest && html`<p class="small"><${Largest} first=${firstLayerOf(maps[0].map)} largest=${largest} place=${place} onPlace=${onPlace} /></p>`}`;
 }
 
-function Largest({ largest, place, onPlace }) {
+function Largest({ first, largest, place, onPlace }) {
   const { layer, at: head, value } = largest;
   if (value < ROUNDING) return msg`No head differs by more than the rounding of a log, 0.004 per weight.`;
   const share = percent(value, 0);
-  return html`${msg`Most of it moved in layer ${layer}, head ${head}: ${share}.`}${" "}
+  return html`${first > 0 && msg`Attention is the same below layer ${first}, within the rounding of a log.`} ${msg`Most of it moved in layer ${layer}, head ${head}: ${share}.`}${" "}
     ${(layer !== place.layer || head !== place.head) && html`<button class="link-button" type="button" onClick=${() => onPlace({ layer, head })}>${msg`Show this head`}</button>`}`;
 }
 

@@ -97,7 +97,9 @@ export function createController({ store, client, saved = null, storage, delay }
   };
 
   const startChanged = async () => {
-    const { run, step, changing } = state();
+    const { run, changing } = state();
+    // Where the changes begin: at a later step the texts differ too.
+    const step = Math.min(...changing.changes.map(({ from_step: from }) => from ?? 0));
     dispatch({ type: "changeSent" });
     try {
       const { id } = await client.change(changing.of, { changes: changing.changes });

@@ -34,4 +34,6 @@ test("a link that somebody pastes names its run or session", () => {
 
 test("what is no id is left out of the sides", () => {
   assert.deepEqual(sidesOf("?a=../../etc/passwd&b="), { a: null, b: null });
+  const recordings = [{ id: SESSION, name: "loop" }];
+  assert.deepEqual(sidesOf(`?a=loop&b=${SESSION}`, recordings), { a: SESSION, b: SESSION });
 });

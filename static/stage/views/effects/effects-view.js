@@ -1,6 +1,7 @@
 /** View "effects": what the next token depends on, measured by switching parts off, beside where heads look. */
 
 import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
 import { Token } from "../../../shared/ui/token.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { HeadsPart } from "./heads-part.js";
@@ -8,6 +9,10 @@ import { LayersPart } from "./layers-part.js";
 import { TokensPart } from "./tokens-part.js";
 
 export function EffectsView({ state, step: _, ...parts }) {
+  // What is measured is of one step: playback would go on to the next.
+  useEffect(() => {
+    parts.dispatch({ type: "pause" });
+  }, []);
   const { run, step } = state;
   const { token } = run.steps[step].data;
   const shared = { state, step, ...parts };
@@ -20,7 +25,7 @@ export function EffectsView({ state, step: _, ...parts }) {
     </section>
     <section class="sheet-part" data-names="effects-tokens" aria-label=${msg`Tokens of the text`}>
       <h3>${msg`Tokens of the text`}</h3>
-      <p class="sheet-say">${msg`Each token is left out once; those behind it move up by one position.`}</p>
+      <p class="sheet-say">${msg`Each token is left out once; those behind it move up by one position. Without the last token, the model continues an earlier place of the text.`}</p>
       <${TokensPart} ...${shared} />
     </section>
     <section class="sheet-part" data-names="effects-layers" aria-label=${msg`Layers`}>

@@ -72,6 +72,11 @@ export function HeadsPart({ state, client, dispatch, step }) {
   }));
   return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
+    ${
+      effects[selected] &&
+      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}
+      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
+    }
     <div class="effect-maps">
       <figure>
         <figcaption><b>${msg`Where the newest token looks`}</b></figcaption>
@@ -90,11 +95,6 @@ export function HeadsPart({ state, client, dispatch, step }) {
       </figure>
       ${done && html`<ul class="effect-findings">${sentences.slice(1).map((sentence) => html`<li key=${sentence}>${sentence}</li>`)}</ul>`}
     </div>
-    ${
-      effects[selected] &&
-      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}
-      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
-    }
     ${done && html`<${Largest} ...${{ run, looks, effects, base, token, order, heads, onSelect: select }} />`}`;
 }
 

@@ -20,7 +20,9 @@ export function TokensPart({ state, client, dispatch, step }) {
   const [picked, setPicked] = useState(null);
   const { effects, base, status } = found;
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
-  const shown = effects[picked] ? picked : status === "done" ? ranked(effects)[0] : null;
+  // Without the last token another question is asked, so it is not the one that is shown first.
+  const first = ranked(effects.slice(0, -1))[0] ?? 0;
+  const shown = effects[picked] ? picked : status === "done" ? first : null;
   const { token } = run.steps[step].data;
   const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
   const style = (at) =>

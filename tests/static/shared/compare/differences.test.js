@@ -6,6 +6,7 @@ import {
   attentionMoved,
   attentionRows,
   decodeTimes,
+  firstLayerOf,
   largestOf,
   MAPS,
   mapOf,
@@ -75,6 +76,8 @@ test("rows that a run read from the cache have no values", () => {
 });
 
 test("the largest difference counts whatever its sign", () => {
+  assert.equal(firstLayerOf({ width: 2, values: [0, null, 0.004, 0.001, 0, -0.5, 0.2, 0] }), 2);
+  assert.equal(firstLayerOf({ width: 2, values: [0, null] }), null);
   assert.deepEqual(largestOf({ width: 2, values: [0.1, null, -0.5, 0.2] }), { layer: 1, at: 0, value: -0.5 });
 });
 

@@ -451,12 +451,12 @@ async function changing(parts) {
   return parts;
 }
 
-test("changes start a run that opens at the same step in the same view", async () => {
+test("changes start a run that opens where the changes begin, in the same view", async () => {
   const { store, controls, watches } = await changing(harness());
   assert.deepEqual(controls(), [["change", "r1", { changes: [OFF] }]]);
   for (const frame of FRAMES) watches.at(-1).handlers.onFrame({ ...frame, run: "c1" });
   const { run, step, selection, changing: list } = store.state();
-  assert.deepEqual([run.id, step, selection.view], ["c1", 1, "pair"]);
+  assert.deepEqual([run.id, step, selection.view], ["c1", 0, "pair"]);
   assert.deepEqual([list.changes, list.open, list.busy], [[OFF], false, false], "the list stays, its panel closes");
 });
 
