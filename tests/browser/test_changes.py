@@ -44,7 +44,7 @@ def run_with_changes(stage: Stage, original: str) -> str:
 def test_a_head_is_switched_off_and_the_run_stands_beside_its_original(stage: Stage, short_run: str) -> None:
     switch_off(stage, short_run)
     changed = run_with_changes(stage, short_run)
-    stage.expect_step(3)
+    stage.expect_step(0)
     words = f"head {HEAD} of layer {LAYER} switched off (zero)"
     expect(stage.page.get_by_role("group", name="Changes of this run")).to_contain_text(f"Changed: {words}.")
     expect(stage.page.locator("#map-changed")).to_contain_text(f"head {HEAD} of layer {LAYER}")

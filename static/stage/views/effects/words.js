@@ -50,8 +50,8 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
       ? msg`No single head of the ${count} changes the likeliest next token.`
       : plural(
           facts.flips,
-          form`Without ${facts.flips} of the ${count} heads, another token is the likeliest.`,
-          form`Without any one of ${facts.flips} of the ${count} heads, another token is the likeliest.`,
+          form`${facts.flips} of the ${count} heads makes another token the likeliest when it is switched off.`,
+          form`${facts.flips} of the ${count} heads make another token the likeliest, each when it alone is switched off.`,
         );
   const looking =
     facts.lookingFlips === 0
@@ -62,8 +62,8 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
         )
       : plural(
           facts.looking,
-          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
-          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Another token is the likeliest without ${facts.lookingFlips} of them.`,
+          form`${facts.looking} head gives at least half of its weight to one token that is not the first. It is one of these.`,
+          form`${facts.looking} heads give at least half of their weight to one token that is not the first. ${facts.lookingFlips} of them are among these.`,
         );
   const found = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
   if (facts.looksMost !== null) {

@@ -30,6 +30,7 @@ export function TokensView({ state, dispatch, controller, client }) {
   return html`
     <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
+      <${OpenView} view="effects" dispatch=${dispatch}>${msg`What does it depend on?`}<//>
       <${OpenView} view="model" dispatch=${dispatch}>${msg`What would each layer predict?`}<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>

@@ -38,6 +38,7 @@ function sceneOf(model, query, layer, values) {
     prefillRows: query + 1,
     promptLength: query + 1,
     stepOfQuery: () => 0,
+    firstKey: () => Math.max(0, query + 1 - (model.windows?.[layer] ?? query + 1)),
   };
   return blockScene(run, { layer, query }, values);
 }
