@@ -17,7 +17,11 @@ def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Bluepr
     routes = Blueprint("compare", __name__)
     render = renderer("compare")
     ordered = sorted(recorded, key=lambda each: each.order)
-    recordings = [{"id": each.card.id, "name": each.path.stem, "title": each.card.title} for each in ordered if each.card and not each.workload]
+    recordings = [
+        {"id": each.card.id, "name": each.path.stem, "title": each.card.title}
+        for each in ordered
+        if each.card and not each.workload
+    ]
 
     @routes.get("/compare")
     @declare(SENDS)

@@ -15,7 +15,7 @@ MAX_NOTES = 50
 MAX_NOTE_CHARS = 2000
 MAX_SHARE_BYTES = 1536 * 1024
 """All notes at their longest still fit when every character is written as two escapes of six bytes."""
-View = Literal["model", "block", "head", "pair", "tokens", "cache", "time"]
+View = Literal["model", "block", "head", "pair", "tokens", "cache", "time", "effects"]
 
 SHOWN = r"[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]"
 """A character that reads the same wherever it is shown: no control character, no bidi embedding, override or isolate,

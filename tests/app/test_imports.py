@@ -28,6 +28,7 @@ INTERFACE = (
     "companding",
     "niceness.",
     "source.listing.",
+    "sources.",
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")

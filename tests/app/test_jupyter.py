@@ -21,7 +21,7 @@ pytestmark = pytest.mark.processes
 
 NAME = "hub.example"
 PRINTED = re.findall(r"```sh\n(kvscope .*?)\n```", (ROOT / "docs" / "operating.md").read_text("utf-8"))
-OPTIONS = shlex.split(PRINTED[0].replace("--port 5000", ""))[1:]
+OPTIONS = shlex.split(next(line for line in PRINTED if "--proxy" in line).replace("--port 5000", ""))[1:]
 """Of the command, on a port that is free."""
 
 

@@ -128,10 +128,10 @@ def send_wrong_chunks(server: LiveServer) -> None:
 
 
 def test_a_disk_that_fills_up_fails_the_run_and_leaves_the_server_whole(serve: Serve) -> None:
-    def four_megabytes_per_file() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
+    def eight_megabytes_per_file() -> None:  # what ships takes four of them
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000_000, 8_000_000))
 
-    server = serve("delay=0.01,bytes=60000", preexec=four_megabytes_per_file)
+    server = serve("delay=0.01,bytes=60000", preexec=eight_megabytes_per_file)
     run = server.start_run(max_new_tokens=250)
     viewer = Viewer(server.url)
     viewer.watch(run)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
+from kvscope.app.settings import Settings
 from tests.support.runs import WORDS, share
 from tests.support.screens import PHONE, flaws, violations
 from tests.support.server import Server
@@ -122,7 +123,7 @@ def memory(frame: Frame) -> None:
 
 
 def gallery(frame: Frame) -> None:
-    expect(frame.locator(".card canvas")).to_have_count(10)
+    expect(frame.locator(".card canvas")).to_have_count(len(list(Settings().recordings_dir.glob("*.safetensors"))))
 
 
 def contents(frame: Frame) -> None:

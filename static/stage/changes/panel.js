@@ -39,7 +39,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
     <div class="line between">
       <h2 id="changes-title" tabindex="-1">${msg`What if`}</h2>
       <span class="line tight">
-        <button class="button small" type="button" aria-disabled=${!past.length} title="Ctrl+Z" onClick=${undo}>${msg`Undo`}</button>
+        <button class="button small" type="button" aria-disabled=${!past.length} title=${msg`Ctrl+Z`} onClick=${undo}>${msg`Undo`}</button>
         <button class="button small" type="button" onClick=${close}>${msg`Close`}</button>
       </span>
     </div>

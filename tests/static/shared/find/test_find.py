@@ -68,7 +68,7 @@ FIRST = {
     "autoregressive": "term:autoregression",
     "arithmetic intensity": "term:arithmetic-intensity",
     "roofline": "term:roofline",
-    "MoE": "idea:C43",
+    "MoE": "lesson:24-experts",
     "training": "term:training",
     "LoRA": "elsewhere:lora",
     "fine-tuning": "elsewhere:fine-tuning",
