@@ -7,7 +7,7 @@ The state of each is its address; what it shows beside arithmetic it reads from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import pairwise
 from typing import Any
 
 from flask import Blueprint
@@ -51,8 +51,8 @@ def _view(id: str, known: dict[str, Any], beside: list[dict[str, str]]) -> Any:
 
 
 def alike(cards: Sequence[Card]) -> list[str]:
-    """Sessions of the first two runs of as many prompt tokens and steps, which fit in one tensor; none without two."""
-    for one, other in combinations(cards, 2):
+    """Sessions of the first two neighbours with as many prompt tokens and steps, which fit in one tensor; else none."""
+    for one, other in pairwise(cards):
         if (one.tokens, one.steps) == (other.tokens, other.steps):
             return [one.id, other.id]
     return []

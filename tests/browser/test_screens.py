@@ -109,7 +109,7 @@ def test_nobody_is_asked_for_many_decisions_and_nothing_jumps(new_page: Callable
     newcomer.page.goto(server.url)
     expect(newcomer.button("Watch")).to_be_visible()
     assert 5 < len(newcomer.page.evaluate(CONTROLS)) <= 15
-    for screen, most in (({}, 47), (PHONE, 25)):
+    for screen, most in (({}, 47), (PHONE, 27)):
         page = new_page(**screen)
         page.add_init_script(LAYOUT_SHIFTS)
         stage = Stage(page, server).open_finished(run).rest()
