@@ -15,6 +15,18 @@ SHARED_CHARS = 64
 """Prompts that begin with as many equal characters may share a block of 16 tokens."""
 
 
+def origin_of(request: Request | ReadmitRequest) -> str | None:
+    """The run that a request goes on from, or is about; None of a new run or workload."""
+    match request:
+        case ForkRequest():
+            return request.parent
+        case TwinRequest() | ChangedRequest() | BeamRequest():
+            return request.of
+        case ReadmitRequest():
+            return request.run
+    return None
+
+
 class Placement:
     """The last runs, by engine."""
 
@@ -38,18 +50,11 @@ class Placement:
         that has the longest beginning in common with it. None where no engine may.
         """
         with self._lock:
-            match request:
-                case ForkRequest():
-                    return self._engines.get(request.parent)
-                case TwinRequest() | ChangedRequest() | BeamRequest():
-                    return self._engines.get(request.of)
-                case ReadmitRequest():
-                    return self._engines.get(request.run)
-                case RunRequest(reuse=True):
-                    run = self._longest_shared(request)
-                    return self._engines.get(run) if run else None
-                case _:
-                    return None
+            if isinstance(request, RunRequest):
+                run = self._longest_shared(request) if request.reuse else None
+            else:
+                run = origin_of(request)
+            return self._engines.get(run) if run else None
 
     def _longest_shared(self, request: RunRequest) -> str | None:
         beginning = request.prompt[:SHARED_CHARS]

@@ -14,12 +14,12 @@ from kvscope.app.engine.engine import ENGINES_FOLDER, Engine
 from kvscope.app.engine.filling import Request
 from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.models import Models, ServedModel
-from kvscope.app.engine.placement import Placement
+from kvscope.app.engine.placement import Placement, origin_of
 from kvscope.app.engine.process import CALLS_WITH_FRAMES
 from kvscope.app.engine.supervisor import STARTING, Readiness
 from kvscope.app.settings import Settings
 from kvscope.app.store.runs import SERVER_STOPPED, Gone, RunLog
-from kvscope.model.api import BeamRequest, ChangedRequest, ForkRequest, ReadmitRequest, Refused, RunRequest, TwinRequest
+from kvscope.model.api import ReadmitRequest, Refused, RunRequest
 
 STARTS = (*CALLS_WITH_FRAMES, "readmit")
 """Calls that give a run to an engine."""
@@ -128,16 +128,10 @@ class Pool:
         """The model that is to compute a request. Raises Refused, StoreError."""
         if not self.models.several:
             return self.models.first
-        match request:
-            case RunRequest():
-                return self.named(request.model)
-            case ForkRequest():
-                return self._model_of_run(request.parent)
-            case TwinRequest() | ChangedRequest() | BeamRequest():
-                return self._model_of_run(request.of)
-            case ReadmitRequest():
-                return self._model_of_run(request.run)
-        return self.models.first
+        if isinstance(request, RunRequest):
+            return self.named(request.model)
+        origin = origin_of(request)
+        return self.models.first if origin is None else self._model_of_run(origin)
 
     def _model_of_run(self, run: str) -> ServedModel:
         """That which computed a run; the first where none of those served did, or the run was deleted."""

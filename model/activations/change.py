@@ -21,24 +21,21 @@ from kvscope.model.settings import Change, Site
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The hook point of a site, and how it is met. `base`: what lies there before the layer; `by_head`: a row [heads,
-    Dh] each, of which one head's is changed.
-    """
+    """The hook point of a site, and the one where its rows stood before the layer, for what the layer adds."""
 
     point: str
-    by_head: bool = False
     base: str | None = None
 
 
 PLACES: dict[Site, Place] = {
     "token": Place("embedded"),
-    "head": Place("attn.mixed", by_head=True),
+    "head": Place("attn.mixed"),
     "attention": Place("attn.change"),
     "mlp": Place("mlp.change"),
     "layer": Place("resid_out", base="resid_in"),
     "residual": Place("resid_out"),
-    "k": Place("attn.k_rot", by_head=True),
-    "v": Place("attn.v", by_head=True),
+    "k": Place("attn.k_rot"),
+    "v": Place("attn.v"),
 }
 """The output of a head before W_O; what attention, the MLP or the whole layer adds to the residual stream; the residual
 stream after a layer; K and V as they are cached; the embedding of a token, where it enters the first layer."""
@@ -63,10 +60,10 @@ def prepare(engine: Engine, encode: Encode, prompt: Sequence[int], changes: Sequ
     return Changes((tuple(prompt), tuple(changes)), edits)
 
 
-def place_of(change: Change) -> tuple[str, str | None]:
-    """Names of the hook point that a change writes at, and of the one it counts from."""
-    place = PLACES[change.site]
-    block = "" if change.layer is None else f"blocks.{change.layer}."
+def place_of(site: Site, layer: int | None) -> tuple[str, str | None]:
+    """Names of the hook point that a change at a site writes at, and of the one it counts from."""
+    place = PLACES[site]
+    block = "" if layer is None else f"blocks.{layer}."
     return f"{block}{place.point}", None if place.base is None else f"{block}{place.base}"
 
 
@@ -77,7 +74,7 @@ class _Preparing:
     prompt: list[int]
 
     def edit(self, index: int, change: Change) -> Edit:
-        point, base = place_of(change)
+        point, base = place_of(change.site, change.layer)
         first = len(self.prompt) + change.from_step - 1 if change.from_step else 0
         last = None
         if change.position is not None:
@@ -103,7 +100,7 @@ class _Preparing:
         """[len(ids), W]: what lies at the change's place for these tokens, without any change."""
         if not ids:
             raise ValueError("a prompt without a token has no rows")
-        point, base = place_of(change)
+        point, base = place_of(change.site, change.layer)
         names = [name for name in (point, base) if name is not None]
         seen = observe(self.engine.under(None), ids, 0, names).values
         rows = seen[point] if change.head is None else seen[point][:, change.head]

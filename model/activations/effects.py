@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from kvscope.model.activations.change import PLACES
+from kvscope.model.activations.change import place_of
 from kvscope.model.api import EffectOf
 from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
@@ -87,9 +87,8 @@ def _without(engine: Engine, ids: list[int], of: EffectOf, index: int) -> Varian
     if of == "tokens":
         return Variant(ids[:index] + ids[index + 1 :], engine.changes)
     layer, head = divmod(index, engine.transformer.config.heads) if of == "heads" else (index, None)
-    place = PLACES[SITES[of]]
-    base = None if place.base is None else f"blocks.{layer}.{place.base}"
-    off = Edit(f"blocks.{layer}.{place.point}", 0, None, 0.0, head=head, base=base)
+    point, base = place_of(SITES[of], layer)
+    off = Edit(point, 0, None, 0.0, head=head, base=base)
     before = engine.changes or Changes((), ())
     return Variant(ids, replace(before, key=(before.key, of, index), edits=(*before.edits, off)))
 

@@ -28,6 +28,7 @@ from kvscope.model.api import (
 from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.beam import blocks_of_search
+from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord, Record, StepRecord, TokenRecord
@@ -202,7 +203,7 @@ class ModelService(Questions):
         fork_opening(request, MOST_RECOMPUTED)  # whether it fits, before anything is computed
         ids[-1] = request.token
         with refusing_when_full():
-            changes = self.changing.of(ChangedRun.of(opened))
+            changes = self._changes(opened)
             run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens, changes)
         spent = {"rows": run.recomputed_rows, "ms": round(run.recomputed_ms, 3), "held": held}
         log = forked(request, token, spent)
@@ -232,7 +233,7 @@ class ModelService(Questions):
                 keeping=staying(keeping.policy, keeping.budget) if keeping else None,
                 apart=keeping is not None,
                 compared=given,
-                changes=self.changing.of(ChangedRun.of(opened)),
+                changes=self._changes(opened),
             )
         return self._begun(opening, sampling)
 
@@ -249,7 +250,7 @@ class ModelService(Questions):
                 sampling,
                 opened["limits"]["max_new_tokens"],
                 forced={step["step"]: step["token"]["id"] for step in forced},
-                changes=self.changing.of(ChangedRun.of(frames.header(opening.payload).data)),
+                changes=self._changes(frames.header(opening.payload).data),
                 reused=0,
             )
         return self._begun(opening, sampling)
@@ -280,7 +281,7 @@ class ModelService(Questions):
         study = {"kind": "beam", "of": request.of, "step": request.step, "beams": beams, "length": length}
         opening = study_opening(request.opening, request.run, study, length)
         with refusing_when_full():
-            self.engine.search(request.run, request.ids, beams, length, self.changing.of(ChangedRun.of(opened)))
+            self.engine.search(request.run, request.ids, beams, length, self._changes(opened))
         return self._begun(opening, Sampling(**opened["sampling"]))
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
@@ -354,7 +355,7 @@ class ModelService(Questions):
         sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
         ids, prompt = frames.token_ids(request.frames), len(opened["tokens"])
         with refusing_when_full():
-            changes = self.changing.of(ChangedRun.of(opened))
+            changes = self._changes(opened)
             if len(ids) == prompt:
                 reused = opened.get("reused", 0)
                 run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=reused, changes=changes)
@@ -415,6 +416,10 @@ class ModelService(Questions):
             raise Refused("run", BUSY, status=409)
         transformer = self.engine.transformer
         return measure(self.engine.runner.device, transformer.weight_dtype, linears(transformer))
+
+    def _changes(self, opened: dict[str, Any]) -> Changes | None:
+        """What a run with this `open` frame computes otherwise; None of an ordinary run. Raises Refused."""
+        return self.changing.of(ChangedRun.of(opened))
 
     def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
         """The log of a study that was admitted."""

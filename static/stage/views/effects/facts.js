@@ -2,7 +2,7 @@
 
 import { weightOf } from "../../../shared/log/companding.js";
 
-/** A head looks at a token when it gives it at least this weight, and no longer matters when its distance is as small. */
+/** A head counts as looking at a token when it gives it at least this weight. */
 const LOOKS = 0.5;
 
 /**
