@@ -255,9 +255,12 @@ def test_reserved_stretches_are_compared_with_blocks_and_what_the_reader_chose_i
     assert max(request["max_new_tokens"] for request in log.requests) == 8
     waits = [event for made in log.passes for event in made["events"] if event.get("why") == "stretch"]
     expect(card).to_contain_text(f"free in total {len({event['request'] for event in waits})} → 0")
-    page.get_by_role("group", name="Round").get_by_role("button", name="reserved").click()
+    reserved = page.get_by_role("group", name="Round").get_by_role("button", name="reserved")
+    reserved.click()
+    expect(reserved).to_have_attribute("aria-pressed", "true")  # only then is the slider that of this round
     slider = page.get_by_role("slider", name="Pass")
     slider.press("Home")
+    expect(slider).to_have_value("0")
     slots = log.passes[0]["pool"]["slots"]
     empty = round(100 * slots["empty"] / (slots["empty"] + slots["filled"]))
     expect(region(page, "Memory")).to_contain_text(f"{empty} % empty".replace(" ", "\u2009", 1))
