@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.numbers import fixed
 from tests.support.pixels import seen
 from tests.support.screens import PHONE
 from tests.support.server import ROOT, Server
@@ -85,6 +86,11 @@ def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage
     log = stage.server.log(short_run)
     stage.at(short_run, 2, "head")
     chosen = stage.words.nth(3)
+    before, after = (log.steps[step]["kv"]["bytes_used"] for step in (2, 3))
+
+    def kilobytes(layer: int) -> str:
+        return fixed((before + (after - before) * (layer + 1) / 30) / 1000, 0)
+
     expect(chosen).to_contain_text(log.steps[3]["token"]["text"].strip())  # at rest what is recorded can be seen
     for layer in (0, 14, 28):
         press(stage, ".", 1 if layer == 0 else 14)
@@ -93,6 +99,7 @@ def test_while_a_step_sweeps_no_panel_shows_what_it_has_not_reached(stage: Stage
         expect(stage.region("Next token")).to_contain_text(f"{29 - layer} layer{'s' * (layer < 28)} to go")
         expect(stage.region("Next token").get_by_role("listitem")).to_have_count(0)
         expect(stage.region("KV cache")).to_contain_text("when this step ends")
+        expect(stage.region("KV cache").locator(".card-number")).to_have_text(f"{kilobytes(layer)}\u202fkB")
         expect(stage.region("Time").get_by_role("img")).to_have_accessible_name(re.compile("^Time of 3 steps"))
         expect(stage.region("Timeline").get_by_text("Step 3, decode")).not_to_contain_text("Next:")
     press(stage, ".")

@@ -15,9 +15,9 @@ export function cacheBytes(model, positions) {
 
 export const layerBytes = (model, positions) => 2 * model.kv_heads * model.head_dim * positions * model.element_bytes;
 
-/** @returns {number} how many layers have a sliding window: local layers */
-export function localLayers({ windows }) {
-  return windows?.filter((window) => window !== null).length ?? 0;
+/** @returns {number} how many of the first `layers` layers, by default of all, have a sliding window: local layers */
+export function localLayers({ windows }, layers = undefined) {
+  return windows?.slice(0, layers).filter((window) => window !== null).length ?? 0;
 }
 
 /** @returns {number} bytes that one more token adds once local layers are full: those of global layers; local ones drop as much as they write */
@@ -25,10 +25,24 @@ export function globalBytes(model) {
   return (model.layers - localLayers(model)) * layerBytes(model, 1);
 }
 
-/** The same as `cacheBytes` where layers with a window hold fewer positions, of a model that has some. */
-function heldBytes(model, positions, inWindow = positions) {
-  const local = localLayers(model);
-  return (model.layers - local) * layerBytes(model, positions) + local * layerBytes(model, inWindow);
+/** Bytes in the first `layers` layers, by default in all, where layers with a window hold fewer positions. */
+function heldBytes(model, positions, inWindow = positions, layers = model.layers) {
+  const local = localLayers(model, layers);
+  return (layers - local) * layerBytes(model, positions) + local * layerBytes(model, inWindow);
+}
+
+/** @returns {number} bytes in the cache when the first `layers` layers of a step have written, by the formula */
+export function bytesDuring(run, step, layers) {
+  const { model } = run.open;
+  const held = ({ positions, windowed }, count) => heldBytes(model, positions, windowed?.positions, count);
+  const { kv: after } = run.steps[step].data;
+  const before = run.steps[step - 1]?.data.kv ?? keptBefore(run, after);
+  return held(before) - held(before, layers) + held(after, layers);
+}
+
+/** Positions of an earlier run that the first step finds; of them, local layers hold no more than after the step. */
+function keptBefore({ reused }, { windowed }) {
+  return { positions: reused, windowed: windowed && { positions: Math.min(reused, windowed.positions) } };
 }
 
 /**

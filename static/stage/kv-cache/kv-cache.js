@@ -6,41 +6,41 @@ import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { cacheAccount, cacheBytes, globalBytes } from "./facts.js";
+import { bytesDuring, cacheAccount, cacheBytes, globalBytes } from "./facts.js";
 
 const NAME = msg`KV cache`;
 
-/** @param {Object} props as of every part; `shelf`: the picture, which moves with the player */
-export function KvCache({ state, dispatch, shelf }) {
+/** @param {Object} props as of every part; `shelf`: the picture, `written`: the bytes of an unfinished step; both move with the player */
+export function KvCache({ state, dispatch, shelf, written }) {
   const { run } = state;
   const opens = { name: NAME, names: "cache.k cache.v", view: "cache", question: msg`Why a cache?` };
   if (!run?.shows) return html`<${Card} ...${opens} number="" says=${msg`The first step of a run shows its bytes.`} />`;
   const title = html`<${Term} id="kv-cache">${NAME}<//>`;
-  return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state)}>${shelf}<//>`;
+  return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state, written)}>${shelf}<//>`;
 }
 
-/** Bytes after a step are measured; bytes that an unfinished step will add are computed by the formula. */
-function content({ run, step, settled }) {
+/** In place of the number while layers write: what the player has shown so far. */
+export function Written({ state: { run, step, reveal } }) {
+  if (!run?.shows) return null;
+  if (!run.steps.length) return bytesShort(cacheBytes(run.open.model, run.reused + run.partialRows));
+  return bytesShort(bytesDuring(run, step, Math.min(run.layers, Math.floor(reveal))));
+}
+
+/** Bytes after a step are measured; those of an unfinished step are computed by the formula. */
+function content({ run, step, settled }, written) {
   const { model } = run.open;
   const perToken = bytes(cacheBytes(model, 1));
+  const unfinished = { origin: "computed", number: written };
   if (isAwaited({ run, step: settled })) {
-    const all = cacheBytes(model, run.promptLength);
-    return {
-      origin: "computed",
-      number: bytesShort(cacheBytes(model, run.partialRows)),
-      says: msg`+${perToken} per token: ${bytesShort(all)} when the prompt is computed`,
-    };
+    const all = bytesShort(cacheBytes(model, run.promptLength));
+    return { ...unfinished, says: msg`+${perToken} per token: ${all} when the prompt is computed` };
+  }
+  if (settled < step) {
+    const after = bytesShort(cacheAccount(run, step).used.formula);
+    return { ...unfinished, says: msg`+${perToken} per token: ${after} when this step ends` };
   }
   const { used, positions, windowed } = cacheAccount(run, settled);
   const number = bytesShort(used.measured);
-  if (settled < step) {
-    const after = bytesShort(cacheAccount(run, step).used.formula);
-    return {
-      origin: "measured",
-      number,
-      says: msg`+${perToken} per token: ${after} when this step ends`,
-    };
-  }
   const count = integer(positions);
   const term = html`<${Term} id="position">${positions === 1 ? msg`position` : msg`positions`}<//>`;
   const agrees = used.measured === used.formula;

@@ -12,7 +12,7 @@ import { msg } from "../../shared/words/msg.js";
 import { MapPlace } from "../changes/map-place.js";
 import { ChangesPlace } from "../changes/panel-place.js";
 import { Inspector } from "../inspector/inspector.js";
-import { KvCache } from "../kv-cache/kv-cache.js";
+import { KvCache, Written } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";
 import { LookHere } from "../look-here/look-here.js";
 import { LayersToGo, NextToken } from "../next-token/next-token.js";
@@ -63,7 +63,7 @@ export function Everything({ embed, host, opens, ...parts }) {
         <div class="panel panel-inspector" id="panel-inspector">${part(Inspector)}${saver("inspector")}</div>
         <div class="strip">
           <div class="panel panel-next-token" id="panel-next-token">${part(NextToken, { layersToGo: moving(LayersToGo) })}${saver("next-token")}</div>
-          <div class="panel panel-kv-cache" id="panel-kv-cache">${part(KvCache, { shelf: moving(Shelf) })}${saver("kv-cache")}</div>
+          <div class="panel panel-kv-cache" id="panel-kv-cache">${part(KvCache, { shelf: moving(Shelf), written: moving(Written) })}${saver("kv-cache")}</div>
           <div class="panel panel-time" id="panel-time">${part(Time)}${saver("time")}</div>
         </div>
       <//>
