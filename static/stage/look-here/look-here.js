@@ -1,6 +1,6 @@
 /**
- * Heads worth seeing in this run, found by measurement: one line of buttons over the map. During playback they are those of
- * the steps shown so far. The line is never removed, because another height of the map would draw it again.
+ * Heads worth seeing in this run, found by measurement: buttons over the map. During playback they are those of the steps
+ * shown so far. Their space is never removed, because another height of the map would draw it again.
  */
 
 import { html } from "htm/preact";
@@ -30,13 +30,13 @@ export function LookHere({ state, dispatch }) {
     <h2>${msg`Strong attention`}</h2>
     ${
       items.length
-        ? html`<ul>
+        ? html`<${Matters} state=${state} onShow=${(selection) => dispatch({ type: "select", selection })} />
+          <ul>
             ${items.map(
               (item) => html`<li key=${item.kind}>
               <${Item} item=${item} current=${isCurrent(item, selection)} onShow=${() => show(item)} />
             </li>`,
             )}
-            <li><${Matters} state=${state} onShow=${(selection) => dispatch({ type: "select", selection })} /></li>
           </ul>`
         : html`<p>${emptyText(run, positions, measured)}</p>`
     }
