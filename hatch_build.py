@@ -133,6 +133,11 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
     """Join the entries and all they import in the folder `bundle`: each by its name and, named by content, chunks/*.js.
 
     What is imported when needed stays so. Libraries are the files the import map names, those a checkout serves.
+
+    The bundler puts two modules in one chunk only if the same entries and views need both, so each new view would cut
+    what opens the Stage into smaller files, which compress less. Therefore every module of the Stage imports its entry
+    here, which is loaded before any of them: what opens the Stage is needed everywhere, and is one chunk.
+
     Raises SystemExit with the bundler's own words, which pip prints, when it fails.
     """
     imports = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
@@ -144,8 +149,10 @@ def bundle_page(static: Path, packages: Packages, bundle: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="kvscope-modules-") as folder:
         copy_sources(static, Path(folder) / "static")
         esbuild = packages.modules / "esbuild" / "bin" / "esbuild"
-        for entries in ([each for each in ENTRIES if each not in OWN_PAGES], OWN_PAGES):
-            done = run_node("node", [str(esbuild), *(f"static/{each}" for each in entries), *arguments], Path(folder))
+        of_stage = [each for each in ENTRIES if each not in OWN_PAGES]
+        for entries, joined in ((of_stage, [f"--inject:static/{STAGE}"]), (OWN_PAGES, [])):
+            inputs = [str(esbuild), *(f"static/{each}" for each in entries)]
+            done = run_node("node", [*inputs, *arguments, *joined], Path(folder))
             if done.returncode:
                 raise SystemExit(f"the page could not be bundled by esbuild:\n{done.stderr}")
 

@@ -168,17 +168,26 @@ window.IntersectionObserver = class extends IntersectionObserver {
 """A page too busy to be told what comes into sight and goes, until `tell()`: of all of it at once."""
 
 
-def test_sizes_are_asked_for_when_the_dialog_opens_on_a_busy_page(
+def test_sizes_are_asked_for_while_the_dialog_is_open_on_a_busy_page(
     new_page: Callable[..., Page], server: Server, short_run: str
 ) -> None:
     page = new_page()
     page.add_init_script(BUSY_WHEN_SEEN)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/share") else None)
     stage = Stage(page, server).open_finished(short_run)
-    until(page, "() => window.changes.length === 1 && !window.changes[0].isIntersecting")
     stage.button("Share").click()
-    until(page, "() => window.changes.length === 2 && window.changes[1].isIntersecting")
+    until(page, "() => window.changes.length === 1 && window.changes[0].isIntersecting")
+    page.keyboard.press("Escape")
+    until(page, "() => window.changes.length === 2 && !window.changes[1].isIntersecting")
+    page.evaluate("window.tell()")
+    stage.still()
+    assert asked == []
+    stage.button("Share").click()
+    until(page, "() => window.changes.length === 3 && window.changes[2].isIntersecting")
     page.evaluate("window.tell()")
     expect(share_dialog(page).get_by_role("radio", name=re.compile(r"\d\s*[kM]?B\b"))).to_have_count(3)
+    assert len(asked) == 1
 
 
 def test_a_damaged_part_is_told_and_the_rest_shows(

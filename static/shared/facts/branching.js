@@ -1,8 +1,12 @@
 /** Where a run can be branched, and which cache blocks a branch shares with its parent. Pure. */
 
 import { msg } from "../words/msg.js";
-
 import { NO_BRANCH } from "./saved-session.js";
+
+/** @returns {Object[]} a family’s runs without those that have a `study`, such as one without a cache: these are not branches */
+export function runsInTree({ runs }) {
+  return runs.filter(({ study }) => !study);
+}
 
 /** @returns {number} the position of the token that `step` chose */
 export function chosenPosition(run, step) {

@@ -1,18 +1,24 @@
-/** Opens the dialog that shares the current run; disabled, with the reason, if it cannot be shared. */
+/** Shares the current run; disabled, with the reason, if it cannot be shared. The dialog’s code is loaded on the first press. */
 
 import { html } from "htm/preact";
+import { useState } from "preact/hooks";
+import { Fetched } from "../ui/fetched.js";
 import { msg } from "../words/msg.js";
-import { shareRefusal } from "./sharing.js";
+import { shareRefusal } from "./share-refusal.js";
 
-/** @param {{state: Object, dispatch: Function}} props playback pauses, because the link opens at the current step */
-export function ShareButton({ state, dispatch }) {
+const DIALOG = async () => (await import("./share-dialog.js")).ShareDialog;
+
+/** @param {{state: Object, dispatch: Function, client: Object}} props playback pauses, because the link opens at the current step */
+export function ShareButton({ state, dispatch, client }) {
+  const [opened, setOpened] = useState(0);
   const refusal = shareRefusal(state.run);
   const open = () => {
     dispatch({ type: "pause" });
-    /** @type {HTMLDialogElement} */ (document.querySelector("#share")).showModal();
+    setOpened((times) => times + 1);
   };
   return html`<button
     class="button is-large strong nowrap still" type="button" disabled=${refusal !== null} title=${refusal ?? msg`Creates a link that opens this run at this step`}
     onClick=${open}
-  >${msg`Share`}</button>`;
+  >${msg`Share`}</button>
+  ${opened > 0 && !refusal && html`<${Fetched} of=${DIALOG} state=${state} opened=${opened} client=${client} />`}`;
 }

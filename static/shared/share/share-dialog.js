@@ -1,7 +1,7 @@
 /** The dialog that creates a link to a closed run: its title, the step it opens at, notes; then the link itself. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { EmbedButton } from "../../embed/button.js";
 import { mostOf } from "../log/limits.js";
 import { momentInWords, momentOf } from "../state/moment.js";
@@ -9,19 +9,25 @@ import { msg } from "../words/msg.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
 import { ShareValues } from "./share-values.js";
-import { noteOn, partOfField, shareRefusal, shareRequest, titleFrom } from "./sharing.js";
+import { noteOn, partOfField, shareRequest, titleFrom } from "./sharing.js";
 
 const EXPLANATION = msg`This creates a copy that cannot change, and a link to it. The link does not expire and works without the model. Anyone with the link sees everything, every prompt too.`;
 
-/** The form keeps its text while the dialog is closed, so that notes can be written on several steps; another run starts empty. */
-export function ShareDialog({ state, client }) {
+/**
+ * The form keeps its text while the dialog is closed, so that notes can be written on several steps.
+ *
+ * @param {{state: Object, opened: number, client: Object}} props `opened`: how often the button was pressed
+ */
+export function ShareDialog({ state, opened, client }) {
   const { run } = state;
-  return html`<dialog id="share" class="share popover" aria-labelledby="share-title">
+  const dialog = useRef(null);
+  useLayoutEffect(() => dialog.current.showModal(), [opened]);
+  return html`<dialog class="share popover" aria-labelledby="share-title" ref=${dialog}>
     <div class="share-head line between">
       <h2 id="share-title">${msg`Share this run`}</h2>
       <form method="dialog"><button class="button">${msg`Close`}</button></form>
     </div>
-    ${!shareRefusal(run) && html`<${SharingRun} key=${run.id} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />`}
+    <${SharingRun} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />
   </dialog>`;
 }
 

@@ -20,13 +20,6 @@ export function titleFrom(prompt) {
     : line;
 }
 
-/** @returns {string|null} why the run cannot be shared; null if it can */
-export function shareRefusal(run) {
-  if (!run?.open) return msg`Run a prompt first`;
-  if (!run.close) return msg`You can share the run when it has ended`;
-  return run.steps.length ? null : msg`This run ended before its first step, so it has nothing to show`;
-}
-
 /**
  * @param {{title: string, notes: Object[], atStart: boolean, values?: string}} draft
  * @param {Object} moment of `momentOf`

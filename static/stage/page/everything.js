@@ -6,7 +6,6 @@ import { EmbedHeader, SkipToEnd, SkipToStart } from "../../embed/header.js";
 import { useFrameHeight } from "../../embed/use-frame-height.js";
 import { WheelHint } from "../../embed/wheel-hint.js";
 import { Part, Store, useChoice } from "../../shared/painting/part.js";
-import { ShareDialog } from "../../shared/share/share-dialog.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { MapPlace } from "../changes/map-place.js";
@@ -69,7 +68,6 @@ export function Everything({ embed, host, opens, ...parts }) {
       <//>
       <${CodeDock} ...${parts} />
       ${embed && html`<${WheelHint} /><${SkipToStart} />`}
-      ${starts && part(ShareDialog)}
       ${starts && html`<${ChangesPlace} ...${parts} />`}
   `;
 }

@@ -1,7 +1,9 @@
 /** A run, its branches and its changed runs as a tree: one row per run, positions across, shared tokens drawn once. Pure. */
 
+import { runsInTree } from "../../shared/facts/branching.js";
+
 /**
- * @param {{runs: Object[]}} family as the server lists it; runs with a `study`, such as one without a cache, are not branches
+ * @param {{runs: Object[]}} family as the server lists it
  * @param {number} promptLength tokens of the prompt, the same in every run of the tree
  * @returns {{id: string, depth: number, row: number, parentRow: number|null, from: number, to: number,
  *   token: Object|null, position: number|null, parent: string|null, changes: Object[]|null, status: string, reason: string|null}[]}
@@ -9,7 +11,7 @@
  *   changed run, whose parent is the run it was made from
  */
 export function branchRows(family, promptLength) {
-  const runs = family.runs.filter((run) => !run.study);
+  const runs = runsInTree(family);
   const known = new Set(runs.map((run) => run.id));
   const isRoot = (run) => !known.has(originOf(run));
   const childrenOf = (id) => runs.filter((run) => originOf(run) === id).sort(byAge);

@@ -68,7 +68,7 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
       >${msg`Try your own`}</button>`
     }
     ${!embed && inSite && html`<a class="button is-large strong nowrap still" id="ask" href=${ownRunAt("/")} target="_blank" rel="noopener">${msg`Try your own`}</a>`}
-    ${!embed && !file && !run?.saved && html`<${ShareButton} state=${state} dispatch=${dispatch} />`}
+    ${!embed && !file && !run?.saved && html`<${ShareButton} key=${run?.id} state=${state} dispatch=${dispatch} client=${client} />`}
     ${!embed && !file && !sandboxed && run?.open && html`<${CompareLink} run=${run} />`}
     <${Pace} state=${state} />
   </div>`;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { shareRefusal } from "../../../../static/shared/share/share-refusal.js";
 import {
   isToken,
   noteOn,
   partOfField,
-  shareRefusal,
   shareRequest,
   sizeInWords,
   titleFrom,
