@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 
 const ROOM = { across: 234, down: 480 };
-const CELL = { widest: 72, least: 5, highest: 15, gap: 2 };
+const CELL = { widest: 72, least: 5, highest: 12, gap: 2 };
 const LABEL = 34;
 const UNDER = 20;
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 0], ArrowDown: [-1, 0] };
