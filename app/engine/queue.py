@@ -22,6 +22,14 @@ CLIENT_SHARE, ADDRESS_SHARE = 0.5, 0.75
 up any number of them; an address cannot be made up, but a class may be behind one."""
 
 
+class TooManyRuns(Exception):
+    """The queue holds `limit` runs, the most allowed; `retry_after`: seconds to wait before the next try."""
+
+    def __init__(self, message: str, limit: int, retry_after: int):
+        super().__init__(message)
+        self.limit, self.retry_after = limit, retry_after
+
+
 class Requester(NamedTuple):
     """Who asked for a run: a client by the name it gives itself, at an address."""
 
@@ -95,13 +103,27 @@ class Queue:
     def __contains__(self, run: str) -> bool:
         return run in self._waiting
 
-    def of_client(self, requester: Requester) -> int:
-        """How many runs a client has in line."""
-        return sum(waiting.requester == requester for waiting in self._waiting.values())
-
-    def of_address(self, address: str) -> int:
-        """How many runs all clients of an address have in line."""
-        return sum(waiting.requester.address == address for waiting in self._waiting.values())
+    def refuse_too_many(self, requester: Requester, most: int, most_by_client: int) -> None:
+        """Raises TooManyRuns where a requester may not queue one more. `most`: runs that may be queued, of those
+        `most_by_client` of one client.
+        """
+        requesters = [waiting.requester for waiting in self._waiting.values()]
+        limits = [
+            (len(requesters), most, "runs are queued, the most that this server allows"),
+            (
+                sum(other == requester for other in requesters),
+                most_by_client,
+                "of your runs are queued, the most that one client may have",
+            ),
+            (
+                sum(other.address == requester.address for other in requesters),
+                most_by_address(most),
+                "runs from your address are queued, the most that one address may have",
+            ),
+        ]
+        for there, limit, words in limits:
+            if there >= limit:
+                raise TooManyRuns(f"{limit} {words}. Try again when one has started.", limit, retry_after=5)
 
     def put(self, waiting: Waiting) -> Waiting:
         """Let it wait, behind those of its client that came before. What waits is returned: where its run does already,

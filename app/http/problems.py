@@ -14,7 +14,8 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.questions import TooManyQuestions
-from kvscope.app.engine.run_scheduler import InUse, TooManyRuns
+from kvscope.app.engine.queue import TooManyRuns
+from kvscope.app.engine.run_scheduler import InUse
 from kvscope.app.store.budget import Full
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import Gone

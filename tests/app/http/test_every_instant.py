@@ -52,7 +52,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         for owner, names in (
             (parts.engine, ("call",)),
             (parts.runs, ("append", "own", "delete", "close_run", "made_from")),
-            (parts.scheduler, ("_drop", "_begin", "_evict")),
+            (parts.scheduler, ("_begin",)),
+            (parts.scheduler._eviction, ("drop", "evict")),
         ):
             for name in names:
                 patch.setattr(owner, name, slowly(getattr(owner, name)))
