@@ -9,12 +9,12 @@ from typing import get_args
 
 import click
 
+from kvscope.app.learn.command import lessons
 from kvscope.app.manage_engines import engines
 from kvscope.app.options import (
     TOKEN,
     Size,
     WrongUse,
-    check_address,
     check_frame_ancestors,
     check_networks,
     check_origin,
@@ -39,7 +39,7 @@ from kvscope.app.settings import (
     Settings,
     default_data_dir,
 )
-from kvscope.app.stored_commands import runs, sessions, stats
+from kvscope.app.stored_commands import backup, export, restore, runs, sessions, site, stats
 from kvscope.model.api import Refused, WeightDtype
 from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
 
@@ -354,132 +354,5 @@ def models(name: str | None) -> None:
     click.echo(f"Accept them with: kvscope --model {packaged.name} --accept-terms {terms.name}")
 
 
-@main.command()
-@click.argument("name", metavar="ID")
-@click.option(
-    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.html or FILE.safetensors."
-)
-@click.option(
-    "--level",
-    type=click.Choice(["attention", "qkv", "block"]),
-    help="Which stored exact values the page contains.  [default: all]",
-)
-@click.pass_obj
-def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
-    """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
-    from kvscope.app.store.errors import StoreError
-    from kvscope.app.travel.export import CannotExport, export
-
-    try:
-        size = export(settings.data_dir, settings.database_url, name, out, level)
-    except (CannotExport, StoreError) as error:
-        raise WrongUse(str(error)) from None
-    click.echo(f"{out}: {size:,} bytes")
-
-
-@main.command()
-@click.argument("out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]"
-)
-@click.option(
-    "--server",
-    default="",
-    callback=check_address,
-    metavar="URL",
-    help="KVScope server on which visitors can run prompts.",
-)
-@click.option(
-    "--address",
-    default="",
-    callback=check_address,
-    metavar="URL",
-    help="Where the site will be served. Link previews and oEmbed need it; the pages do not.",
-)
-@click.pass_obj
-def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: str, address: str) -> None:
-    """Write saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
-
-    Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
-    """
-    from kvscope.app.site.build import Wanted, build_site
-    from kvscope.app.site.folder import CannotWrite
-    from kvscope.app.store.errors import StoreError
-
-    try:
-        built = build_site(settings, out, Wanted(server, address, sessions), lambda line: click.echo(line, err=True))
-    except (CannotWrite, StoreError) as error:
-        raise WrongUse(str(error)) from None
-    click.echo(f"{out}: {built.sessions} sessions, {built.written} of them written now; {built.files} files")
-    for line in built.damaged:
-        click.echo(line, err=True)
-    if built.damaged:
-        raise SystemExit(1)
-
-
-@main.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.pass_obj
-def backup(settings: Settings, /, file: Path) -> None:
-    """Write all runs and saved sessions to FILE, even while a server uses them."""
-    from kvscope.app.store.backup import backup
-    from kvscope.app.store.errors import StoreError
-
-    try:
-        content = backup(settings.data_dir, settings.database_url, file)
-    except StoreError as error:
-        raise WrongUse(str(error)) from None
-    click.echo(f"{file} contains {content}.")
-
-
-@main.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.pass_obj
-def restore(settings: Settings, /, file: Path) -> None:
-    """Restore a FILE written by `backup` into an empty data folder or database."""
-    from kvscope.app.server import CannotServe, hold_folder
-    from kvscope.app.store.backup import restore
-    from kvscope.app.store.errors import StoreError
-
-    try:
-        with hold_folder(settings.data_dir):
-            content = restore(settings.data_dir, settings.database_url, file)
-    except (CannotServe, StoreError) as error:
-        raise WrongUse(str(error)) from None
-    click.echo(f"Restored {content}.")
-
-
-for command in (runs, sessions, stats, plan):
+for command in (export, site, backup, restore, runs, sessions, stats, plan, lessons, engines):
     main.add_command(command)
-
-
-@main.group()
-def lessons() -> None:
-    """Check lessons that you write (docs/lessons.md)."""
-
-
-@lessons.command("check")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--print", "print_them", is_flag=True, help="Print each step with its numbers, and every answer.")
-@click.pass_obj
-def check_lessons(settings: Settings, /, folder: Path, print_them: bool) -> None:
-    """Compute every claim of the lessons in DIR, check every address, name and task, and count words.
-
-    Lessons of your own come after those that ship: they may use their terms and need them.
-    """
-    from kvscope.app.learn.report import lines, report_of
-    from kvscope.app.learn.written_out import lines_of
-
-    report = report_of(folder, settings.recordings_dir)
-    for lesson in report.shown if print_them else ():
-        for line in lines_of(lesson):
-            click.echo(line)
-        click.echo()
-    for line in lines(report):
-        click.echo(line)
-    if report.faults:
-        count = len(report.faults)
-        raise WrongUse(f"{count} mistake{'' if count == 1 else 's'}")
-
-
-main.add_command(engines)

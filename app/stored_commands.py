@@ -1,14 +1,15 @@
-"""Commands that list and delete what is stored."""
+"""Commands for what is stored: list and delete it, write it to files, back it up and restore it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kvscope.app.options import WrongUse, size_of
+from kvscope.app.options import WrongUse, check_address, size_of
 from kvscope.app.settings import Settings
 
 if TYPE_CHECKING:
@@ -89,3 +90,98 @@ def stats(settings: Settings, /) -> None:
     with _inventory(settings) as found:
         for name, value in found.stats().items():
             click.echo(f"{name:18} {value:>18,}")
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option(
+    "--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="FILE.html or FILE.safetensors."
+)
+@click.option(
+    "--level",
+    type=click.Choice(["attention", "qkv", "block"]),
+    help="Which stored exact values the page contains.  [default: all]",
+)
+@click.pass_obj
+def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
+    """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
+    from kvscope.app.store.errors import StoreError
+    from kvscope.app.travel.export import CannotExport, export
+
+    try:
+        size = export(settings.data_dir, settings.database_url, name, out, level)
+    except (CannotExport, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{out}: {size:,} bytes")
+
+
+@click.command()
+@click.argument("out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--session", "sessions", metavar="ID", multiple=True, help="Session to write; may be repeated.  [default: all]"
+)
+@click.option(
+    "--server",
+    default="",
+    callback=check_address,
+    metavar="URL",
+    help="KVScope server on which visitors can run prompts.",
+)
+@click.option(
+    "--address",
+    default="",
+    callback=check_address,
+    metavar="URL",
+    help="Where the site will be served. Link previews and oEmbed need it; the pages do not.",
+)
+@click.pass_obj
+def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: str, address: str) -> None:
+    """Write saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
+
+    Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
+    """
+    from kvscope.app.site.build import Wanted, build_site
+    from kvscope.app.site.folder import CannotWrite
+    from kvscope.app.store.errors import StoreError
+
+    try:
+        built = build_site(settings, out, Wanted(server, address, sessions), lambda line: click.echo(line, err=True))
+    except (CannotWrite, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{out}: {built.sessions} sessions, {built.written} of them written now; {built.files} files")
+    for line in built.damaged:
+        click.echo(line, err=True)
+    if built.damaged:
+        raise SystemExit(1)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def backup(settings: Settings, /, file: Path) -> None:
+    """Write all runs and saved sessions to FILE, even while a server uses them."""
+    from kvscope.app.store.backup import backup
+    from kvscope.app.store.errors import StoreError
+
+    try:
+        content = backup(settings.data_dir, settings.database_url, file)
+    except StoreError as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"{file} contains {content}.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.pass_obj
+def restore(settings: Settings, /, file: Path) -> None:
+    """Restore a FILE written by `backup` into an empty data folder or database."""
+    from kvscope.app.server import CannotServe, hold_folder
+    from kvscope.app.store.backup import restore
+    from kvscope.app.store.errors import StoreError
+
+    try:
+        with hold_folder(settings.data_dir):
+            content = restore(settings.data_dir, settings.database_url, file)
+    except (CannotServe, StoreError) as error:
+        raise WrongUse(str(error)) from None
+    click.echo(f"Restored {content}.")
