@@ -21,12 +21,12 @@ from kvscope.model.kv_cache import Sequence
 from kvscope.model.native import Native
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
-from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, prefill
+from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, farthest, prefill
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
 FLOAT32_OFF = 2e-5
-"""Two right implementations in float32 differ by up to 1.12e-5 in a weight, each by 1e-5 from one in float64."""
+"""Two right implementations in float32 differ by up to 1.12e-5 in a weight, each by 1.5e-5 from one in float64."""
 BFLOAT16_OFF = 0.5
 """Of logits up to 30: weights in bfloat16, and what is multiplied with them, have 8 bits. Up to 0.29 was seen."""
 
@@ -89,7 +89,7 @@ def test_logits_and_every_heads_attention_agree(
     logits, attention = prefill(either, ids)
     expected_logits, expected_attention = reference.prefill(ids)
     off = float((logits - expected_logits).abs().max())
-    attention_off = max(float((a - b).abs().max()) for a, b in zip(attention, expected_attention, strict=True))
+    attention_off = farthest(attention, expected_attention)
     print(f"{name}: {len(ids)} tokens, logits differ by {off:.2g}, attention by {attention_off:.2g}")
     assert off < 1e-3
     assert len(attention) == checkpoint.config.layers

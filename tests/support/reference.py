@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor
@@ -49,13 +54,41 @@ class Reference:
     @torch.inference_mode()
     def prefill(self, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
         """Logits [V] of the last row, and attention [H, Q, K] of every layer."""
-        out = self.model(torch.tensor([ids]), output_attentions=True)
-        return out.logits[0, -1], [attention[0] for attention in out.attentions]
+        return _prefill(self.model, ids)
+
+    @torch.inference_mode()
+    def prefill_in_float64(self, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
+        """The same, all of it computed in float64 from the same float32 weights."""
+        with float64_for_float32():
+            return _prefill(self._in_float64, ids)
+
+    @cached_property
+    def _in_float64(self) -> Any:
+        model = copy.deepcopy(self.model).double()
+        with float64_for_float32():
+            # Its frequencies are no weights: they are computed, in float32 so far.
+            model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
+        return model
 
     @torch.inference_mode()
     def largest(self, ids: list[int], count: int) -> list[int]:
         """The largest logit of each of the last `count` rows: what it would choose after each."""
         return list(map(int, self.model(torch.tensor([ids])).logits[0, -count:].argmax(-1)))
+
+
+def _prefill(model: Any, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
+    out = model(torch.tensor([ids]), output_attentions=True)
+    return out.logits[0, -1], [attention[0] for attention in out.attentions]
+
+
+@contextmanager
+def float64_for_float32() -> Iterator[None]:
+    """`transformers` computes norms, softmax and rotary angles in float32 whatever a model's dtype; here in float64."""
+    with (
+        patch.multiple(torch, float=torch.float64, float32=torch.float64),
+        patch.object(Tensor, "float", Tensor.double),
+    ):
+        yield
 
 
 def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
@@ -70,3 +103,8 @@ def prefill(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
         pass
     with torch.inference_mode():
         return engine.transformer.lm_head(final[0][-1:])[0], layers
+
+
+def farthest(found: list[Tensor], expected: list[Tensor]) -> float:
+    """The largest difference of two attentions [H, Q, K], over all layers."""
+    return max(float((a - b).abs().max()) for a, b in zip(found, expected, strict=True))
