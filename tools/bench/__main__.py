@@ -16,6 +16,7 @@ from typing import get_args
 import torch
 
 from kvscope.model.api import WeightDtype
+from kvscope.model.packaged import DEFAULT, PACKAGED
 from tools.bench.contenders import TITLES, Contender, Figures, contenders
 from tools.bench.llama import INSTALL
 from tools.bench.ratios import Claim, print_claims, print_table, spread
@@ -37,19 +38,21 @@ INSTRUCTIONS = ("avx2", "fma3", "avx512_f", "avx512_vnni", "avx512_bf16", "amx_i
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.bench", description=__doc__)
+    parser.add_argument("--model", default=DEFAULT.name, choices=PACKAGED)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--dtype", default="float32", choices=get_args(WeightDtype), help="of KVScope's weights")
     parser.add_argument("--rounds", type=int, default=5, help="turns each contender takes")
     parser.add_argument("--tokens", type=int, default=64, help="greedy tokens per run")
     options = parser.parse_args()
-    entered = contenders(options.device, getattr(torch, options.dtype), PROMPT, options.tokens)
+    model, dtype = PACKAGED[options.model], getattr(torch, options.dtype)
+    entered = contenders(model, options.device, dtype, PROMPT, options.tokens)
     entered = [contender for contender in entered if runs(contender)]
     rounds = [{contender.name: contender.run() for contender in entered} for _ in range(options.rounds)]
     device, threads = options.device, torch.get_num_threads()
     where = f"{processor()}, {threads} threads" if device == "cpu" else torch.cuda.get_device_name(device)
     prompt = rounds[0]["captured"].prompt_tokens
     asked = f"{prompt}-token prompt · {options.tokens} greedy tokens"
-    print(f"\nSmolLM2-135M-Instruct · {where} · weights in {options.dtype} · {asked}")
+    print(f"\n{model.name} · {where} · weights in {options.dtype} · {asked}")
     absent = f"did not run; `{INSTALL}`" if device == "cpu" else "raced on the CPU only"
     print_table(("", "tokens/s: median (min to max)", "first token, ms", "shown, B/step"), rows(rounds, absent))
     rates = [{name: figures.decode_rate for name, figures in one.items()} for one in rounds]

