@@ -87,7 +87,9 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         except KeyError:
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
-            return Response(render_template("message.html", heading=heading, text=text, framed=framed), 404)
+            instead = {"page": "learn", "text": gettext("All lessons")}
+            told = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
+            return Response(told, 404)
         if lesson.unreadable:
             heading = gettext("This lesson has a mistake in its file")
             text = gettext("It is shown once it is corrected: reload the page then.")
