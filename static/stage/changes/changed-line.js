@@ -1,12 +1,9 @@
 /** What is changed in the shown run, above its answer, with the ways to its original and to other changes. */
 
 import { html } from "htm/preact";
-import { changeInWords, changeRefusal } from "../../shared/facts/changes.js";
+import { changeInWords, changeRefusal, eachChangeInWords, MOST_NAMED } from "../../shared/facts/changes.js";
 import { canAsk } from "../../shared/state/asking.js";
 import { msg, nodes } from "../../shared/words/msg.js";
-
-/** More changes than these are shown on demand. */
-const MOST_SHOWN = 3;
 
 export function ChangedLine({ state, dispatch, controller }) {
   const { run, step, original, readiness } = state;
@@ -26,12 +23,12 @@ export function ChangedLine({ state, dispatch, controller }) {
   </div>`;
 }
 
+/** More changes than are named are listed on demand. */
 function Changes({ changes, tokens }) {
-  const words = changes.map((change) => changeInWords(change, tokens));
-  const label = html`<b>${msg`Changed:`}</b>`;
-  if (words.length <= MOST_SHOWN) return html`<span>${nodes`${label} ${words.join("; ")}.`}</span>`;
+  const named = nodes`${html`<b>${msg`Changed:`}</b>`} ${eachChangeInWords(changes, tokens)}.`;
+  if (changes.length <= MOST_NAMED) return html`<span>${named}</span>`;
   return html`<details class="changed-list">
-    <summary>${nodes`${label} ${words.length} places in the model.`}</summary>
-    <ol>${words.map((text) => html`<li key=${text}>${text}</li>`)}</ol>
+    <summary>${named}</summary>
+    <ol>${changes.map((change) => changeInWords(change, tokens)).map((text) => html`<li key=${text}>${text}</li>`)}</ol>
   </details>`;
 }
