@@ -102,6 +102,28 @@ def test_the_list_is_edited_and_undone(stage: Stage, short_run: str) -> None:
     expect(panel(stage)).to_have_count(0)
 
 
+def test_changes_that_are_composed_are_in_the_address_which_opens_the_panel_with_them(
+    stage: Stage, short_run: str
+) -> None:
+    composed = switch_off(stage, short_run)
+    composed.get_by_label("How").select_option(label="multiply")
+    stage.page.wait_for_url(re.compile(rf"change=scale\+head\+layer\+{LAYER}\+head\+{HEAD}\+factor\+0\.5$"))
+    stage.page.goto(stage.page.url + "&change=zero+mlp+layer+99&change=zero+mlp+layer+2")
+    stage.page.reload()
+    names = panel(stage).get_by_role("listitem").locator("b")
+    words = [f"head {HEAD} of layer {LAYER} multiplied by 0.5", "the MLP of layer 2 switched off (zero)"]
+    expect(names).to_have_text(words)
+    expect(panel(stage).get_by_role("alert")).to_contain_text("layer is 99; it must be a whole number from 0 to 29.")
+    changed = run_with_changes(stage, short_run)
+    stage.page.wait_for_url(re.compile(f"run={changed}"))
+    expect(panel(stage)).to_have_count(0)
+    stage.page.go_back()
+    expect(stage.page.locator(f"html[data-run='{short_run}']")).to_be_attached()
+    expect(names).to_have_text(words)
+    panel(stage).get_by_role("button", name="Close").click()
+    stage.page.wait_for_url(lambda url: "change=" not in url)
+
+
 def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original(
     new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
 ) -> None:

@@ -9,12 +9,17 @@ import { Icon } from "../../shared/ui/icons.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { ChangeItem } from "./change-item.js";
 import { changesIn } from "./places.js";
+import { readChanges } from "./read-changes.js";
 
 export function ChangesPanel({ state, dispatch, controller, client }) {
   const { changing, run, readiness } = state;
   const panel = useRef(/** @type {HTMLElement|null} */ (null));
   const opener = useRef(/** @type {HTMLElement|null} */ (document.activeElement));
   useLayoutEffect(() => /** @type {HTMLElement|null} */ (panel.current?.querySelector("h2"))?.focus(), []);
+  const linked = changing?.linked ?? null;
+  useLayoutEffect(() => {
+    if (linked) dispatch({ type: "changesRead", ...readChanges(linked, run) });
+  }, [linked]);
   if (!changing?.open) return null;
   const { changes, past, problem, busy } = changing;
   const close = () => {
