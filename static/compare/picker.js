@@ -16,11 +16,12 @@ const MOST_OWN = 10;
 export function Picker({ side, other, recordings, ownRuns, client, choose }) {
   const family = useFamilyOf(client, other);
   const own = useOwn(client, ownRuns);
-  const offered = (runs) => runs.filter(({ id }) => id !== other.id);
+  const offered = (runs, except = []) => runs.filter(({ id }) => ![other.id, ...except].includes(id));
+  const listed = family.map(({ id }) => id);
   return html`<div class="compare-picker stack">
     <${Pasted} side=${side} choose=${choose} />
     <${Choices} title=${msg`Related to the other run`} runs=${offered(family)} choose=${choose} />
-    <${Choices} title=${msg`Your runs`} runs=${offered(own)} choose=${choose} />
+    <${Choices} title=${msg`Your runs`} runs=${ownChoices(offered(own, listed))} choose=${choose} />
     <${Choices} title=${msg`Recordings`} runs=${offered(recordings)} choose=${choose} />
   </div>`;
 }
@@ -79,7 +80,7 @@ function useOwn(client, ownRuns) {
     let left = false;
     const ids = ownRuns().slice(0, MOST_OWN);
     Promise.all(ids.map((id) => client.status(id).catch(() => null))).then((found) => {
-      if (!left) setRuns(ownChoices(found.filter((each) => each?.prompt)));
+      if (!left) setRuns(found.filter((each) => each?.prompt));
     });
     return () => {
       left = true;

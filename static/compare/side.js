@@ -47,7 +47,7 @@ function About({ id, log }) {
   const what = kindOf(log);
   const address = log.saved ? `/s/${encodeURIComponent(id)}` : `/?run=${encodeURIComponent(id)}`;
   return html`<p class="muted small">
-    ${model.name} · ${settingsOfRun(log.open)}${what && ` · ${what}`}${log.grows ? ` · ${msg`still running`}` : ""}${" "}
+    ${what && `${what} · `}${model.name} · ${settingsOfRun(log.open)}${log.grows ? ` · ${msg`still running`}` : ""}${" "}
     <a href=${under(address)}>${msg`Open on the Stage`}</a>
   </p>`;
 }

@@ -140,6 +140,30 @@ def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original
         expect(stage.region("Beside the original")).to_have_count(0)
 
 
+def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    changed = server.changed_run(short_run, {"site": "head", "op": "zero", "layer": LAYER, "head": HEAD})
+    stage = Stage(new_page(**PHONE), server)
+    inspector = stage.at(changed, 3, "head", layer=LAYER, head=HEAD)
+    opener = inspector.get_by_role("button", name=f"Switch off head {HEAD} of layer {LAYER}…")
+    tops = [
+        inspector.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Model", "Query·key", "Code")
+    ]
+    assert len({round(box["y"]) for box in tops if box}) == 1
+    box = opener.bounding_box()
+    assert box
+    assert tops[0]
+    assert box["y"] < tops[0]["y"] + tops[0]["height"]
+    notice = stage.page.get_by_role("group", name="Changes of this run")
+    back = notice.get_by_role("button", name="Back to the original")
+    expect(back).to_be_hidden()
+    notice.get_by_text("Changed:").click()
+    expect(notice.get_by_role("listitem")).to_have_text(f"head {HEAD} of layer {LAYER} switched off (zero)")
+    back.click()
+    expect(stage.page.locator(f"html[data-run='{short_run}']")).to_be_attached()
+
+
 def test_experiments_that_a_changed_run_cannot_have_say_so(stage: Stage, short_run: str) -> None:
     changed = stage.server.changed_run(short_run, {"site": "mlp", "op": "zero", "layer": LAYER})
     inspector = stage.at(changed, 3, "cache")

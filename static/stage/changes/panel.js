@@ -52,14 +52,16 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
     <form class="stack" onSubmit=${send} novalidate>
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />
-      ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
-      ${refusal && html`<p class="word-bad small">${refusal}</p>`}
-      <p class="changes-run line">
+      <div class="changes-run stack tight">
+        ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
+        ${refusal && html`<p class="word-bad small">${refusal}</p>`}
+        <p class="line">
         <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy}>
           <${Icon} name="play" />${busy ? msg`Waiting…` : msg`Run with changes`}
         </button>
         ${!ready && html`<span class="muted small">${msg`This needs the model, which is not ready.`}</span>`}
-      </p>
+        </p>
+      </div>
     </form>
   </section>`;
 }
