@@ -76,6 +76,13 @@ class Waits(TypedDict):
     estimate_s: Count | None
 
 
+class Changed(TypedDict):
+    """`changes` as in the `open` frame of a changed run."""
+
+    of: str
+    changes: list[dict[str, Any]]
+
+
 class RunStatus(TypedDict):
     id: str
     url: str
@@ -87,6 +94,7 @@ class RunStatus(TypedDict):
     bytes: Count
     prompt_tokens: Count
     study: Study | None
+    changed: Changed | None
     model: Model
     prompt: str
     chat: bool
@@ -105,13 +113,6 @@ class Joined(TypedDict):
 class Controlled(TypedDict):
     id: str
     status: Status
-
-
-class Changed(TypedDict):
-    """`changes` as in the `open` frame of a changed run."""
-
-    of: str
-    changes: list[dict[str, Any]]
 
 
 class Member(TypedDict):

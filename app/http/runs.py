@@ -82,6 +82,7 @@ class RunRoutes:
             bytes=head.bytes,
             prompt_tokens=len(opening["tokens"]),
             study=opening.get("study"),
+            changed=opening.get("changed"),
             **{name: opening[name] for name in settings},
         )
 

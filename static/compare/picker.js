@@ -2,11 +2,9 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
-import { quoted } from "../shared/facts/format.js";
-import { readable } from "../shared/facts/prose.js";
-import { stepCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { idIn, isRun } from "./address.js";
+import { familyChoices, ownChoices } from "./choices.js";
 
 /** The newest of this browser's runs that are listed; each takes a request. */
 const MOST_OWN = 10;
@@ -18,11 +16,12 @@ const MOST_OWN = 10;
 export function Picker({ side, other, recordings, ownRuns, client, choose }) {
   const family = useFamilyOf(client, other);
   const own = useOwn(client, ownRuns);
-  const offered = (runs) => runs.filter(({ id }) => id !== other.id);
+  const offered = (runs, except = []) => runs.filter(({ id }) => ![other.id, ...except].includes(id));
+  const listed = family.map(({ id }) => id);
   return html`<div class="compare-picker stack">
     <${Pasted} side=${side} choose=${choose} />
     <${Choices} title=${msg`Related to the other run`} runs=${offered(family)} choose=${choose} />
-    <${Choices} title=${msg`Your runs`} runs=${offered(own)} choose=${choose} />
+    <${Choices} title=${msg`Your runs`} runs=${ownChoices(offered(own, listed))} choose=${choose} />
     <${Choices} title=${msg`Recordings`} runs=${offered(recordings)} choose=${choose} />
   </div>`;
 }
@@ -51,7 +50,7 @@ function Choices({ title, runs, choose }) {
   return html`<div class="stack tight">
     <h3>${title}</h3>
     <ul class="compare-choices">
-      ${runs.map(({ id, title: name, about = "" }) => html`<li key=${id}><button class="link-button" type="button" onClick=${() => choose(id)}><bdi>${name}</bdi></button>${about && html` <span class="muted small">${about}</span>`}</li>`)}
+      ${runs.map(({ id, title: name, about = "", below = false }) => html`<li key=${id} class=${below ? "is-below" : null}><button class="link-button" type="button" onClick=${() => choose(id)}><bdi>${name}</bdi></button>${about && html` <span class="muted small">${about}</span>`}</li>`)}
     </ul>
   </div>`;
 }
@@ -65,11 +64,7 @@ function useFamilyOf(client, { id, log }) {
     if (!of) return undefined;
     let left = false;
     client.family(of).then(
-      (family) =>
-        left ||
-        setRuns(
-          family.runs.filter(({ study }) => !study || study.kind === "twin").map((each) => relative(each, family.root)),
-        ),
+      (family) => left || setRuns(familyChoices(family, log.tokens.slice(0, log.promptLength))),
       () => {},
     );
     return () => {
@@ -79,34 +74,13 @@ function useFamilyOf(client, { id, log }) {
   return runs;
 }
 
-function relative({ id, parent, study, steps }, root) {
-  const title = study
-    ? (TWINS[study.cache] ?? msg`twin with ${study.budget} positions in the cache`)
-    : parent
-      ? msg`branch with ${quoted(asToken(parent.token))} at position ${parent.position}`
-      : id === root
-        ? msg`the first run`
-        : msg`changed run`;
-  return { id, title, about: stepCount(steps) };
-}
-
-const TWINS = { none: msg`twin without a KV cache`, forgotten: msg`twin whose KV cache is dropped after each step` };
-
-/** The list of a family has only id and text of a token. */
-const asToken = ({ id, text }) => ({
-  id,
-  text,
-  bytes: [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
-  special: false,
-});
-
 function useOwn(client, ownRuns) {
   const [runs, setRuns] = useState([]);
   useEffect(() => {
     let left = false;
     const ids = ownRuns().slice(0, MOST_OWN);
     Promise.all(ids.map((id) => client.status(id).catch(() => null))).then((found) => {
-      if (!left) setRuns(found.filter((each) => each?.prompt && !NOT_ALONE.includes(each.study?.kind)).map(ofStatus));
+      if (!left) setRuns(found.filter((each) => each?.prompt));
     });
     return () => {
       left = true;
@@ -114,11 +88,3 @@ function useOwn(client, ownRuns) {
   }, [client, ownRuns]);
   return runs;
 }
-
-const NOT_ALONE = ["serving", "beam"];
-
-const ofStatus = ({ id, prompt, model, steps }) => ({
-  id,
-  title: readable(prompt).trim(),
-  about: `${model.name} · ${stepCount(steps)}`,
-});

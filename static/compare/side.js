@@ -3,10 +3,11 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { branchStep } from "../shared/facts/branching.js";
+import { eachChangeInWords } from "../shared/facts/changes.js";
 import { quoted } from "../shared/facts/format.js";
 import { readable } from "../shared/facts/prose.js";
 import { under } from "../shared/log/root.js";
-import { form, msg, plural } from "../shared/words/msg.js";
+import { msg } from "../shared/words/msg.js";
 import { settingsOfRun } from "../stage/timeline/pace.js";
 import { Picker } from "./picker.js";
 
@@ -46,14 +47,14 @@ function About({ id, log }) {
   const what = kindOf(log);
   const address = log.saved ? `/s/${encodeURIComponent(id)}` : `/?run=${encodeURIComponent(id)}`;
   return html`<p class="muted small">
-    ${model.name} · ${settingsOfRun(log.open)}${what && ` · ${what}`}${log.grows ? ` · ${msg`still running`}` : ""}${" "}
+    ${what && `${what} · `}${model.name} · ${settingsOfRun(log.open)}${log.grows ? ` · ${msg`still running`}` : ""}${" "}
     <a href=${under(address)}>${msg`Open on the Stage`}</a>
   </p>`;
 }
 
 function kindOf(log) {
-  const count = log.open.changed?.changes.length ?? 0;
-  if (count) return plural(count, form`changed at ${count} place`, form`changed at ${count} places`);
+  const { changed } = log.open;
+  if (changed) return msg`changed: ${eachChangeInWords(changed.changes, log.tokens)}`;
   const step = branchStep(log);
   const token = step === null ? null : log.steps[step]?.data.token;
   if (token) return msg`branch with ${quoted(token)}`;

@@ -102,6 +102,28 @@ def test_the_list_is_edited_and_undone(stage: Stage, short_run: str) -> None:
     expect(panel(stage)).to_have_count(0)
 
 
+def test_changes_that_are_composed_are_in_the_address_which_opens_the_panel_with_them(
+    stage: Stage, short_run: str
+) -> None:
+    composed = switch_off(stage, short_run)
+    composed.get_by_label("How").select_option(label="multiply")
+    stage.page.wait_for_url(re.compile(rf"change=scale\+head\+layer\+{LAYER}\+head\+{HEAD}\+factor\+0\.5$"))
+    stage.page.goto(stage.page.url + "&change=zero+mlp+layer+99&change=zero+mlp+layer+2")
+    stage.page.reload()
+    names = panel(stage).get_by_role("listitem").locator("b")
+    words = [f"head {HEAD} of layer {LAYER} multiplied by 0.5", "the MLP of layer 2 switched off (zero)"]
+    expect(names).to_have_text(words)
+    expect(panel(stage).get_by_role("alert")).to_contain_text("layer is 99; it must be a whole number from 0 to 29.")
+    changed = run_with_changes(stage, short_run)
+    stage.page.wait_for_url(re.compile(f"run={changed}"))
+    expect(panel(stage)).to_have_count(0)
+    stage.page.go_back()
+    expect(stage.page.locator(f"html[data-run='{short_run}']")).to_be_attached()
+    expect(names).to_have_text(words)
+    panel(stage).get_by_role("button", name="Close").click()
+    stage.page.wait_for_url(lambda url: "change=" not in url)
+
+
 def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original(
     new_page: Callable[..., Page], server: Server, short_run: str, tmp_path: Path
 ) -> None:
@@ -116,6 +138,30 @@ def test_a_shared_changed_run_says_what_is_changed_and_has_no_way_to_an_original
         expect(changes.get_by_role("button")).to_have_count(0)
         expect(changes.get_by_role("link")).to_have_count(0)
         expect(stage.region("Beside the original")).to_have_count(0)
+
+
+def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(
+    new_page: Callable[..., Page], server: Server, short_run: str
+) -> None:
+    changed = server.changed_run(short_run, {"site": "head", "op": "zero", "layer": LAYER, "head": HEAD})
+    stage = Stage(new_page(**PHONE), server)
+    inspector = stage.at(changed, 3, "head", layer=LAYER, head=HEAD)
+    opener = inspector.get_by_role("button", name=f"Switch off head {HEAD} of layer {LAYER}…")
+    tops = [
+        inspector.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Model", "Query·key", "Code")
+    ]
+    assert len({round(box["y"]) for box in tops if box}) == 1
+    box = opener.bounding_box()
+    assert box
+    assert tops[0]
+    assert box["y"] < tops[0]["y"] + tops[0]["height"]
+    notice = stage.page.get_by_role("group", name="Changes of this run")
+    back = notice.get_by_role("button", name="Back to the original")
+    expect(back).to_be_hidden()
+    notice.get_by_text("Changed:").click()
+    expect(notice.get_by_role("listitem")).to_have_text(f"head {HEAD} of layer {LAYER} switched off (zero)")
+    back.click()
+    expect(stage.page.locator(f"html[data-run='{short_run}']")).to_be_attached()
 
 
 def test_experiments_that_a_changed_run_cannot_have_say_so(stage: Stage, short_run: str) -> None:

@@ -127,6 +127,34 @@ def test_runs_are_chosen_from_ones_own_relatives_recordings_or_a_pasted_link(
     expect(page.get_by_role("status").first).to_contain_text("tokens of both answers are the same")
 
 
+def test_a_changed_run_of_ones_own_names_its_changes_below_its_original(stage: Stage, short_run: str) -> None:
+    changed = stage.server.changed_run(short_run, {"site": "head", "op": "zero", "layer": 16, "head": 0})
+    page = stage.page
+    page.goto(f"{stage.server.url}compare")
+    tokens = [[run, "unused"] for run in (short_run, changed)]
+    page.evaluate("(tokens) => localStorage.setItem('kvscope.run-tokens', JSON.stringify(tokens))", tokens)
+    page.reload()
+    a, b = (page.get_by_role("region", name=f"Run {name}") for name in "AB")
+    own = a.get_by_role("list").filter(has_text="changed:").get_by_role("button")
+    prompt = stage.server.opened(short_run)["prompt"].strip()
+    words = "changed: head 0 of layer 16 switched off (zero)"
+    expect(own).to_have_text([prompt, words])
+    own.first.click()
+    b.get_by_role("button", name=words).first.click()
+    page.wait_for_url(f"**/compare?a={short_run}&b={changed}*")
+    expect(b).to_contain_text(words)
+
+
+def test_the_beginning_that_only_one_model_has_is_said_and_no_difference(
+    new_page: Callable[..., Page], server: Server
+) -> None:
+    own = server.finished_run("The lighthouse keeper is called Marta.", max_new_tokens=2)
+    page = compared(new_page(), server, "window", own)
+    says = page.get_by_role("status").first
+    expect(says).to_contain_text("Only A begins with the special token “<bos>”; the tokens after it are aligned.")
+    expect(says).to_contain_text("The prompts part at position 6 of A and 5 of B: “Marta” becomes “Mart”.")
+
+
 def test_runs_of_two_models_are_aligned_by_text_and_nothing_is_compared_that_has_no_counterpart(
     new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
 ) -> None:

@@ -80,3 +80,19 @@ def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: st
     expect(layers.get_by_role("button", name=re.compile(r"the MLP of layer 0:"))).to_have_accessible_name(
         re.compile(f"distance {mlp[0]['kl']:.3f}")
     )
+
+
+def test_leaving_a_token_out_and_switching_its_row_off_lead_to_each_other(stage: Stage, short_run: str) -> None:
+    inspector = stage.at(short_run, STEP, "effects")
+    cell = inspector.get_by_role("list", name="Tokens before the next one").get_by_role("button").nth(2)
+    cell.click()
+    tokens = inspector.get_by_role("region", name="Tokens of the text")
+    expect(tokens).to_contain_text("Switching its row off gives other numbers")
+    tokens.get_by_role("button", name=re.compile(r"^Switch off token .* \(position 2\)…$")).click()
+    panel = stage.page.get_by_role("dialog", name="What if", exact=True)
+    expect(panel.get_by_role("listitem")).to_contain_text("Leaving the token out makes it shorter")
+    inspector.get_by_role("button", name="Model", exact=True).click()
+    panel.get_by_role("button", name="Leave it out, in Effects").click()
+    stage.page.wait_for_url(re.compile("key=2&view=effects"))
+    expect(cell).to_be_focused()
+    expect(cell).to_have_attribute("aria-pressed", "true")

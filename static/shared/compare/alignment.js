@@ -1,8 +1,9 @@
 /**
  * The tokens of two runs in shared columns.
  *
- * Their common beginning is aligned first, then the two tokens with which they part. After them, prompt is aligned with prompt and answer with
- * answer, each by a longest common subsequence. Between two common tokens, the first token of one run stands above the first of the other, and so on. Pure.
+ * The special tokens with which they begin are aligned first: one model's prompts begin with `<bos>`, another's with none. Then their common
+ * beginning, and the two tokens with which they part. After them, prompt is aligned with prompt and answer with answer. Where tokens differ, a longest
+ * common subsequence aligns them; between two common tokens, the first token of one run stands above the first of the other, and so on. Pure.
  *
  * @typedef {{a: number|null, b: number|null, same: boolean}} Column positions in each run, null for none; `same`: both have the same token
  */
@@ -23,23 +24,29 @@ export function keyOf(a, b) {
 /**
  * @param {import("../log/run.js").Run} a
  * @param {import("../log/run.js").Run} b
- * @returns {{columns: Column[], common: number}} `common`: length of the common beginning. Exchanging the runs exchanges the sides of each column
+ * @returns {{columns: Column[], lead: number}} `lead`: columns of the special tokens with which they begin. Exchanging the runs exchanges the
+ *   sides of each column
  */
 export function align(a, b) {
   const key = keyOf(a, b);
   const [x, y] = [a.tokens.map(key), b.tokens.map(key)];
-  const least = Math.min(x.length, y.length);
-  let common = 0;
-  while (common < least && x[common] === y[common]) common += 1;
-  const columns = Array.from({ length: common }, (_, at) => ({ a: at, b: at, same: true }));
+  let [i, j] = [a, b].map(specialsBefore);
+  const columns = aligned(x, y, [0, i], [0, j]);
+  const lead = columns.length;
+  while (i < x.length && j < y.length && x[i] === y[j]) columns.push({ a: i++, b: j++, same: true });
   // The tokens with which the runs part follow the same text, so they stand in one column.
-  const parts = common < least && common < a.promptLength === common < b.promptLength;
-  if (parts) columns.push({ a: common, b: common, same: false });
-  const from = common + Number(parts);
-  const [startA, startB] = [a, b].map(({ promptLength }) => Math.max(from, promptLength));
-  columns.push(...aligned(x, y, [from, startA], [from, startB]));
+  if (i < x.length && j < y.length && i < a.promptLength === j < b.promptLength)
+    columns.push({ a: i++, b: j++, same: false });
+  const [startA, startB] = [Math.max(i, a.promptLength), Math.max(j, b.promptLength)];
+  columns.push(...aligned(x, y, [i, startA], [j, startB]));
   columns.push(...aligned(x, y, [startA, x.length], [startB, y.length]));
-  return { columns, common };
+  return { columns, lead };
+}
+
+/** @returns {number} how many special tokens the prompt begins with */
+function specialsBefore({ tokens, promptLength }) {
+  const at = tokens.slice(0, promptLength).findIndex(({ special }) => !special);
+  return at < 0 ? Math.min(promptLength, tokens.length) : at;
 }
 
 /** Two parts, always in the same order, because a longest common subsequence is not unique. */
@@ -116,9 +123,13 @@ export function partingMoment(moments, columns) {
   return at < 0 ? null : at;
 }
 
-/** @returns {{columns: Column[], common: number, moments: {column: number, a: number|null, b: number|null}[], parting: number|null}} */
+/**
+ * @returns {{columns: Column[], lead: number, first: number|null, moments: {column: number, a: number|null, b: number|null}[],
+ *   parting: number|null}} `first`: the first column that differs, but for the special tokens at the beginning
+ */
 export function comparisonOf(a, b) {
-  const { columns, common } = align(a, b);
+  const { columns, lead } = align(a, b);
   const moments = momentsOf(columns, a, b);
-  return { columns, common, moments, parting: partingMoment(moments, columns) };
+  const first = columns.findIndex(({ same }, at) => at >= lead && !same);
+  return { columns, lead, first: first < 0 ? null : first, moments, parting: partingMoment(moments, columns) };
 }

@@ -92,12 +92,11 @@ function momentInWords({ a, b }) {
 }
 
 function Tokens({ aligned, a, b, moment, goTo }) {
-  const { columns, moments, parting } = aligned;
+  const { columns, first, moments, parting } = aligned;
   const byColumn = useMemo(() => new Map(moments.map(({ column }, at) => [column, at])), [moments]);
-  const first = columns.findIndex(({ same }) => !same);
   const onPick = (column) => (byColumn.has(column) ? () => goTo(byColumn.get(column)) : null);
   return html`<section class="stack tight" aria-label=${msg`Tokens of both runs`}>
-    <p class="muted small">${parting === null && first < 0 ? msg`A above, B below. Click a token of the answer to see its step.` : msg`A above, B below. The tokens that differ have a line around them; ▼ marks the first. Click a token of the answer to see its step.`}</p>
-    <${TokenColumns} columns=${columns} a=${a} b=${b} current=${moment?.column ?? null} parting=${first < 0 ? null : first} label=${msg`Tokens, A above B`} onPick=${onPick} />
+    <p class="muted small">${parting === null && first === null ? msg`A above, B below. Click a token of the answer to see its step.` : msg`A above, B below. The tokens that differ have a line around them; ▼ marks the first. Click a token of the answer to see its step.`}</p>
+    <${TokenColumns} columns=${columns} a=${a} b=${b} current=${moment?.column ?? null} parting=${first} label=${msg`Tokens, A above B`} onPick=${onPick} />
   </section>`;
 }

@@ -1,24 +1,52 @@
 /** The comparison of two runs in a sentence. Pure. */
 
 import { ending } from "../facts/endings.js";
-import { integer, percent, quoted } from "../facts/format.js";
+import { integer, listed, percent, quoted } from "../facts/format.js";
 import { tokenCount } from "../words/counts.js";
 import { form, msg, plural } from "../words/msg.js";
 
 /**
  * @param {Object} a run
  * @param {Object} b run
- * @param {{columns: Object[], moments: Object[]}} aligned of `comparisonOf`
- * @returns {string} where they part, with the probabilities of both tokens; of equal runs, the largest change of a probability
+ * @param {{columns: Object[], lead: number, first: number|null, moments: Object[]}} aligned of `comparisonOf`
+ * @returns {string} where they part, with the probabilities of both tokens; of equal runs, the largest change of a probability. First,
+ *   special tokens with which only one of them begins
  */
-export function comparisonSentence(a, b, { columns, moments }) {
-  const at = columns.findIndex(({ same }) => !same);
-  if (at < 0) return sameSentence(a, b, moments);
-  const { a: one, b: other } = columns[at];
+export function comparisonSentence(a, b, { columns, lead, first, moments }) {
+  return [leadSentence(a, b, columns.slice(0, lead)), partingSentence(a, b, columns, first, moments)]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function partingSentence(a, b, columns, first, moments) {
+  if (first === null) return sameSentence(a, b, columns, moments);
+  const { a: one, b: other } = columns[first];
   const isPrompt = (one ?? a.promptLength) < a.promptLength || (other ?? b.promptLength) < b.promptLength;
-  return isPrompt
-    ? promptSentence(a, b, columns)
-    : answerSentence(a, b, columns[at], at - Math.max(a.promptLength, b.promptLength));
+  if (isPrompt) return promptSentence(a, b, columns, columns[first]);
+  const shared = columns.slice(0, first).filter((column) => column.a >= a.promptLength).length;
+  return answerSentence(a, b, columns[first], shared);
+}
+
+/** @returns {string} "" where both begin with the same special tokens */
+function leadSentence(a, b, lead) {
+  const [ofA, ofB] = [
+    { run: a, side: "a" },
+    { run: b, side: "b" },
+  ].map(({ run, side }) =>
+    lead.filter((column) => !column.same && column[side] !== null).map((column) => quoted(run.tokens[column[side]])),
+  );
+  if (ofA.length && ofB.length)
+    return msg`A begins with ${listed(ofA)}, B with ${listed(ofB)}; the tokens after them are aligned.`;
+  if (ofA.length) return onlyBegins("A", ofA);
+  return ofB.length ? onlyBegins("B", ofB) : "";
+}
+
+function onlyBegins(name, tokens) {
+  return plural(
+    tokens.length,
+    form`Only ${name} begins with the special token ${listed(tokens)}; the tokens after it are aligned.`,
+    form`Only ${name} begins with the special tokens ${listed(tokens)}; the tokens after them are aligned.`,
+  );
 }
 
 /** @returns {string} the token of a column in a run, with its probability if the run computed it: “Paris” (77 %) */
@@ -57,17 +85,18 @@ function answerSentence(a, b, column, shared) {
   return `${beginning} ${msg`Then ${name} ends (${reason}), and ${other} goes on with ${next}.`}`;
 }
 
-function promptSentence(a, b, columns) {
-  const at = columns.findIndex(({ same }) => !same);
-  const { a: from, b: to } = columns[at];
+function promptSentence(a, b, columns, { a: from, b: to }) {
   const [before, after] = [from === null ? null : quoted(a.tokens[from]), to === null ? null : quoted(b.tokens[to])];
-  const position = integer(at);
+  const place =
+    from === null || to === null || from === to
+      ? msg`position ${integer(from ?? to)}`
+      : msg`position ${integer(from)} of A and ${integer(to)} of B`;
   const parts =
     before !== null && after !== null
-      ? msg`The prompts part at position ${position}: ${before} becomes ${after}.`
+      ? msg`The prompts part at ${place}: ${before} becomes ${after}.`
       : before !== null
-        ? msg`The prompts part at position ${position}: ${before} is in A alone.`
-        : msg`The prompts part at position ${position}: ${after} is in B alone.`;
+        ? msg`The prompts part at ${place}: ${before} is in A alone.`
+        : msg`The prompts part at ${place}: ${after} is in B alone.`;
   if (!a.steps.length || !b.steps.length) return parts;
   const answers = columns.filter(
     ({ a: one, b: other }) => (one ?? -1) >= a.promptLength || (other ?? -1) >= b.promptLength,
@@ -79,8 +108,8 @@ function promptSentence(a, b, columns) {
   return `${parts} ${msg`The first token of the answer is ${one} in A and ${other} in B.`}`;
 }
 
-function sameSentence(a, b, moments) {
-  const tokens = tokenCount(a.tokens.length);
+function sameSentence(a, b, columns, moments) {
+  const tokens = tokenCount(columns.filter(({ same }) => same).length);
   const growing = !a.close || !b.close;
   const same = growing ? msg`Both runs have the same ${tokens} so far.` : msg`Both runs have the same ${tokens}.`;
   const change = largestChange(a, b, moments);

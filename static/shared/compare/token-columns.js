@@ -1,6 +1,7 @@
 /** The tokens of two runs, column by column: A above B. */
 
 import { html } from "htm/preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Token } from "../ui/token.js";
 import { walkButtons } from "../ui/walk-buttons.js";
 import { msg } from "../words/msg.js";
@@ -22,7 +23,9 @@ const LABEL_CHARS = 18;
  */
 export function TokenColumns({ columns, a, b, current, parting = null, label, onPick = noPick, shade = noShade }) {
   const [from, to] = windowOf(columns.length, current ?? 0);
-  return html`<div class="compare-tokens scrolls" role="group" tabindex="0" aria-label=${label} onKeyDown=${walkButtons}><ol>
+  const box = useRef(/** @type {HTMLElement|null} */ (null));
+  useLayoutEffect(() => keepInSight(box.current), [current]);
+  return html`<div class="compare-tokens scrolls" ref=${box} role="group" tabindex="0" aria-label=${label} onKeyDown=${walkButtons}><ol>
     ${from > 0 && html`<li class="muted small">${msg`${from} earlier columns`}</li>`}
     ${columns.slice(from, to).map((column, i) => {
       const at = from + i;
@@ -39,6 +42,16 @@ export function TokenColumns({ columns, a, b, current, parting = null, label, on
     })}
     ${to < columns.length && html`<li class="muted small">${msg`${columns.length - to} later columns`}</li>`}
   </ol></div>`;
+}
+
+/** Scrolls the box, and not the page, so that the current column is in sight. */
+function keepInSight(box) {
+  const [outer, inner] = [box, box.querySelector("[aria-current]")].map((each) => each?.getBoundingClientRect());
+  if (!inner) return;
+  if (inner.top < outer.top || inner.bottom > outer.bottom)
+    box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+  if (inner.left < outer.left || inner.right > outer.right)
+    box.scrollLeft += inner.left - outer.left - (outer.width - inner.width) / 2;
 }
 
 const noPick = () => null;

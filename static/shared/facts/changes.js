@@ -35,6 +35,8 @@ export const OPS = [
 const OF_A_HEAD = ["head", "k", "v"];
 const CACHED = ["k", "v"];
 const WITH_SOURCE = ["patch", "steer"];
+/** More changes than these are counted where all are named. */
+export const MOST_NAMED = 3;
 /** Characters of a prompt in a sentence. */
 const PROMPT_CHARS = 28;
 
@@ -119,7 +121,9 @@ function siteInWords({ site, layer, head, position }, tokens) {
     case "v":
       return msg`${site.toUpperCase()} of KV head ${head} in layer ${layer}`;
     default:
-      return msg`token ${tokenAt(position, tokens)}`;
+      return tokens[position]
+        ? msg`token ${tokenAt(position, tokens)}`
+        : msg`the token at ${tokenAt(position, tokens)}`;
   }
 }
 
@@ -159,6 +163,13 @@ function plain(factor) {
   return Number.isInteger(factor)
     ? integer(factor)
     : fixed(factor, Math.min(6, String(factor).split(".")[1]?.length ?? 3));
+}
+
+/** @returns {string} each of the changes, as the notice of their run names them */
+export function eachChangeInWords(changes, tokens) {
+  return changes.length <= MOST_NAMED
+    ? changes.map((change) => changeInWords(change, tokens)).join("; ")
+    : msg`${changes.length} places in the model`;
 }
 
 /** @returns {string} the changes as one phrase; several are counted */

@@ -1,5 +1,6 @@
 /** Synchronizes the page's address with its state: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
+import { changeText } from "../facts/change-text.js";
 import { IN_SITE, pathOf, under } from "../log/root.js";
 import { keepAddress } from "./keep-address.js";
 import { formatHash, parseHash, runOfSearch } from "./location.js";
@@ -19,9 +20,10 @@ export function readAddress({ pathname, search, hash }, saved = null) {
 }
 
 /** @returns {string} the address of the current state; null while there is nothing to link to */
-export function addressOf({ run, step, selection, code, present }) {
+export function addressOf({ run, step, selection, code, changing, present }) {
   if (!run?.steps.length) return null;
-  const hash = formatHash({ step, ...selection, code });
+  const change = changing?.open ? (changing.linked ?? changing.changes.map(changeText)) : [];
+  const hash = formatHash({ step, ...selection, code, change });
   if (run.saved?.file) return hash;
   if (run.saved) return `${under(pageOf(run.saved))}${present ? "?present=1" : ""}${hash}`;
   return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);

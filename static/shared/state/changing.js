@@ -6,6 +6,7 @@
  * @property {import("../facts/changes.js").Change[]} changes
  * @property {import("../facts/changes.js").Change[][]} past the lists before, oldest first
  * @property {string|null} edited what the last edit was of: another edit of the same is one with it
+ * @property {string[]|null} linked changes that an address names, until the panel has read them
  * @property {boolean} open whether its panel is shown
  * @property {boolean} busy whether the run is being started
  * @property {Error|null} problem why it was not
@@ -24,6 +25,7 @@ export function beginChanging(run) {
     changes: run.open.changed?.changes ?? [],
     past: [],
     edited: null,
+    linked: null,
     open: true,
     busy: false,
     problem: null,
@@ -34,6 +36,7 @@ export function beginChanging(run) {
 const begun = ({ changing, run }) => changing ?? beginChanging(run);
 
 const isSame = (a, b) => Object.keys(b).every((name) => a[name] === b[name]);
+const areSame = (a, b) => a.length === b.length && b.every((change, at) => isSame(a[at], change));
 
 /** @param {string|null} [edited] a name of what is edited; edits of the same name are undone together */
 function edit(changing, changes, edited = null) {
@@ -47,6 +50,13 @@ export const CHANGING = {
   /** Opens the panel: with the list that is being composed, or the run's own. */
   changing: (state) => ({ changing: { ...begun(state), open: true } }),
   changingClosed: ({ changing }) => ({ changing: changing && { ...changing, open: false } }),
+  changesLinked: (state, { texts }) => ({ changing: { ...begun(state), open: true, linked: texts } }),
+  /** The list that an address names replaces the one before, which can be undone. `problem`: why some are left out. */
+  changesRead: ({ changing }, { changes, problem }) => {
+    const read = { ...changing, linked: null };
+    const stays = !changes.length || areSame(read.changes, changes);
+    return { changing: { ...(stays ? read : edit(read, changes).changing), problem } };
+  },
   /** A change that is in the list already is not added again. */
   addChange: (state, { change }) => {
     const changing = begun(state);

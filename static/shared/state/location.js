@@ -1,6 +1,7 @@
 /**
  * The part of the page's state in the URL hash: one table of typed properties, for reading and writing.
- * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`. Behind them stand the changes that are composed for the run, one each
+ * (facts/change-text.js): `&change=zero+head+layer+13+head+8`
  */
 
 import { VIEWS } from "./views.js";
@@ -37,15 +38,17 @@ export const PROPERTIES = {
 /**
  * @param {string} hash with or without its `#`
  * @returns {Object} the well-formed properties; unknown names and invalid values are ignored, and of a repeated name the last
- *   valid value counts
+ *   valid value counts. `change`: a list of texts, which are read when their panel opens
  */
 export function parseHash(hash) {
   const values = {};
-  for (const [name, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
+  for (const [name, text] of params) {
     const value = Object.hasOwn(PROPERTIES, name) ? PROPERTIES[name].parse(text) : undefined;
     if (value !== undefined) values[name] = value;
   }
-  return values;
+  const change = params.getAll("change").filter(Boolean);
+  return change.length ? { ...values, change } : values;
 }
 
 /** @returns {string} the hash with its `#`, properties in table order; "" without any */
@@ -55,6 +58,7 @@ export function formatHash(values) {
     const text = type.format(values[name]);
     if (text !== undefined) params.set(name, text);
   }
+  for (const text of values.change ?? []) params.append("change", text);
   const text = params.toString();
   return text ? `#${text}` : "";
 }

@@ -3,11 +3,13 @@
 import { reasonOfClose } from "../facts/endings.js";
 import { isWord, tellingLook } from "../facts/opening-head.js";
 import { Run } from "../log/run.js";
+import { canAsk } from "./asking.js";
 
 /** The log of a twin or beam search is not shown as a run: its link opens the original run, in the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };
 
-/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string, code?: boolean}} Link */
+/** @typedef {{step?: number, layer?: number, head?: number, query?: number, key?: number, view?: string, code?: boolean,
+ *   change?: string[]}} Link */
 
 /**
  * @param {Object} parts
@@ -25,10 +27,11 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
   let stopWatching = () => {};
 
   const applyLink = (/** @type {Link} */ link) => {
-    const { step, code, ...selection } = link;
+    const { step, code, change, ...selection } = link;
     if (code !== undefined) dispatch({ type: "code", open: code });
     if (Object.keys(selection).length) dispatch({ type: "select", selection });
     if (step !== undefined) dispatch({ type: "seek", step });
+    if (change && canAsk(state())) dispatch({ type: "changesLinked", texts: change });
   };
 
   /**
@@ -49,7 +52,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
     const onOpen = (open) => {
       dispatch({ type: "settingsOfRun", open });
       onOpened();
-      applyLink(head);
+      applyLink(link.change ? { ...head, change: link.change } : head);
       atOpening = state().selection;
       if (visited && !run.saved) onVisited(id);
     };

@@ -6,6 +6,7 @@ const PATHS = {
   folder: "M1.5 3h4.6l1.5 1.7h6.9v1.5H7L5.4 4.5H3v7h10V7.5h1.5V13h-13z",
   list: "M1.5 3h2v2h-2zM5 3.2h9.5v1.6H5zM1.5 7h2v2h-2zM5 7.2h9.5v1.6H5zM1.5 11h2v2h-2zM5 11.2h9.5v1.6H5z",
   menu: "M1.5 3h13v1.6h-13zM1.5 7.2h13v1.6h-13zM1.5 11.4h13V13h-13z",
+  off: "M7.2 1.5h1.6V8H7.2zM4.9 3.3l.9 1.3a4.4 4.4 0 1 0 4.4 0l.9-1.3a6 6 0 1 1-6.2 0z",
   play: "M4 2.5v11l9-5.5z",
   pause: "M4 3h3v10H4zM9 3h3v10H9z",
   previous: "M12 3v10L4.5 8z",

@@ -23,7 +23,7 @@ export function BesideOriginal({ state, dispatch }) {
   return html`<section class="beside-original whole" aria-label=${msg`Beside the original`}>
     <div class="stack tight">
       <p class="changed-effect" role="status">${effectSentence(original, run, aligned)} <${Badge} origin="computed" /></p>
-      <p class="muted small">${first < 0 ? msg`Original above, this run below.` : msg`Original above, this run below. ▼ marks the first token that differs.`} <a href=${compareLink(original.id, run.id)}>${msg`Compare everything`}</a></p>
+      <p class="muted small">${msg`Original above, this run below.`} ${first >= 0 && html`<span class="beside-mark">${msg`▼ marks the first token that differs.`}</span>`} <a href=${compareLink(original.id, run.id)}>${msg`Compare everything`}</a></p>
     </div>
     <${TokenColumns}
       columns=${columns} a=${original} b=${run} current=${current < 0 ? null : current} parting=${first < 0 ? null : first}

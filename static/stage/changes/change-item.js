@@ -61,11 +61,25 @@ export function ChangeItem({ index, change, problem, state, dispatch, client }) 
         />`
       }
     </div>
+    ${change.site === "token" && change.op === "zero" && html`<${LeftOut} position=${change.position} run=${run} step=${step} dispatch=${dispatch} />`}
     ${hasFactor(change) && html`<${Factor} change=${change} limits=${limitOf(state.limits, "change", "factor")} bad=${bad("factor")} onChange=${(factor) => set({ factor }, "factor")} />`}
     ${hasSource(change) && html`<${SecondPrompt} member="source" change=${change} state=${state} client=${client} bad=${bad("source")} onChange=${(source) => set({ source }, "source")} />`}
     ${change.op === "steer" && html`<${SecondPrompt} member="away" change=${change} state=${state} client=${client} bad=${bad("away")} onChange=${(away) => set({ away }, "away")} />`}
     ${problem && html`<p class="word-bad small" role="alert" id=${`${id}-problem`}>${problem.message}</p>`}
   </fieldset>`;
+}
+
+/** Leads to the other way to be without a token: the view of effects leaves it out of the text. */
+function LeftOut({ position, run, step, dispatch }) {
+  const first = Math.max(step, position - run.promptLength + 1);
+  const show = () => {
+    if (first !== step) dispatch({ type: "seek", step: first });
+    dispatch({ type: "enter", selection: { view: "effects", query: null, key: position } });
+  };
+  return html`<p class="small">
+    <span class="muted">${msg`The text keeps its length, with zeros at this position. Leaving the token out makes it shorter, with other numbers.`}</span>
+    ${first < run.steps.length && html` <button type="button" class="link-button" onClick=${show}>${msg`Leave it out, in Effects`}</button>`}
+  </p>`;
 }
 
 /** A head that the new site does not have becomes its last. */

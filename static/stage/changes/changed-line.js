@@ -1,21 +1,38 @@
 /** What is changed in the shown run, above its answer, with the ways to its original and to other changes. */
 
 import { html } from "htm/preact";
-import { changeInWords, changeRefusal } from "../../shared/facts/changes.js";
+import { changeInWords, changeRefusal, eachChangeInWords, MOST_NAMED } from "../../shared/facts/changes.js";
 import { canAsk } from "../../shared/state/asking.js";
+import { useNarrow } from "../../shared/ui/use-narrow.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 
-/** More changes than these are shown on demand. */
-const MOST_SHOWN = 3;
-
 export function ChangedLine({ state, dispatch, controller }) {
-  const { run, step, original, readiness } = state;
+  const narrow = useNarrow();
+  const { run } = state;
   const changes = run?.open?.changed?.changes;
   if (!changes) return null;
+  const name = msg`Changes of this run`;
+  const named = nodes`${html`<b>${msg`Changed:`}</b>`} ${eachChangeInWords(changes, run.tokens)}.`;
+  const list = html`<ol>${changes.map((change, at) => html`<li key=${at}>${changeInWords(change, run.tokens)}</li>`)}</ol>`;
+  const ways = html`<${Ways} state=${state} dispatch=${dispatch} controller=${controller} />`;
+  // On a phone, one line leaves room for what the run is about.
+  if (narrow)
+    return html`<details class="changed-line whole small" aria-label=${name}>
+      <summary class="cut">${named}</summary>
+      ${list}
+      <div class="row on-line">${ways}</div>
+    </details>`;
+  return html`<div class="changed-line whole row on-line small" role="group" aria-label=${name}>
+    ${changes.length <= MOST_NAMED ? html`<span>${named}</span>` : html`<details><summary>${named}</summary>${list}</details>`}
+    ${ways}
+  </div>`;
+}
+
+function Ways({ state, dispatch, controller }) {
+  const { run, step, original, readiness } = state;
   const edits = canAsk(state) && !changeRefusal(run, readiness.model);
   const { of } = run.open.changed;
-  return html`<div class="changed-line whole row on-line small" role="group" aria-label=${msg`Changes of this run`}>
-    <${Changes} changes=${changes} tokens=${run.tokens} />
+  return html`
     ${
       !run.saved &&
       (original?.problem
@@ -23,15 +40,5 @@ export function ChangedLine({ state, dispatch, controller }) {
         : html`<button class="button small nowrap" type="button" onClick=${() => controller.visitRelative(of, step)}>${msg`Back to the original`}</button>`)
     }
     ${edits && html`<button class="button small nowrap" type="button" onClick=${() => dispatch({ type: "changing" })}>${msg`Edit the changes`}</button>`}
-  </div>`;
-}
-
-function Changes({ changes, tokens }) {
-  const words = changes.map((change) => changeInWords(change, tokens));
-  const label = html`<b>${msg`Changed:`}</b>`;
-  if (words.length <= MOST_SHOWN) return html`<span>${nodes`${label} ${words.join("; ")}.`}</span>`;
-  return html`<details class="changed-list">
-    <summary>${nodes`${label} ${words.length} places in the model.`}</summary>
-    <ol>${words.map((text) => html`<li key=${text}>${text}</li>`)}</ol>
-  </details>`;
+  `;
 }

@@ -13,7 +13,7 @@ const SMALL = 0.01;
 /**
  * @param {import("../../shared/log/run.js").Run} original
  * @param {import("../../shared/log/run.js").Run} run
- * @param {{columns: Object[], moments: Object[], parting: number|null}} aligned of `comparisonOf(original, run)`
+ * @param {ReturnType<typeof import("../../shared/compare/alignment.js").comparisonOf>} aligned of both
  * @returns {string} where the answers part, with the probability of the original's token in both; of equal answers, the largest change.
  *   It names what was observed with the changes, and no cause
  */

@@ -9,12 +9,17 @@ import { Icon } from "../../shared/ui/icons.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { ChangeItem } from "./change-item.js";
 import { changesIn } from "./places.js";
+import { readChanges } from "./read-changes.js";
 
 export function ChangesPanel({ state, dispatch, controller, client }) {
   const { changing, run, readiness } = state;
   const panel = useRef(/** @type {HTMLElement|null} */ (null));
   const opener = useRef(/** @type {HTMLElement|null} */ (document.activeElement));
   useLayoutEffect(() => /** @type {HTMLElement|null} */ (panel.current?.querySelector("h2"))?.focus(), []);
+  const linked = changing?.linked ?? null;
+  useLayoutEffect(() => {
+    if (linked) dispatch({ type: "changesRead", ...readChanges(linked, run) });
+  }, [linked]);
   if (!changing?.open) return null;
   const { changes, past, problem, busy } = changing;
   const close = () => {
@@ -47,14 +52,16 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
     <form class="stack" onSubmit=${send} novalidate>
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />
-      ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
-      ${refusal && html`<p class="word-bad small">${refusal}</p>`}
-      <p class="changes-run line">
+      <div class="changes-run stack tight">
+        ${problem && !changeNamedBy(problem) && html`<p class="word-bad small" role="alert">${problem.message}</p>`}
+        ${refusal && html`<p class="word-bad small">${refusal}</p>`}
+        <p class="line">
         <button class="run-button strong nowrap still" type="submit" disabled=${!changes.length || !ready || Boolean(refusal)} aria-disabled=${busy}>
           <${Icon} name="play" />${busy ? msg`Waiting…` : msg`Run with changes`}
         </button>
         ${!ready && html`<span class="muted small">${msg`This needs the model, which is not ready.`}</span>`}
-      </p>
+        </p>
+      </div>
     </form>
   </section>`;
 }

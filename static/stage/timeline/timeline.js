@@ -110,7 +110,7 @@ function Pace({ state }) {
   if (!run?.open) return html`<div class="pace muted nowrap">${"\u00a0"}</div>`;
   const settings = settingsOfRun(run.open);
   return html`<div class="pace muted nowrap">
-    <span>${settings}</span>
+    <span class="cut" title=${settings}>${settings}</span>
     <span class="slowdown" title=${PACE_TITLE}>${following ? msg`live` : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
   </div>`;
 }

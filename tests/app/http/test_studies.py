@@ -108,6 +108,8 @@ def test_a_changed_run_is_a_run_of_the_family_and_its_questions_go_to_its_change
         "from_step": 0,
     }
     assert [member["id"] for member in family(client, original)["runs"]] == [original, made]
+    assert client.get(f"/api/runs/{made}").json["changed"] == opened["changed"]
+    assert client.get(f"/api/runs/{original}").json["changed"] is None
     asked: list[tuple[Any, ...]] = []
     pool = app.extensions["kvscope"].engine
     call = pool.call

@@ -198,7 +198,7 @@ function expertChips(times, { d, mlp, experts: { count } }) {
     },
     experts: { ...times("3", d, mlp), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
     shares: {
-      lines: [msg`× share, Σ`],
+      lines: [msg`× share,`, "Σ"],
       title: msg`the outputs of the chosen experts, each times its share, are added up`,
       weights: false,
     },

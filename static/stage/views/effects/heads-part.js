@@ -74,7 +74,7 @@ export function HeadsPart({ state, client, dispatch, step }) {
     ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
     ${
       effects[selected] &&
-      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}
+      html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
       <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
     }
     <div class="effect-maps">

@@ -1,8 +1,9 @@
 /** Which tokens the next one depends on: each is left out of the text once. */
 
 import { html } from "htm/preact";
-import { useState } from "preact/hooks";
+import { changeRefusal, placeInWords, switchedOff } from "../../../shared/facts/changes.js";
 import { quoted } from "../../../shared/facts/format.js";
+import { canAsk } from "../../../shared/state/asking.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
@@ -17,12 +18,15 @@ export function TokensPart({ state, client, dispatch, step }) {
   const { run, readiness } = state;
   const theme = useTheme();
   const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
-  const [picked, setPicked] = useState(null);
+  const { key } = state.selection;
+  const last = run.lastQueryOfStep(step);
+  const picked = key !== null && key <= last ? key : null;
+  const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
   const { effects, base, status } = found;
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   // Without the last token another question is asked, so it is not the one that is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
-  const shown = effects[picked] ? picked : status === "done" ? first : null;
+  const shown = picked ?? (status === "done" ? first : null);
   const { token } = run.steps[step].data;
   const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
   const style = (at) =>
@@ -33,11 +37,25 @@ export function TokensPart({ state, client, dispatch, step }) {
       : msg`${quoted(run.tokens[at])}, position ${at}`;
   return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
     <ul class="effect-tokens" aria-label=${msg`Tokens before the next one`}>
-      ${run.tokens.slice(0, run.lastQueryOfStep(step) + 1).map(
+      ${run.tokens.slice(0, last + 1).map(
         (each, at) => html`<li key=${at}><button
-          type="button" class="effect-token" style=${style(at)} title=${title(at)} aria-label=${title(at)} aria-pressed=${at === shown} onClick=${() => setPicked(at)}
+          type="button" class="effect-token" style=${style(at)} title=${title(at)} aria-label=${title(at)} aria-pressed=${at === shown}
+          data-entry=${at === picked ? "" : null} onClick=${() => pick(at)}
         ><${Token} token=${each} limit=${24} /></button></li>`,
       )}
     </ul>
-    ${shown !== null && html`<p class="effect-picked" role="status">${effectSentence(msg`the token ${quoted(run.tokens[shown])} at position ${shown}`, token, base, effects[shown])}</p>`}`;
+    ${shown !== null && effects[shown] && html`<p class="effect-picked" role="status">${effectSentence(msg`the token ${quoted(run.tokens[shown])} at position ${shown}`, token, base, effects[shown])}</p>`}
+    ${shown !== null && html`<${SwitchedOff} state=${state} position=${shown} dispatch=${dispatch} />`}`;
+}
+
+/** Leads to the other way to be without a token: a changed run, in which its row is zeros. */
+function SwitchedOff({ state, position, dispatch }) {
+  const { run, readiness } = state;
+  if (!canAsk(state) || changeRefusal(run, readiness.model)) return null;
+  const change = switchedOff("token", { position });
+  const place = placeInWords(change, run.tokens);
+  return html`<p class="small line on-line">
+    <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros at this position.`}</span>
+    <button type="button" class="button small" aria-label=${msg`Switch off ${place}…`} onClick=${() => dispatch({ type: "addChange", change })}>${msg`Switch off…`}</button>
+  </p>`;
 }

@@ -99,3 +99,37 @@ test("as many answer tokens are aligned as a longest common subsequence has", ()
   const same = align(a, b).columns.filter((column) => column.same);
   assert.equal(same.length, 2 + 3);
 });
+
+test("a special token that only one model begins with has a column of its own, and what follows is aligned", () => {
+  const gemma = runOf(["<bos>", "The", "sky", "is", "blue"], { promptLength: 3, model: "g", specials: ["<bos>"] });
+  const other = runOf(["The", "sky", "is", "grey"], { model: "s" });
+  const found = comparisonOf(gemma, other);
+  assert.deepEqual(texts(found, gemma, other), [
+    ["<bos>", null],
+    ["The", "The"],
+    ["sky", "sky"],
+    ["is", "is"],
+    ["blue", "grey"],
+  ]);
+  assert.equal(found.lead, 1);
+  assert.equal(found.first, 4);
+  assert.deepEqual(found.moments[found.parting], { column: 4, a: 1, b: 1 });
+  assert.deepEqual(texts(comparisonOf(other, gemma), other, gemma)[0], [null, "<bos>"]);
+});
+
+test("special tokens that both begin with are aligned, and are no difference where one has more of them", () => {
+  const specials = ["<bos>", "<turn>"];
+  const a = runOf(["<bos>", "<turn>", "Hi", "!"], { promptLength: 3, specials });
+  const b = runOf(["<turn>", "Hi", "!"], { promptLength: 2, model: "s", specials });
+  const found = comparisonOf(a, b);
+  assert.deepEqual(
+    found.columns.map(({ a, b }) => [a, b]),
+    [
+      [0, null],
+      [1, 0],
+      [2, 1],
+      [3, 2],
+    ],
+  );
+  assert.equal(found.first, null);
+});

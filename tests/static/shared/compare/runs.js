@@ -8,6 +8,7 @@ const LOG_Z = 10;
  * @param {string[]} words prompt and answer, whose last token was chosen and not computed
  * @param {Object} [parts]
  * @param {string} [parts.model] its sha256
+ * @param {string[]} [parts.specials] those words that are special tokens
  * @param {Object<string, number>[]} [parts.likely] by step: probability by word
  */
 export function runOf(words, parts = {}) {
@@ -17,11 +18,17 @@ export function runOf(words, parts = {}) {
     ids = idOf,
     row = evenly,
     likely = [],
+    specials = [],
     open = {},
     close = null,
     ...more
   } = parts;
-  const tokenOf = (text) => ({ id: ids(text), text, bytes: Buffer.from(text).toString("hex"), special: false });
+  const tokenOf = (text) => ({
+    id: ids(text),
+    text,
+    bytes: Buffer.from(text).toString("hex"),
+    special: specials.includes(text),
+  });
   const run = madeRun({ words: words.slice(0, -1), promptLength, row, ...more });
   run.tokens = words.map(tokenOf);
   run.open = { ...run.open, model: { ...run.open.model, sha256: model }, parent: null, study: null, ...open };

@@ -55,3 +55,24 @@ test("of equal runs, the token whose probability differs most is named", () => {
   );
   assert.match(said(a, a), /^Both runs have the same 4 tokens\. Rounded, each chosen token has the same probability/);
 });
+
+test("a special token that only one of two models begins with is said, and positions are those of each", () => {
+  const begun = { promptLength: 3, model: "g", specials: ["<bos>"] };
+  const only = (name) => `Only ${name} begins with the special token “<bos>”; the tokens after it are aligned. `;
+  const a = runOf(["<bos>", "of", "France", "Paris"], begun);
+  assert.equal(
+    said(a, runOf(["of", "France", "Paris"])),
+    `${only("A")}Both runs have the same 3 tokens so far. Rounded, each chosen token has the same probability in both.`,
+  );
+  assert.equal(
+    said(runOf(["of", "Italy", "Paris"]), a),
+    `${only("B")}The prompts part at position 1 of A and 2 of B: “Italy” becomes “France”. The answers are the same: 1 token.`,
+  );
+  const longer = runOf(["<bos>", "of", "France", "Paris", "and"], begun);
+  assert.match(
+    said(longer, runOf(["of", "France", "Paris", "or"])),
+    /The answers have the same first token\. Then “and”/,
+  );
+  const turn = runOf(["<turn>", "of", "France", "Paris"], { promptLength: 3, specials: ["<turn>"] });
+  assert.match(said(a, turn), /^A begins with “<bos>”, B with “<turn>”; the tokens after them are aligned\. Both/);
+});

@@ -7,6 +7,7 @@ import {
   changeRefusal,
   changesAt,
   changesInWords,
+  eachChangeInWords,
   fitted,
   headsAt,
   OPS,
@@ -42,6 +43,19 @@ test("a change reads as its place and what is done there, zero and mean apart", 
 test("one change is named, several are counted", () => {
   assert.equal(changesInWords([head()], TOKENS), "head 3 of layer 1 switched off (zero)");
   assert.equal(changesInWords([head(), switchedOff("mlp", { layer: 0 })], TOKENS), "2 changes");
+});
+
+test("a notice names each of a few changes, and counts many", () => {
+  const few = [head(), switchedOff("mlp", { layer: 0 })];
+  assert.equal(
+    eachChangeInWords(few, TOKENS),
+    "head 3 of layer 1 switched off (zero); the MLP of layer 0 switched off (zero)",
+  );
+  assert.equal(eachChangeInWords([...few, ...few], TOKENS), "4 places in the model");
+});
+
+test("where the text of a token is not known, its position names it", () => {
+  assert.equal(changeInWords(switchedOff("token", { position: 2 }), []), "the token at position 2 switched off (zero)");
 });
 
 test("a change of any site and op has exactly the fields that the API takes of it", () => {

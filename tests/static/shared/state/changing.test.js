@@ -80,3 +80,16 @@ test("the list stays for the run that it changes and the one that it started", (
   assert.equal(keptFor(changing, "r3"), null);
   assert.equal(keptFor(null, "r1"), null);
 });
+
+test("the changes of an address replace the list, which can be undone, and none that can be read keeps it", () => {
+  const linked = after(opened(), add(HEAD), { type: "changesLinked", texts: ["zero mlp layer 0"] });
+  assert.deepEqual(linked.changing.changes, [HEAD]);
+  const read = after(linked, { type: "changesRead", changes: [MLP], problem: null });
+  assert.deepEqual([read.changing.changes, read.changing.linked], [[MLP], null]);
+  assert.deepEqual(after(read, { type: "undoChange" }).changing.changes, [HEAD]);
+  const problem = { message: "no change" };
+  const wrong = after(linked, { type: "changesRead", changes: [], problem }).changing;
+  assert.deepEqual([wrong.changes, wrong.problem, wrong.past.length], [[HEAD], problem, 1]);
+  const same = after(linked, { type: "changesRead", changes: [HEAD], problem: null }).changing;
+  assert.equal(same.past.length, 1);
+});

@@ -144,3 +144,11 @@ test("a link opens the code that ran, or closes it, and an address names it only
   assert.equal(formatHash({ step: 2, code: true }), "#step=2&code=1");
   assert.equal(formatHash({ step: 2, code: false }), "#step=2");
 });
+
+test("changes stand in the address one by one, in their order", () => {
+  const change = ["zero head layer 13 head 8", 'patch mlp layer 0 source "a & b=1"'];
+  const hash = formatHash({ step: 2, change });
+  assert.equal(hash.split("&change=")[1], "zero+head+layer+13+head+8");
+  assert.deepEqual(parseHash(hash), { step: 2, change });
+  assert.deepEqual(parseHash("#step=2&change="), { step: 2 });
+});
