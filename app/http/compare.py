@@ -18,7 +18,7 @@ def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Bluepr
     render = renderer("compare")
     ordered = sorted(recorded, key=lambda each: each.order)
     recordings = [
-        {"id": each.card.id, "name": each.path.stem, "title": each.card.title}
+        {"id": each.card.id, "name": each.path.stem, "title": each.card.title, "prompt": each.prompt}
         for each in ordered
         if each.card and not each.workload
     ]
@@ -28,7 +28,10 @@ def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Bluepr
     def page() -> str:
         written = site()
         saved = (
-            [{"id": each["id"], "title": each["title"] or each["prompt"]} for each in written.sessions]
+            [
+                {"id": each["id"], "title": each["title"] or each["prompt"], "prompt": each["prompt"]}
+                for each in written.sessions
+            ]
             if written
             else []
         )

@@ -73,6 +73,7 @@ class Recording:
     card: Card | None
     order: int
     workload: bool = False
+    prompt: str = ""
 
     def frames(self) -> Iterator[bytes]:
         """Its log. Raises codec.BadFrame, OSError."""
@@ -176,7 +177,7 @@ def _described(path: Path) -> Recording:
     opening = json.loads(json.loads(fields["000000"])["data"])
     example = Example(fields["run"], opening["prompt"])
     if "gallery" not in fields:
-        return Recording(path, example, None, None, 0)
+        return Recording(path, example, None, None, 0, prompt=opening["prompt"])
     session, shown = json.loads(fields["session"]), json.loads(fields["gallery"])
     kinds = [json.loads(fields[name])["kind"] for name in fields if name.isdecimal()]
     words = {field: session[field] for field in ("title", "notes", "open")}
@@ -194,4 +195,5 @@ def _described(path: Path) -> Recording:
     look = {name: session["open"][name] for name in ("layer", "head", "query", "key")}
     if None not in look.values():
         example = replace(example, look=look)
-    return Recording(path, example if shown["starts"] else None, words, card, shown["order"], is_workload(opening))
+    started = example if shown["starts"] else None
+    return Recording(path, started, words, card, shown["order"], is_workload(opening), opening["prompt"])

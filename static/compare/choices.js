@@ -53,6 +53,15 @@ function titleOfRelative({ parent, study, changed }, prompt) {
   return changed ? changedInWords(changed, prompt) : msg`the first run`;
 }
 
+/**
+ * @param {{id: string, title: string, prompt: string}[]} recordings
+ * @returns {{a: Object, b: Object}[]} recordings of the same prompt: the first one with each of the others
+ */
+export function pairsOf(recordings) {
+  const firstOf = ({ prompt }) => recordings.find((each) => each.prompt === prompt);
+  return recordings.filter((each) => firstOf(each) !== each).map((b) => ({ a: firstOf(b), b }));
+}
+
 const changedInWords = ({ changes }, tokens = []) => msg`changed: ${eachChangeInWords(changes, tokens)}`;
 
 /** The list of a family has only id and text of a token. */

@@ -9,9 +9,13 @@ import { Theme, usePageTheme } from "../shared/ui/use-theme.js";
 import { msg } from "../shared/words/msg.js";
 import { Glossary } from "../shared/words/term.js";
 import { useGlossary } from "../shared/words/use-glossary.js";
+import { pairsOf } from "./choices.js";
 import { KEYS } from "./keys.js";
 import { Side } from "./side.js";
 import { isComparable } from "./state.js";
+
+/** A saved site may have hundreds of runs of one prompt. */
+const MOST_PAIRS = 6;
 
 /** @param {{store: Object, later: Function, watching: Object, client: Object, recordings: Object[], ownRuns: () => string[], theme: string, setTheme: Function}} props */
 export function Page({ store, later, theme, ...props }) {
@@ -29,6 +33,10 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
     dispatch({ type: "reset" });
     watching.show(side, id);
   };
+  const compare = (pair) => {
+    dispatch({ type: "reset" });
+    for (const name of ["a", "b"]) watching.show(name, pair[name].id);
+  };
   const side = (name) =>
     html`<${Side} side=${name} state=${state} recordings=${recordings} ownRuns=${ownRuns} client=${client} choose=${choose(name)} />`;
   return html`
@@ -40,6 +48,7 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
           <p class="muted">${msg`Choose two runs: of the same prompt, of different prompts, or of different models. The page aligns their tokens and shows where they part, and what differs inside.`}</p>
         </div>
       </div>
+      ${!a.id && !b.id && html`<${Pairs} pairs=${pairsOf(recordings).slice(0, MOST_PAIRS)} compare=${compare} />`}
       <div class="compare-sides">
         ${side("a")}
         <button class="button compare-swap" type="button" disabled=${!a.id && !b.id} onClick=${watching.swap} title=${msg`Exchange A and B`}>⇄ ${msg`Swap`}</button>
@@ -51,4 +60,18 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
       }
     </main>
   `;
+}
+
+/** What to begin with, while nothing is chosen. */
+function Pairs({ pairs, compare }) {
+  if (!pairs.length) return null;
+  return html`<section class="own-card stack tight box" aria-labelledby="compare-pairs">
+    <h2 id="compare-pairs">${msg`Recorded runs of the same prompt`}</h2>
+    <ul class="compare-choices">
+      ${pairs.map(
+        ({ a, b }) =>
+          html`<li key=${b.id}><button class="link-button" type="button" onClick=${() => compare({ a, b })}><bdi>${a.title}</bdi> ⇄ <bdi>${b.title}</bdi></button> <span class="muted small"><bdi>${b.prompt}</bdi></span></li>`,
+      )}
+    </ul>
+  </section>`;
 }

@@ -109,6 +109,12 @@ def test_runs_are_chosen_from_ones_own_relatives_recordings_or_a_pasted_link(
     page = stage.page
     page.goto(f"{stage.server.url}compare")
     a, b = (page.get_by_role("region", name=f"Run {name}") for name in "AB")
+    pairs = page.get_by_role("region", name="Recorded runs of the same prompt")
+    pairs.get_by_role("button", name=re.compile("^Low temperature")).click()
+    expect(page.get_by_role("status").first).to_contain_text(re.compile("answers? "))
+    expect(pairs).to_have_count(0)
+    page.wait_for_url("**/compare?a=*&b=*")
+    page.goto(f"{stage.server.url}compare")
     a.get_by_role("textbox").fill("no link at all")
     a.get_by_role("button", name="Show").click()
     expect(a.get_by_role("alert")).to_contain_text("no run or saved session in this text")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { familyChoices, ownChoices } from "../../../static/compare/choices.js";
+import { familyChoices, ownChoices, pairsOf } from "../../../static/compare/choices.js";
 import { switchedOff } from "../../../static/shared/facts/changes.js";
 import { token } from "../support/wire.js";
 
@@ -62,4 +62,12 @@ test("relatives of the other run are named by what makes them differ", () => {
       "twin without a KV cache",
     ],
   );
+});
+
+test("recordings of the same prompt are offered as pairs with the first of them", () => {
+  const [first, other, second, third] = ["x", "y", "x", "x"].map((prompt, at) => ({ id: `${at}`, title: "", prompt }));
+  assert.deepEqual(pairsOf([first, other, second, third]), [
+    { a: first, b: second },
+    { a: first, b: third },
+  ]);
 });
