@@ -100,6 +100,14 @@ def test_the_list_is_edited_and_undone(stage: Stage, short_run: str) -> None:
     expect(name).to_have_text(f"head {HEAD} of layer {LAYER} switched off (zero)")
     composed.get_by_role("heading").press("Escape")
     expect(panel(stage)).to_have_count(0)
+    stage.page.keyboard.press("ArrowUp")
+    switch = stage.region("Inspector").get_by_role("button", name=re.compile("^Switch off"))
+    expect(switch).to_have_accessible_name(re.compile(f"layer {LAYER + 1}"))
+    switch.click()
+    expect(name).to_have_count(2)
+    composed.get_by_role("button", name="Keep only the new one").click()
+    expect(name).to_have_count(1)
+    expect(name).to_have_text(f"head {HEAD} of layer {LAYER + 1} switched off (zero)")
 
 
 def test_changes_that_are_composed_are_in_the_address_which_opens_the_panel_with_them(

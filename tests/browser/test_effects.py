@@ -62,6 +62,16 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     expect(heads.get_by_text("runs of this step")).to_be_visible()
 
 
+def test_another_token_of_the_answer_is_chosen_where_its_effects_are_shown(stage: Stage, short_run: str) -> None:
+    inspector = stage.at(short_run, STEP, "effects")
+    chosen = inspector.get_by_role("combobox", name="Token of the answer")
+    expect(chosen).to_have_value(str(STEP))
+    chosen.select_option("0")
+    stage.expect_step(0)
+    first = stage.server.log(short_run).steps[0]["token"]["text"].strip()
+    expect(inspector.get_by_role("heading", level=2)).to_contain_text(first)
+
+
 def test_tokens_are_left_out_and_layers_switched_off(stage: Stage, short_run: str) -> None:
     inspector = stage.at(short_run, STEP, "effects")
     tokens = inspector.get_by_role("region", name="Tokens of the text")

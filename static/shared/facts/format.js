@@ -1,6 +1,6 @@
 /** Formats numbers, units and tokens for the page. Pure; returns plain strings, always set as textContent. */
 
-import { language } from "../words/msg.js";
+import { language, msg } from "../words/msg.js";
 
 const GROUPED = new Intl.NumberFormat(language);
 /** `en-GB` puts no comma before "and". */
@@ -200,6 +200,8 @@ const SPACED_WORD = /^·[\p{L}\p{N}]/u;
  *   that the rest of the sentence keeps its order
  */
 export function quoted(token, limit = 24) {
+  // Readers do not know the sign for a space.
+  if (token.text === " ") return msg`“·” (a space)`;
   const label = tokenLabel(token, limit);
   const bare = SPACED_WORD.test(label) ? label.slice(1) : label;
   return `“${RIGHT_TO_LEFT.test(bare) ? `\u2068${bare}\u2069` : bare}”`;

@@ -8,6 +8,7 @@
  * @property {string|null} edited what the last edit was of: another edit of the same is one with it
  * @property {string[]|null} linked changes that an address names, until the panel has read them
  * @property {boolean} open whether its panel is shown
+ * @property {boolean} resumed whether the last change was added to a list whose panel had been closed
  * @property {boolean} busy whether the run is being started
  * @property {Error|null} problem why it was not
  * @property {string|null} started the changed run that it started last
@@ -27,6 +28,7 @@ export function beginChanging(run) {
     edited: null,
     linked: null,
     open: true,
+    resumed: false,
     busy: false,
     problem: null,
     started: null,
@@ -42,7 +44,7 @@ const areSame = (a, b) => a.length === b.length && b.every((change, at) => isSam
 function edit(changing, changes, edited = null) {
   const same = edited !== null && edited === changing.edited;
   const past = same ? changing.past : [...changing.past, changing.changes].slice(-MOST_PAST);
-  return { changing: { ...changing, changes, past, edited, open: true, problem: null } };
+  return { changing: { ...changing, changes, past, edited, open: true, resumed: false, problem: null } };
 }
 
 /** By action; `state` is that of the Stage, with a run that is open. */
@@ -61,8 +63,11 @@ export const CHANGING = {
   addChange: (state, { change }) => {
     const changing = begun(state);
     const isThere = changing.changes.some((other) => isSame(other, change));
-    return isThere ? { changing: { ...changing, open: true } } : edit(changing, [...changing.changes, change]);
+    if (isThere) return { changing: { ...changing, open: true } };
+    const added = edit(changing, [...changing.changes, change]).changing;
+    return { changing: { ...added, resumed: !changing.open && changing.changes.length > 0 } };
   },
+  keepLastChange: ({ changing }) => edit(changing, changing.changes.slice(-1)),
   setChange: ({ changing }, { index, change, edited = null }) =>
     edit(changing, changing.changes.with(index, change), edited && `${index}.${edited}`),
   removeChange: ({ changing }, { index }) => edit(changing, changing.changes.toSpliced(index, 1)),

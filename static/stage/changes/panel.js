@@ -50,6 +50,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
     </div>
     <p class="muted small">${msg`The model computes this run again with these changes. Prompt and settings stay the same.`}</p>
     <form class="stack" onSubmit=${send} novalidate>
+      ${changing.resumed && html`<${Resumed} dispatch=${dispatch} />`}
       <${List} changes=${changes} problem=${problem} state=${state} dispatch=${dispatch} client=${client} panel=${panel} />
       <${Add} state=${state} dispatch=${dispatch} />
       <div class="changes-run stack tight">
@@ -64,6 +65,14 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
       </div>
     </form>
   </section>`;
+}
+
+/** Whoever closed the panel may have meant to give the list up. */
+function Resumed({ dispatch }) {
+  return html`<p class="line small" role="status">
+    ${msg`The changes from before are still in the list.`}
+    <button class="button small" type="button" onClick=${() => dispatch({ type: "keepLastChange" })}>${msg`Keep only the new one`}</button>
+  </p>`;
 }
 
 const isTyped = (element) => element.matches("textarea, input:not([type=range])");

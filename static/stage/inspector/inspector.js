@@ -43,7 +43,7 @@ function View({ state: now, ...parts }) {
   const focus = headFocus(view === "pair" ? { ...state, hover: null } : state);
   const exact = useHeadValues(state, focus, parts.client, view === "head" || view === "pair");
   useEntry(ref, view, entered);
-  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}>${!awaited && html`<${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} />`}<//>
+  return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}
     ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>${msg`You see this after the first step.`}</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}

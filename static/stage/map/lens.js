@@ -13,6 +13,8 @@ import { threadsOf } from "./threads.js";
 
 /** Width of two whole headings between the dots and the cache. */
 const BOTH_PX = 260;
+/** Beside the name of the weights, on a small map. */
+const TOP_PX = 100;
 /** Lanes lower than this have no label. */
 const LEAST_LANE_PX = 9;
 /** Least room for the label "MLP" beside the column. */
@@ -140,7 +142,7 @@ function Labels({ run, step, lens, view, geometry, most, reader }) {
     }
     <text class="lens-query strong" x=${tick - left + 5} y=${inside.y1 - top - 1}>${compact ? "Q" : msg`queries`}</text>
     <text class="lens-query strong" x=${(compact ? weights.x0 : dots.x) - left} y=${title}>${compact || shelf.x0 - dots.x < BOTH_PX ? msg`weights` : msg`attention weights`}</text>
-    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${aboutLines(run, { view, most, reader, compact })}</text>
+    <text class="lens-muted is-end" x=${shelf.x0 - left - 14} y=${title}>${compact && shelf.x0 - weights.x0 < TOP_PX ? "" : aboutLines(run, { view, most, reader, compact })}</text>
     <text class=${view.firstQuery === 0 ? "lens-query strong" : "lens-cached strong"} x=${shelf.x0 - left} y=${title}>
       ${cached}
     </text>

@@ -18,6 +18,11 @@ import { openStageHelp, openStageSearch } from "./dialogs.js";
 const GALLERY = "/gallery";
 const TOUR = "tour";
 
+/** A recording may be of a model that this server does not have. */
+function isOfOtherModel({ run, readiness }) {
+  return Boolean(run?.open && readiness.model && run.open.model.sha256 !== readiness.model.sha256);
+}
+
 export function Header({ state, dispatch, controller, client }) {
   return html`
     <header class="header line">
@@ -35,7 +40,7 @@ export function Header({ state, dispatch, controller, client }) {
               </div>`
       }
       <div class="header-end line push">
-        ${state.file || state.inSite ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        ${state.file || state.inSite || isOfOtherModel(state) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${SearchButton} onClick=${() => openStageSearch(dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button

@@ -20,18 +20,11 @@ export function settingsOfRun({ sampling, limits, study }) {
 
 /**
  * @param {number} factor how many times longer than measured a step is shown
- * @param {boolean} [opens] one of its layers opens, and is shown longer than the others
  * @returns {string}
  */
-export function paceInWords(factor, opens = false) {
+export function paceInWords(factor) {
   const ratio = factor >= 1 ? factor : 1 / factor;
   const times = fixed(ratio, ratio < 9.95 ? 1 : 0).replace(/\.0$/, "");
-  if (times === "1") return opens ? msg`shown at measured speed, the open layer slower` : msg`shown at measured speed`;
-  if (factor < 1)
-    return opens
-      ? msg`shown ${times}× faster than measured, the open layer slower`
-      : msg`shown ${times}× faster than measured`;
-  return opens
-    ? msg`shown ${times}× slower than measured, the open layer slower still`
-    : msg`shown ${times}× slower than measured`;
+  if (times === "1") return msg`shown at measured speed`;
+  return factor < 1 ? msg`shown ${times}× faster than measured` : msg`shown ${times}× slower than measured`;
 }

@@ -7,7 +7,6 @@ import { ownRunAt } from "../../shared/log/root.js";
 import { DeleteRun } from "../../shared/share/delete-run.js";
 import { ShareButton } from "../../shared/share/share-button.js";
 import { canAsk } from "../../shared/state/asking.js";
-import { lensMs } from "../../shared/state/lens.js";
 import { slowdownOf } from "../../shared/state/player.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
@@ -111,6 +110,6 @@ function Pace({ state }) {
   const settings = settingsOfRun(run.open);
   return html`<div class="pace muted nowrap">
     <span class="cut" title=${settings}>${settings}</span>
-    <span class="slowdown" title=${PACE_TITLE}>${following ? msg`live` : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed), lensMs(state, step) > 0) : ""}</span>
+    <span class="slowdown" title=${PACE_TITLE}>${following ? msg`live` : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
   </div>`;
 }

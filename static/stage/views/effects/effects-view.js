@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
+import { integer, tokenLabel } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { HeadsPart } from "./heads-part.js";
@@ -17,7 +18,10 @@ export function EffectsView({ state, step: _, ...parts }) {
   const { token } = run.steps[step].data;
   const shared = { state, step, ...parts };
   return html`<div class="sheet scrolls grow effects">
-    <h2>${nodes`What ${html`<${Token} class="word-output" token=${token} limit=${40} />`} depends on`}</h2>
+    <div class="row between">
+      <h2>${nodes`What ${html`<${Token} class="word-output" token=${token} limit=${40} />`} depends on`}</h2>
+      <${OtherTokens} run=${run} step=${step} dispatch=${parts.dispatch} />
+    </div>
     <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer depends on. Here each part is really switched off, and the step is computed again.`}</p>
     <section class="sheet-part" data-names="effects-heads" aria-label=${msg`Heads`}>
       <h3>${msg`Heads`}</h3>
@@ -34,4 +38,16 @@ export function EffectsView({ state, step: _, ...parts }) {
       <${LayersPart} ...${shared} />
     </section>
   </div>`;
+}
+
+/** Another token of the answer can be chosen here: playback may have gone on to one that nobody asked about. */
+function OtherTokens({ run, step, dispatch }) {
+  const options = run.steps.map(
+    ({ data }, at) =>
+      html`<option key=${at} value=${String(at)}>${integer(at + 1)}: ${tokenLabel(data.token)}</option>`,
+  );
+  return html`<label class="line muted">
+    ${msg`Token of the answer`}
+    <select value=${String(step)} onChange=${(event) => dispatch({ type: "seek", step: Number(event.target.value) })}>${options}</select>
+  </label>`;
 }

@@ -10,7 +10,7 @@ import { msg } from "../../../shared/words/msg.js";
 import { depth, ranked } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { distance, effectSentence } from "./words.js";
+import { distance, effectSentence, tokenSentence } from "./words.js";
 
 const TOKENS = ["tokens"];
 
@@ -26,7 +26,8 @@ export function TokensPart({ state, client, dispatch, step }) {
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   // Without the last token another question is asked, so it is not the one that is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
-  const shown = picked ?? (status === "done" ? first : null);
+  const done = status === "done";
+  const shown = picked ?? (done ? first : null);
   const { token } = run.steps[step].data;
   const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
   const style = (at) =>
@@ -36,6 +37,7 @@ export function TokensPart({ state, client, dispatch, step }) {
       ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`
       : msg`${quoted(run.tokens[at])}, position ${at}`;
   return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
+    ${done && effects.length > 1 && html`<p class="effect-headline">${tokenSentence(run.tokens[first], first, effects[first])}</p>`}
     <ul class="effect-tokens" aria-label=${msg`Tokens before the next one`}>
       ${run.tokens.slice(0, last + 1).map(
         (each, at) => html`<li key=${at}><button
@@ -56,6 +58,6 @@ function SwitchedOff({ state, position, dispatch }) {
   const place = placeInWords(change, run.tokens);
   return html`<p class="small line on-line">
     <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros at this position.`}</span>
-    <button type="button" class="button small" aria-label=${msg`Switch off ${place}…`} onClick=${() => dispatch({ type: "addChange", change })}>${msg`Switch off…`}</button>
+    <button type="button" class="button small still nowrap" aria-label=${msg`Switch off ${place}…`} onClick=${() => dispatch({ type: "addChange", change })}>${msg`Switch off…`}</button>
   </p>`;
 }

@@ -62,22 +62,27 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
         )
       : plural(
           facts.looking,
-          form`${facts.looking} head gives at least half of its weight to one token that is not the first. It is one of these.`,
-          form`${facts.looking} heads give at least half of their weight to one token that is not the first. ${facts.lookingFlips} of them are among these.`,
+          form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
+          form`${facts.looking} heads give at least half of their weight to one token that is not the first. Only without ${facts.lookingFlips} of them is another token the likeliest.`,
         );
   const found = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
   if (facts.looksMost !== null) {
     const at = facts.looksMost;
     const key = quoted(tokens[looks[at].key]);
     found.push(
-      msg`Looks a lot, matters little: ${place(at)} gives ${key} ${share(at)}; the distance without it is ${distance(effects[at].kl)}, no more than that of the median head.`,
+      msg`Looks a lot, matters little: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head.`,
     );
   }
   if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
     const at = facts.mattersMost;
     found.push(
-      msg`Looks little, matters a lot: ${place(at)} gives no token but the first more than ${share(at)}; the distance without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
+      msg`Looks little, matters a lot: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
     );
   }
   return found;
+}
+
+/** @returns {string} which token of the text matters most, as far as that is said without the last one */
+export function tokenSentence(token, position, effect) {
+  return msg`Of all tokens but the last, ${quoted(token)} at position ${position} matters most: without it, the distance (KL) is ${distance(effect.kl)}.`;
 }

@@ -45,7 +45,7 @@ test("a long token is cut at whole characters", () => {
 
 test("a quoted token loses the space it starts with, unless it is nothing else", () => {
   assert.equal(format.quoted(token(" it")), "“it”");
-  assert.equal(format.quoted(token(" ")), "“·”");
+  assert.equal(format.quoted(token(" ")), "“·” (a space)");
 });
 
 test("numbers carry separators, a true minus and no minus zero", () => {

@@ -54,6 +54,16 @@ test("the same change is not added twice, and opens the panel", () => {
   assert.deepEqual([state.changing.changes, state.changing.open], [[HEAD], true]);
 });
 
+test("a list whose panel was closed is there for the next change, and can be left for it", () => {
+  const closed = after(opened(), add(HEAD), { type: "changingClosed" });
+  assert.equal(after(opened(), add(HEAD), add(MLP)).changing.resumed, false);
+  const resumed = after(closed, add(MLP));
+  assert.deepEqual([resumed.changing.changes, resumed.changing.resumed], [[HEAD, MLP], true]);
+  const kept = after(resumed, { type: "keepLastChange" });
+  assert.deepEqual([kept.changing.changes, kept.changing.resumed], [[MLP], false]);
+  assert.deepEqual(after(kept, { type: "undoChange" }).changing.changes, [HEAD, MLP]);
+});
+
 test("the list of a changed run begins with its own changes, over its original", () => {
   const state = after(opened({ changed: { of: "r0", changes: [HEAD] } }), add(MLP));
   assert.equal(state.changing.of, "r0");
