@@ -75,6 +75,10 @@ def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(
         stage.expect_view(view)
         expect(stage.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
         assert stage.region("Inspector").evaluate("region => region.scrollWidth - region.clientWidth") <= 0
+        if view == "tokens":
+            notes = page.locator(".path tfoot").bounding_box()
+            assert notes is not None
+            assert notes["width"] >= 0.8 * 390, "what each stage did is a text, not a column of words"
     for address in (f"?run={short_run}#step=3&layer=13&head=2&view=head", f"s/{share(server, short_run, **WORDS).id}"):
         page.goto(server.url + address)
         stage.expect_view("head")

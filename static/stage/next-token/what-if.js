@@ -6,16 +6,22 @@ import { sameSettings, settingsInWords } from "./sampling.js";
 
 const RESET = msg`Reset to this run's settings`;
 
-/** @param {{settings: Object, used: Object, next: Object, dispatch: Function}} props `next`: what the next run will use */
+/**
+ * The buttons are always there, so that no slider moves away from the pointer that moves it.
+ *
+ * @param {{settings: Object, used: Object, next: Object, dispatch: Function}} props `next`: what the next run will use
+ */
 export function WhatIf({ settings, used, next, dispatch }) {
-  if (sameSettings(settings, used))
-    return html`<p class="next-note muted">${msg`These are this run's settings. Move a slider to try others; the run does not change.`}</p>`;
+  const own = sameSettings(settings, used);
   const { strategy, temperature, top_k, top_p } = settings;
   const use = () => dispatch({ type: "sampling", patch: { strategy, temperature, top_k, top_p } });
-  return html`<p class="next-note muted is-what-if">${msg`What-if settings. This run used ${settingsInWords(used)}; it does not change.`}</p>
+  const says = own
+    ? msg`These are this run's settings. Move a slider to try others; the run does not change.`
+    : msg`What-if settings. This run used ${settingsInWords(used)}; it does not change.`;
+  return html`<p class=${own ? "next-note muted" : "next-note muted is-what-if"}>${says}</p>
     <p class="next-actions row muted">
       <button class="button small"
-        type="button" title=${RESET} aria-label=${RESET}
+        type="button" title=${RESET} aria-label=${RESET} aria-disabled=${own}
         onClick=${() => dispatch({ type: "whatIf", patch: null })}
       >${msg`Reset`}</button>
       ${

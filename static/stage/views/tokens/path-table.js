@@ -200,16 +200,19 @@ function Foot({ path, data, seed }) {
       <th scope="row" class="path-token">${msg`effect`}</th>
       <td>${msg`logits from ${fixed(logits.low, 1)} to ${fixed(logits.high, 1)}`}</td>
       <td>
-        ${temperatureText(settings, greedy)}
+        ${stage(NAMES.temperature)}${temperatureText(settings, greedy)}
         <${Bits} bits=${temperature.entropy} before=${data.entropy} />
       </td>
       <td>${cut("top-k", settings.top_k, !settings.top_k, topK)} ${!greedy && html`<${Bits} bits=${topK.entropy} before=${temperature.entropy} />`}</td>
       <td>${cut("top-p", settings.top_p, settings.top_p >= 1, topP)} ${!greedy && html`<${Bits} bits=${topP.entropy} before=${topK.entropy} />`}</td>
-      <td>${choiceText(path, data, seed)}</td>
+      <td>${stage(msg`Choice`)}${choiceText(path, data, seed)}</td>
       <td></td>
     </tr>
   </tfoot>`;
 }
+
+/** Where the notes stand below the table, not each in its column. */
+const stage = (name) => html`<b class="path-stage">${name} </b>`;
 
 function temperatureText({ temperature }, greedy) {
   if (greedy || temperature === 1) return msg`temperature 1 leaves the logits unchanged`;
