@@ -66,6 +66,7 @@ export function DifferenceMap({ title, map, signed, most, selected, onSelect, sa
       <${Surface} width=${wide} height=${high} ratio=${ratio} draw=${draw} />
       <i class="compare-mark untouched" style=${mark}></i>
       ${labels && layersNamed(layers).map((layer) => html`<span key=${layer} class="compare-layer untouched" style=${`top:${(layers - 1 - layer) * size.row}px;line-height:${size.row}px`}>L${layer}</span>`)}
+      ${headsNamed(width).map((at) => html`<span key=${at} class="compare-head untouched" style=${`left:${at * size.cell}px;width:${size.cell}px`}>${at}</span>`)}
     </div>
   </figure>`;
 }
@@ -73,6 +74,12 @@ export function DifferenceMap({ title, map, signed, most, selected, onSelect, sa
 /** @returns {number[]} layers whose rows have a number beside them */
 function layersNamed(layers) {
   return Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % NAMED_EVERY === 0);
+}
+
+/** @returns {number[]} heads whose columns have a number below them, as far as there is room; none where there is one column */
+function headsNamed(width) {
+  const every = width > 10 ? 2 : 1;
+  return width < 2 ? [] : Array.from({ length: width }, (_, at) => at).filter((at) => at % every === 0);
 }
 
 function colourOf(theme, value, signed, most) {

@@ -66,7 +66,8 @@ function Maps({ maps, largest, a, b, place, onPlace }) {
       const head = { attention: at, residual: place.head }[name] ?? (at === kvHead ? place.head : at * group);
       onPlace({ layer, head });
     };
-  return html`<div class="compare-maps row">
+  return html`${largest && html`<p><${Largest} first=${firstLayerOf(maps[0].map)} largest=${largest} place=${place} onPlace=${onPlace} /></p>`}
+    <div class="compare-maps row">
       ${maps.map(({ name, map }) => {
         const most = Math.max(STRONGEST[name], Math.abs(largestOf(map).value));
         return html`<${DifferenceMap} key=${name} title=${TITLES[name]} map=${map} signed=${name !== "attention"} most=${most}
@@ -76,15 +77,14 @@ function Maps({ maps, largest, a, b, place, onPlace }) {
     <p class="muted small">${msg`Layer 0 is at the bottom. Attention: the stronger the colour, the larger the part of it that is elsewhere in B. Row, K and V: lengths of the newest row; rose is shorter in B, olive is longer.`}</p>
     <ul class="compare-cells small">
       ${maps.map(({ name, map }) => html`<li key=${name}>${cellInWords(name, map, selected(name), a, b)}</li>`)}
-    </ul>
-    ${largest && html`<p class="small"><${Largest} first=${firstLayerOf(maps[0].map)} largest=${largest} place=${place} onPlace=${onPlace} /></p>`}`;
+    </ul>`;
 }
 
 function Largest({ first, largest, place, onPlace }) {
   const { layer, at: head, value } = largest;
-  if (value < ROUNDING) return msg`No head differs by more than the rounding of a log, 0.004 per weight.`;
+  if (value < ROUNDING) return msg`No head differs by more than a log rounds: 0.004 per weight.`;
   const share = percent(value, 0);
-  return html`${first > 0 && msg`Attention is the same below layer ${first}, within the rounding of a log.`} ${msg`Most of it moved in layer ${layer}, head ${head}: ${share}.`}${" "}
+  return html`${first > 0 && msg`Attention is the same below layer ${first}, as far as a log shows it: 0.004 per weight.`} ${msg`Most of it moved in layer ${layer}, head ${head}: ${share}.`}${" "}
     ${(layer !== place.layer || head !== place.head) && html`<button class="link-button" type="button" onClick=${() => onPlace({ layer, head })}>${msg`Show this head`}</button>`}`;
 }
 
