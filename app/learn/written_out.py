@@ -33,10 +33,11 @@ def _predict(asked: Mapping[str, Any]) -> Iterator[str]:
     yield f"ask: {_line(asked['ask'])}"
     yield from (f"  ( ) {choice}" for choice in asked["choices"])
     yield from _hints(asked["hints"])
-    right = asked["answer"] if asked["number"] is None else f"{_number(asked['number'])} {asked['unit']}".strip()
-    if right is not None:
+    if asked["number"] is not None:
+        right = f"{_number(asked['number'])} {asked['unit']}".strip()
         room = f" (within {asked['within']:.0%})" if asked["within"] else ""
         yield f"answer: It is {right}.{room}"
+    yield from _of(("answer", asked["answer"]))
     yield from _of(("answer: the place", asked["cell"] and _asked(asked["cell"])), ("then shows", asked["shows"]))
     yield f"because: {_line(asked['because'])}"
 

@@ -3,7 +3,8 @@
 import { html } from "htm/preact";
 import { msg } from "../shared/words/msg.js";
 import { cellText } from "./numbers.js";
-import { calculationOf, cellLabel, kindOf, numberIn } from "./table.js";
+import { otherResult } from "./rounded.js";
+import { calculationOf, cellLabel, kindOf, numberIn, operandsOf } from "./table.js";
 
 /** Above it, the power of e has too many digits: the largest score is subtracted from all, which does not change the result. */
 const LARGEST_POWER = 12;
@@ -24,6 +25,14 @@ export function Sum({ name, boxed, shown, actions }) {
   const calculation = calculationOf(shown.table, name);
   const figure = (each) => html`<${Figure} name=${each} boxed=${each === boxed} shown=${shown} actions=${actions} />`;
   return html`<p class="sum">${termsOf(calculation, figure)} <span class="nowrap">= ${figure(name)}</span></p>`;
+}
+
+/** Where the rounded numbers shown do not give the result shown, since the page computes with numbers that are not rounded. */
+export function RoundedFirst({ name, shown: { table, hidden } }) {
+  if ([name, ...operandsOf(calculationOf(table, name))].some((each) => hidden.has(each))) return null;
+  const result = otherResult(table, name);
+  if (result === null) return null;
+  return html`<p class="muted">${msg`The page computes with numbers that are not rounded. With the rounded ones shown, the result is ${result}.`}</p>`;
 }
 
 function termsOf(calculation, figure) {

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { msg, nodes } from "../shared/words/msg.js";
-import { Figure, Fraction, Sum } from "./arithmetic.js";
+import { Figure, Fraction, RoundedFirst, Sum } from "./arithmetic.js";
 import { misprintOf } from "./misprints.js";
 import { neighboursOf } from "./neighbours.js";
 import { cellText } from "./numbers.js";
@@ -61,7 +61,7 @@ function Main({ kind, shown, actions }) {
     return html`<p>${msg`This weight is 0: the mask sets its score to −∞, and e to the power of −∞ is 0.`}</p>`;
   }
   if (calculation.op === "softmax") return html`<${Fraction} name=${cell} calculation=${calculation} ...${rest} />`;
-  return html`<div class="calculation-sum"><${Sum} name=${cell} boxed=${cell} ...${rest} /></div>`;
+  return html`<div class="calculation-sum"><${Sum} name=${cell} boxed=${cell} ...${rest} /></div><${RoundedFirst} name=${cell} shown=${shown} />`;
 }
 
 function Neighbours({ shown, actions }) {

@@ -2,7 +2,7 @@
 
 import { fixed, integer, withExponent } from "../shared/facts/format.js";
 
-const DECIMALS = 3;
+export const DECIMALS = 3;
 const LONGEST = 1_000;
 const LONGEST_WHOLE = 10_000_000;
 

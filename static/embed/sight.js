@@ -9,38 +9,40 @@ const LOCKED = "[data-locked]";
 /** Shares of a part in sight at which the browser says that it has moved. */
 const SHARES = Array.from({ length: 21 }, (_, at) => at / 20);
 
+/** Least room between a part and the edge that cuts it off, in px: for its outline. */
+const MARGIN_PX = 8;
+
 /**
  * @param {Window} window
- * @returns {{show: (inside: ParentNode & Node, names: string[]) => void, end: () => void}} `show`: brings the first part with one of
- *   these names into sight, or the last line that is locked in it, unfolded, as soon as it is there; and again when what grows around it moves it away, until the reader
- *   looks elsewhere
+ * @returns {{show: (inside: ParentNode & Node, names: string[]) => void, end: () => void}} `show`: brings the parts with these names
+ *   into sight, unfolded, as soon as they are there; and again when what grows around them moves them away, until the reader looks elsewhere.
+ *   Of a part with locked lines it is the last of these. Where not all fit, the names that come first do
  */
 export function createSight(window) {
   let end = () => {};
   return {
-    show(inside, [name]) {
+    show(inside, names) {
       end();
-      end = name ? keepInSight(window, inside, name) : () => {};
+      end = names.length ? keepInSight(window, inside, names) : () => {};
     },
     end: () => end(),
   };
 }
 
-function keepInSight(window, inside, name) {
-  const selector = `[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`;
-  let part = null;
-  const bring = () => {
-    if (part && !isInSight(window, part)) part.scrollIntoView({ block: edgeOf(window, part) });
-  };
+function keepInSight(window, inside, names) {
+  let parts = [];
+  const bring = () => bringIntoSight(window, parts);
   const moved = new IntersectionObserver(bring, { threshold: SHARES });
   const look = () => {
-    const named = inside.querySelector(selector);
-    const found = [...(named?.querySelectorAll(LOCKED) ?? [])].at(-1) ?? named;
-    if (found !== part) {
+    const found = names.map((name) => partIn(inside, name)).filter((part) => part !== null);
+    if (found.length !== parts.length || found.some((part, at) => part !== parts[at])) {
       moved.disconnect();
-      part = found;
-      if (part instanceof HTMLDetailsElement) part.open = true;
-      if (part) moved.observe(part);
+      parts = found;
+      for (const part of parts) {
+        if (part instanceof HTMLDetailsElement) part.open = true;
+        part.style.scrollMargin = `${MARGIN_PX}px`;
+        moved.observe(part);
+      }
     }
     bring();
   };
@@ -61,6 +63,39 @@ function keepInSight(window, inside, name) {
   for (const type of LOOKS_ELSEWHERE) window.addEventListener(type, end, { capture: true, passive: true });
   look();
   return end;
+}
+
+/** @returns {Element|null} the first part with a name, or the last line that is locked in it */
+function partIn(inside, name) {
+  const named = inside.querySelector(`[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`);
+  return [...(named?.querySelectorAll(LOCKED) ?? [])].at(-1) ?? named;
+}
+
+function bringIntoSight(window, parts) {
+  const together = fitting(window, parts);
+  if (together.every((part) => isInSight(window, part))) return;
+  if (together.length === 1) {
+    together[0].scrollIntoView({ block: edgeOf(window, together[0]) });
+    return;
+  }
+  // The first at last: what is brought later wins.
+  for (const part of together.toReversed()) part.scrollIntoView({ block: "nearest" });
+}
+
+/** @returns {Element[]} the first part, and those of the others that can be seen together with it */
+function fitting(window, parts) {
+  const together = parts.slice(0, 1);
+  if (together.length === 0) return together;
+  const room = roomFor(window, parts[0]);
+  let { top, bottom } = parts[0].getBoundingClientRect();
+  for (const part of parts.slice(1)) {
+    const box = part.getBoundingClientRect();
+    const [first, last] = [Math.min(top, box.top), Math.max(bottom, box.bottom)];
+    if (last - first > room) continue;
+    [top, bottom] = [first, last];
+    together.push(part);
+  }
+  return together;
 }
 
 /** Above the last locked line are the others, which stay in sight if they can. */
@@ -87,6 +122,12 @@ function opening(window, part) {
   return [first, last];
 }
 
+/** @returns {number} height in which a part can be seen, in px */
+function roomFor(window, part) {
+  const [first, last] = opening(window, part);
+  return last - first - 2 * MARGIN_PX;
+}
+
 function isTall(window, part) {
-  return part.getBoundingClientRect().height > window.innerHeight / 2;
+  return part.getBoundingClientRect().height > roomFor(window, part);
 }

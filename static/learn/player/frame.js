@@ -12,10 +12,10 @@ import { INSIDE } from "./picture-address.js";
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
- * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, onShown: Function}} props `picture`:
- *   of `pictureOf`; `onShown`: what the frame says that it shows
+ * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, onShown: Function}} props `picture`:
+ *   of `pictureOf`; `said`: what the words say about an answer or a task; `onShown`: what the frame says that it shows
  */
-export function Frame({ picture, index, framed, file, theme, lit, hover, onShown }) {
+export function Frame({ picture, index, framed, file, theme, lit, hover, said, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
   const wanted = useRef({ picture, theme, lit });
@@ -49,7 +49,8 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, onShown
     // Another step begins at its own place, also where the viewer has left the same one.
   }, [place, index]);
   useEffect(() => send({ type: "theme", theme }), [theme]);
-  useEffect(() => send({ type: "lit", names: lit }), [lit]);
+  // Also with an answer and after a task: the reader may have scrolled away from what the words then speak of.
+  useEffect(() => send({ type: "lit", names: lit }), [lit, said]);
   useEffect(() => send({ type: "hover", place: hover }), [hover]);
 
   if (!picture)

@@ -90,11 +90,16 @@ export function Player({ given, lessons, file, present, settings, identity, fram
       </article>
       <${Frame}
         picture=${picture} index=${index} framed=${framed} file=${file} theme=${theme} lit=${state.lit.length ? state.lit : step.lit} hover=${hover}
-        onShown=${(now) => dispatch({ type: "shown", shown: now })}
+        said=${saidIn(state)} onShown=${(now) => dispatch({ type: "shown", shown: now })}
       />
     </main>
     <${Handout} lesson=${lesson} picture=${parts} />
   </div><//>`;
+}
+
+/** @returns {string} another one once the current step's answer or task changes what the words say */
+function saidIn({ answers, done, index }) {
+  return JSON.stringify([answers[index] ?? null, done.includes(index)]);
 }
 
 /** All steps, for paper. */

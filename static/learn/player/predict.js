@@ -64,11 +64,21 @@ function Verdict({ predict, answer, over, picture }) {
   if (answer.problem)
     return html`<p class="word-bad">${msg`“${answer.given}” is not a number. Type one, such as 1,024 or 0.5.`}</p>`;
   if (!over) return html`<p class="word-bad">${msg`Not yet. Try again, or open a hint.`}</p>`;
-  const is = predict.number === null ? predict.answer : `${plainNumber(predict.number)} ${predict.unit}`.trim();
-  const value = html`<b class="number">${is}</b>`;
+  const tone = answer.right ? "word-output strong" : "strong";
   return html`
-    ${is && html`<p class=${answer.right ? "word-output strong" : "strong"}>${answer.right ? nodes`✓ It is ${value}.` : nodes`It is ${value}.`}</p>`}
-    ${!is && answer.right && html`<p class="word-output strong">✓ ${msg`Found.`}</p>`}
+    ${
+      predict.cell === null
+        ? html`<p class=${tone}>${answer.right && "✓ "}${rightAnswer(predict, answer.right)}</p>`
+        : answer.right && html`<p class=${tone}>✓ ${msg`Found.`}</p>`
+    }
     <p><${Prose} nodes=${predict.because} picture=${picture} /></p>
   `;
+}
+
+/** A choice may be a word or a sentence of any kind, so it stands alone. */
+function rightAnswer({ number, unit, answer }, right) {
+  const text = number === null ? answer : `${plainNumber(number)} ${unit}`.trim();
+  const value = html`<b class="number">${text}</b>`;
+  if (number !== null) return nodes`It is ${value}.`;
+  return right ? nodes`Right: ${value}` : nodes`The right answer: ${value}`;
 }

@@ -35,8 +35,10 @@ export function lensSentence({ token, layers }) {
   if (first === top) return msg`${name} becomes the best guess only after the last layer, ${top}.`;
   if (lasting !== null && lasting === first)
     return msg`${name} first becomes the best guess after layer ${lasting}, and remains it after all later layers.`;
+  if (lasting === top)
+    return msg`${name} first becomes the best guess after layer ${first}. Another token then takes its place, until the last layer, ${top}.`;
   if (lasting !== null)
-    return msg`${name} is the best guess after layer ${first}, but not after all later layers. From layer ${lasting} on, it always is.`;
+    return msg`${name} first becomes the best guess after layer ${first}. Another token then takes its place, until layer ${lasting}; after that, ${name} remains.`;
   const [last, share] = [integer(rank + 1), percent(prob)];
   return first === null
     ? msg`${name} is not the best guess after any layer. After the last layer, it has rank ${last}, with ${share}.`
