@@ -40,7 +40,6 @@ function keepInSight(window, inside, names) {
       parts = found;
       for (const part of parts) {
         if (part instanceof HTMLDetailsElement) part.open = true;
-        part.style.scrollMargin = `${MARGIN_PX}px`;
         moved.observe(part);
       }
     }
@@ -74,12 +73,27 @@ function partIn(inside, name) {
 function bringIntoSight(window, parts) {
   const together = fitting(window, parts);
   if (together.every((part) => isInSight(window, part))) return;
-  if (together.length === 1) {
-    together[0].scrollIntoView({ block: edgeOf(window, together[0]) });
-    return;
+  if (together.length === 1) together[0].scrollIntoView({ block: edgeOf(window, together[0]) });
+  else centre(window, together);
+}
+
+/** Parts that can be seen together, of which each may be in a list that scrolls by itself. */
+function centre(window, parts) {
+  for (const part of parts) part.scrollIntoView({ block: "nearest" });
+  const around = scrolledWith(window, parts);
+  const boxes = parts.map((part) => part.getBoundingClientRect());
+  const [top, bottom] = [Math.min(...boxes.map((box) => box.top)), Math.max(...boxes.map((box) => box.bottom))];
+  const [first, last] = opening(window, parts[0]);
+  around.scrollBy({ top: (top + bottom - first - last) / 2, behavior: "instant" });
+}
+
+/** @returns {Element} the innermost that scrolls all of the parts */
+function scrolledWith(window, parts) {
+  for (let around = parts[0].parentElement; around; around = around.parentElement) {
+    if (window.getComputedStyle(around).overflowY === "visible") continue;
+    if (parts.every((part) => around.contains(part))) return around;
   }
-  // The first at last: what is brought later wins.
-  for (const part of together.toReversed()) part.scrollIntoView({ block: "nearest" });
+  return window.document.scrollingElement;
 }
 
 /** @returns {Element[]} the first part, and those of the others that can be seen together with it */

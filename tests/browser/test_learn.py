@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from tests.support.complaints import Complaints
 from tests.support.screens import PHONE, SCHEMES, flaws
@@ -17,6 +17,8 @@ LESSON = "test-one"
 """In tests/fixtures/lessons."""
 ZERO, THREE, LAYER, TASK, BYTES = range(1, 6)
 """Its steps."""
+SMALL_DESKTOP = {"width": 1024, "height": 768}
+TO_THE_TOP = "part => part.ownerDocument.querySelectorAll('*').forEach((each) => each.scrollTo(0, 0))"
 
 
 class Lesson:
@@ -44,6 +46,11 @@ class Lesson:
 
     def next(self) -> None:
         self.page.get_by_role("button", name="Next", exact=True).click()
+
+
+def part_of(lesson: Lesson, name: str) -> Locator:
+    """What brings a part into sight: its own element, or the outline in the drawing of a layer."""
+    return lesson.picture.locator(f".view [data-lit='{name}'], .view [data-names~='{name}']").first
 
 
 @pytest.fixture
@@ -205,13 +212,55 @@ def test_on_a_phone_what_a_step_names_is_in_sight_until_the_viewer_looks_elsewhe
     lesson = Lesson(new_page(**PHONE), f"{server.url}learn/{step}")
     part = lesson.picture.locator(f".view [data-names~='{named}']")
     expect(part).to_be_in_viewport()
-    to_the_top = "part => part.ownerDocument.querySelectorAll('*').forEach((each) => each.scrollTo(0, 0))"
-    part.evaluate(to_the_top)  # as a page does whose parts above grow
+    part.evaluate(TO_THE_TOP)  # as a page does whose parts above grow
     expect(part).to_be_in_viewport()
     lesson.picture.locator("body").dispatch_event("touchstart")
-    part.evaluate(to_the_top)
+    part.evaluate(TO_THE_TOP)
     part.evaluate("part => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     expect(part).not_to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize(
+    ("step", "named"),
+    [
+        ("02-six-steps#6", ["logits", "choice"]),
+        ("05-heads#7", ["attn.scores", "cache.k"]),
+        ("07-inside-a-block#3", ["mlp.gate", "mlp.raised", "mlp.hidden"]),
+    ],
+)
+def test_all_that_a_step_names_is_in_sight_where_it_fits(
+    new_page: Callable[..., Page], server: Server, step: str, named: list[str]
+) -> None:
+    lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/{step}")
+    for name in named:
+        expect(part_of(lesson, name)).to_be_in_viewport(ratio=1)
+
+
+def test_what_a_step_names_is_in_sight_again_with_an_answer(new_page: Callable[..., Page], server: Server) -> None:
+    lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/02-six-steps#6")
+    choice = part_of(lesson, "choice")
+    expect(choice).to_be_in_viewport(ratio=1)
+    lesson.picture.locator("body").dispatch_event("pointerdown")
+    choice.evaluate(TO_THE_TOP)
+    expect(choice).not_to_be_in_viewport()
+    lesson.page.get_by_role("textbox").fill("39.6")
+    lesson.page.get_by_role("button", name="Check").click()
+    expect(choice).to_be_in_viewport(ratio=1)
+
+
+def test_what_a_step_names_is_in_sight_again_after_its_task(new_page: Callable[..., Page], server: Server) -> None:
+    lesson = Lesson(new_page(viewport=SMALL_DESKTOP), f"{server.url}learn/07-inside-a-block#4")
+    change = part_of(lesson, "attn.change")
+    expect(change).to_be_in_viewport(ratio=1)
+    lesson.picture.get_by_role("button", name="Open the layer above").click()  # scrolls up to it
+    expect(lesson.page.get_by_role("region", name="Task").get_by_role("status")).to_contain_text("Done")
+    expect(change).to_be_in_viewport(ratio=1)
+
+
+def test_a_choice_that_is_right_stands_alone(learn: Callable[..., Lesson]) -> None:
+    box = learn(LAYER).page.get_by_role("region", name="Prediction")
+    box.get_by_role("button", name="animal").click()
+    expect(box.get_by_role("status")).to_contain_text("Right: animal")
 
 
 def test_on_a_phone_a_task_leads_to_the_picture_and_what_is_said_afterwards_is_in_sight(

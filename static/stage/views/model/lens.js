@@ -36,9 +36,9 @@ export function lensSentence({ token, layers }) {
   if (lasting !== null && lasting === first)
     return msg`${name} first becomes the best guess after layer ${lasting}, and remains it after all later layers.`;
   if (lasting === top)
-    return msg`${name} first becomes the best guess after layer ${first}. Another token then takes its place, until the last layer, ${top}.`;
+    return msg`${name} first becomes the best guess after layer ${first}. After layer ${lasting - 1}, another token is ahead; after the last layer, ${top}, it is ${name} again.`;
   if (lasting !== null)
-    return msg`${name} first becomes the best guess after layer ${first}. Another token then takes its place, until layer ${lasting}; after that, ${name} remains.`;
+    return msg`${name} first becomes the best guess after layer ${first}. After layer ${lasting - 1}, another token is ahead; from layer ${lasting} on, it is ${name} again.`;
   const [last, share] = [integer(rank + 1), percent(prob)];
   return first === null
     ? msg`${name} is not the best guess after any layer. After the last layer, it has rank ${last}, with ${share}.`

@@ -27,11 +27,11 @@ test("each course of ranks has its sentence", () => {
     [[9, 4, 0, 0], "“be” first becomes the best guess after layer 2, and remains it after all later layers."],
     [
       [9, 0, 3, 0],
-      "“be” first becomes the best guess after layer 1. Another token then takes its place, until the last layer, 3.",
+      "“be” first becomes the best guess after layer 1. After layer 2, another token is ahead; after the last layer, 3, it is “be” again.",
     ],
     [
       [9, 0, 3, 0, 0],
-      "“be” first becomes the best guess after layer 1. Another token then takes its place, until layer 3; after that, “be” remains.",
+      "“be” first becomes the best guess after layer 1. After layer 2, another token is ahead; from layer 3 on, it is “be” again.",
     ],
     [[9, 4, 0], "“be” becomes the best guess only after the last layer, 2."],
     [[0, 0], "“be” is the best guess after each of the 2 layers."],
