@@ -122,7 +122,9 @@ function edgeOf(window, part) {
 function isInSight(window, part) {
   const { top, bottom } = part.getBoundingClientRect();
   const [first, last] = opening(window, part);
-  return isTall(window, part) ? top >= first - 1 && top <= (first + last) / 2 : top >= first && bottom <= last;
+  return isTall(window, part)
+    ? top >= first - 1 && top <= (first + last) / 2
+    : top >= first + MARGIN_PX && bottom <= last - MARGIN_PX;
 }
 
 /** @returns {number[]} first and last y at which a part can be seen: all that it scrolls in cuts off what is outside */
