@@ -90,7 +90,8 @@ function centre(window, parts) {
 /** @returns {Element} the innermost that scrolls all of the parts */
 function scrolledWith(window, parts) {
   for (let around = parts[0].parentElement; around; around = around.parentElement) {
-    if (window.getComputedStyle(around).overflowY === "visible") continue;
+    // What scrolls only sideways has no visible overflow either.
+    if (window.getComputedStyle(around).overflowY === "visible" || around.scrollHeight <= around.clientHeight) continue;
     if (parts.every((part) => around.contains(part))) return around;
   }
   return window.document.scrollingElement;
