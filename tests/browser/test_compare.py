@@ -93,6 +93,7 @@ def test_swapping_mirrors_the_comparison_and_the_browsers_back_undoes_it(
 ) -> None:
     page = compared(stage.page, stage.server, short_run, forked_run)
     says = page.get_by_role("status").first
+    expect(says).to_contain_text("which was set")  # before that, the logs are still arriving
     before = says.inner_text()
     page.get_by_role("button", name="Swap").click()
     page.wait_for_url(f"**/compare?a={forked_run}&b={short_run}*")
