@@ -1,5 +1,6 @@
 /** The runs that a side offers: how they are called, and in which order. Pure. */
 
+import { listedToken } from "../shared/facts/branching.js";
 import { eachChangeInWords } from "../shared/facts/changes.js";
 import { quoted } from "../shared/facts/format.js";
 import { readable } from "../shared/facts/prose.js";
@@ -49,7 +50,7 @@ export function familyChoices({ runs }, prompt = []) {
 
 function titleOfRelative({ parent, study, changed }, prompt) {
   if (study) return TWINS[study.cache] ?? msg`twin with ${study.budget} positions in the cache`;
-  if (parent) return msg`branch with ${quoted(asToken(parent.token))} at position ${parent.position}`;
+  if (parent) return msg`branch with ${quoted(listedToken(parent.token))} at position ${parent.position}`;
   return changed ? changedInWords(changed, prompt) : msg`the first run`;
 }
 
@@ -63,11 +64,3 @@ export function pairsOf(recordings) {
 }
 
 const changedInWords = ({ changes }, tokens = []) => msg`changed: ${eachChangeInWords(changes, tokens)}`;
-
-/** The list of a family has only id and text of a token. */
-const asToken = ({ id, text }) => ({
-  id,
-  text,
-  bytes: [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
-  special: false,
-});

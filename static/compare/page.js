@@ -29,16 +29,12 @@ function Defined(props) {
 
 function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme, setTheme }) {
   const { a, b, place, version } = state;
-  const choose = (side) => (id) => {
+  const show = (ids) => {
     dispatch({ type: "reset" });
-    watching.show(side, id);
-  };
-  const compare = (pair) => {
-    dispatch({ type: "reset" });
-    for (const name of ["a", "b"]) watching.show(name, pair[name].id);
+    for (const [side, id] of Object.entries(ids)) watching.show(side, id);
   };
   const side = (name) =>
-    html`<${Side} side=${name} state=${state} recordings=${recordings} ownRuns=${ownRuns} client=${client} choose=${choose(name)} />`;
+    html`<${Side} side=${name} state=${state} recordings=${recordings} ownRuns=${ownRuns} client=${client} choose=${(id) => show({ [name]: id })} />`;
   return html`
     <${OwnHeader} here=${null} theme=${theme} setTheme=${setTheme} keys=${KEYS} />
     <main class="own-page stack wide compare">
@@ -48,7 +44,7 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
           <p class="muted">${msg`Choose two runs: of the same prompt, of different prompts, or of different models. The page aligns their tokens and shows where they part, and what differs inside.`}</p>
         </div>
       </div>
-      ${!a.id && !b.id && html`<${Pairs} pairs=${pairsOf(recordings).slice(0, MOST_PAIRS)} compare=${compare} />`}
+      ${!a.id && !b.id && html`<${Pairs} pairs=${pairsOf(recordings).slice(0, MOST_PAIRS)} show=${show} />`}
       <div class="compare-sides">
         ${side("a")}
         <button class="button compare-swap" type="button" disabled=${!a.id && !b.id} onClick=${watching.swap} title=${msg`Exchange A and B`}>⇄ ${msg`Swap`}</button>
@@ -63,14 +59,14 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
 }
 
 /** What to begin with, while nothing is chosen. */
-function Pairs({ pairs, compare }) {
+function Pairs({ pairs, show }) {
   if (!pairs.length) return null;
   return html`<section class="own-card stack tight box" aria-labelledby="compare-pairs">
     <h2 id="compare-pairs">${msg`Recorded runs of the same prompt`}</h2>
     <ul class="compare-choices">
       ${pairs.map(
         ({ a, b }) =>
-          html`<li key=${b.id}><button class="link-button" type="button" onClick=${() => compare({ a, b })}><bdi>${a.title}</bdi> ⇄ <bdi>${b.title}</bdi></button> <span class="muted small"><bdi>${b.prompt}</bdi></span></li>`,
+          html`<li key=${b.id}><button class="link-button" type="button" onClick=${() => show({ a: a.id, b: b.id })}><bdi>${a.title}</bdi> ⇄ <bdi>${b.title}</bdi></button> <span class="muted small"><bdi>${b.prompt}</bdi></span></li>`,
       )}
     </ul>
   </section>`;

@@ -23,7 +23,7 @@ export function FiguresCard({ a, b, runs, version }) {
     a: decode[0].median,
     b: decode[1].median,
   };
-  return html`<section class="own-card stack box compare-figures" aria-label=${msg`Cache and time`}>
+  return html`<section class="own-card stack box compare-costs" aria-label=${msg`Cache and time`}>
     <h2>${msg`Cache and time`} <${Badge} origin=${disturbed ? "disturbed" : "measured"} /></h2>
     <table class="compare-figures">
       <thead><tr><th scope="col">${msg`In this step`}</th><th scope="col" class="is-number">A</th><th scope="col" class="is-number">B</th><th scope="col" class="is-number">B − A</th></tr></thead>

@@ -8,6 +8,12 @@ export function runsInTree({ runs }) {
   return runs.filter(({ study }) => !study);
 }
 
+/** @returns {Object} a token of a family’s list, which has only its id and text, as a log has it */
+export function listedToken({ id, text }) {
+  const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { id, text, bytes, special: false };
+}
+
 /** @returns {number} the position of the token that `step` chose */
 export function chosenPosition(run, step) {
   return run.promptLength + step;

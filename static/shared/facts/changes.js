@@ -7,6 +7,7 @@
  *   source: string|null, away: string|null}} Change
  */
 
+import { isOfOtherModel } from "../log/model.js";
 import { msg } from "../words/msg.js";
 import { kvHeadOf } from "./attention.js";
 import { fixed, integer, quoted } from "./format.js";
@@ -93,8 +94,7 @@ export const OF_ORIGINAL = msg`This is computed for the model as it is, and this
 export function changeRefusal(run, model) {
   if (run.saved) return msg`A saved run cannot be changed. Run its prompt again to change it.`;
   if (run.open.study) return msg`This run was computed for comparison with another run. Change that run instead.`;
-  if (model && model.sha256 !== run.open.model.sha256)
-    return msg`The run is of another model than the one that the server runs.`;
+  if (isOfOtherModel(run, model)) return msg`The run is of another model than the one that the server runs.`;
   return null;
 }
 

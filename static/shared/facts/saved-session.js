@@ -1,5 +1,6 @@
 /** What a saved session adds to its run: the step it opens at, its notes, and its limits. Pure. */
 
+import { isOfOtherModel } from "../log/model.js";
 import { msg } from "../words/msg.js";
 
 /** In place of controls that only a run with an engine has. */
@@ -24,7 +25,7 @@ export function modelFor(run, { state, model }) {
   if (!run.saved) return state === "ready" ? "ready" : "loading";
   if (run.saved.file) return "none";
   if (["failed", "unreachable", "none"].includes(state)) return "none";
-  if (model && model.sha256 !== run.open.model.sha256) return "none";
+  if (isOfOtherModel(run, model)) return "none";
   return state === "ready" ? "ready" : "loading";
 }
 

@@ -20,6 +20,15 @@
  */
 
 /**
+ * @param {Object|null|undefined} run
+ * @param {{sha256: string}|null|undefined} model that the server runs; without one, nothing is known
+ * @returns {boolean} whether another model computed the run
+ */
+export function isOfOtherModel(run, model) {
+  return Boolean(run?.open && model && model.sha256 !== run.open.model.sha256);
+}
+
+/**
  * The only place of the page that depends on the name of an architecture: fields missing in an old log get the values of the models of
  * that time. `completed` in model/api.py does the same.
  *

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { EmbedButton } from "../../embed/button.js";
 import { OpenFile } from "../../shared/files/open-file.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
+import { isOfOtherModel } from "../../shared/log/model.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
 import { momentOf } from "../../shared/state/moment.js";
@@ -17,11 +18,6 @@ import { openStageHelp, openStageSearch } from "./dialogs.js";
 
 const GALLERY = "/gallery";
 const TOUR = "tour";
-
-/** A recording may be of a model that this server does not have. */
-function isOfOtherModel({ run, readiness }) {
-  return Boolean(run?.open && readiness.model && run.open.model.sha256 !== readiness.model.sha256);
-}
 
 export function Header({ state, dispatch, controller, client }) {
   return html`
@@ -40,7 +36,7 @@ export function Header({ state, dispatch, controller, client }) {
               </div>`
       }
       <div class="header-end line push">
-        ${state.file || state.inSite || isOfOtherModel(state) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
+        ${state.file || state.inSite || isOfOtherModel(state.run, state.readiness.model) ? html`<${ModelOfRun} run=${state.run} />` : html`<${ModelPill} readiness=${state.readiness} model=${state.run?.open?.model} />`}
         <${SearchButton} onClick=${() => openStageSearch(dispatch)} />
         <${ThemeButton} theme=${state.theme} dispatch=${dispatch} />
         <button

@@ -1,6 +1,6 @@
 /** A run, its branches and its changed runs as a tree: one row per run, positions across, shared tokens drawn once. Pure. */
 
-import { runsInTree } from "../../shared/facts/branching.js";
+import { listedToken, runsInTree } from "../../shared/facts/branching.js";
 
 /**
  * @param {{runs: Object[]}} family as the server lists it
@@ -25,7 +25,7 @@ export function branchRows(family, promptLength) {
       parentRow,
       from: run.parent ? run.parent.position : 0,
       to: promptLength + run.steps,
-      token: run.parent ? asToken(run.parent.token) : null,
+      token: run.parent ? listedToken(run.parent.token) : null,
       position: run.parent?.position ?? null,
       parent: originOf(run),
       changes: run.parent ? null : (run.changed?.changes ?? null),
@@ -40,12 +40,6 @@ export function branchRows(family, promptLength) {
 
 /** A branch of a changed run has the changes of its parent. */
 const originOf = ({ parent, changed }) => (parent ? parent.run : (changed?.of ?? null));
-
-/** The server's list has only id and text of a token. */
-function asToken({ id, text }) {
-  const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return { id, text, bytes, special: false };
-}
 
 function byAge(a, b) {
   return a.created < b.created ? -1 : a.created > b.created ? 1 : 0;

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
 import { useModelValues } from "../../shared/loading/use-model-values.js";
+import { isOfOtherModel } from "../../shared/log/model.js";
 import { Token } from "../../shared/ui/token.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Embedding } from "./embedding.js";
@@ -29,7 +30,7 @@ export function EmbeddingDialog({ token, state, client, onClose }) {
   const back = before && html`<${Token} token=${before} />`;
   const { run, readiness, severalModels: several } = state;
   // An id is valid only in the table of its own model.
-  const other = run.open && readiness.model && run.open.model.sha256 !== readiness.model.sha256;
+  const other = isOfOtherModel(run, readiness.model);
   const model = run.open ? several && run.open.model.name : state.model;
   const wanted = other ? null : { token: shown.id, ...(model && { model }) };
   const { status, values, problem } = useModelValues(state, client.embedding, wanted, "embedding");
