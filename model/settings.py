@@ -151,7 +151,10 @@ class ServingSettings(Settings):
 
     batching: Batching = "continuous"
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
-    chunk: Annotated[int, Field(ge=1, le=512, description="tokens of a prompt per pass")] = 128
+    chunk: Annotated[
+        int,
+        Field(ge=1, le=512, description="most tokens of one request's prompt in a pass; prompts read together add up"),
+    ] = 128
     sharing: bool = True
     reserve: Annotated[bool, Field(description="reserve blocks for the longest answer from the start")] = False
     blocks: Annotated[int, Field(ge=1, le=256)] = 96

@@ -138,7 +138,7 @@ export const EXPERIMENTS = [
   {
     id: "chunk",
     name: msg`Chunked prefill`,
-    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between.`,
+    about: msg`Whole: one pass reads a long prompt. Chunked: each pass reads 16 tokens of it, and other requests get tokens in between. The limit is of each request: prompts that are read at the same time add up. In vLLM, max_num_batched_tokens limits the whole pass.`,
     setting: "chunk",
     values: [
       { value: WHOLE, name: msg`whole` },

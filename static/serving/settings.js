@@ -23,9 +23,9 @@ export const SETTINGS = [
   },
   {
     field: "chunk",
-    label: msg`Prompt tokens per pass`,
-    inForm: (field) => nodes`${field} prompt tokens per pass,`,
-    text: (value) => msg`prompt tokens per pass: ${value}`,
+    label: msg`Prompt tokens of a request per pass`,
+    inForm: (field) => nodes`${field} prompt tokens of each request per pass,`,
+    text: (value) => msg`prompt tokens of a request per pass: ${value}`,
   },
   {
     field: "blocks",

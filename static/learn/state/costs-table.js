@@ -24,7 +24,7 @@ export function CostsTable({ state, tokens, gigabits, measuring }) {
       name: msg`KV cache of this run`,
       kind: "word-cached",
       ...cache,
-      says: msg`Lost: the run’s tokens go through the model again (prefill), with the same result. Moved: K and V of every token, layer and KV head.`,
+      says: msg`Lost: the run’s tokens go through the model again (prefill), with the same result up to rounding. Moved: K and V of every token, layer and KV head.`,
     },
     {
       name: msg`Token ids of this run`,

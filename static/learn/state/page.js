@@ -57,9 +57,9 @@ function Why() {
   return html`<section class="own-card stack box" aria-label=${msg`What follows`}>
     <h2>${msg`What follows for a service`}</h2>
     <ul class="stack tight">
-      <li>${msg`A request that is sent again to another machine pays prefill again: its cache is on the first one.`}</li>
+      <li>${msg`A request that is sent again to another machine pays prefill again, unless its cache is sent too: it is on the first one.`}</li>
       <li>${msg`A load balancer that sends a conversation back to the same machine saves that prefill, if the cache is still there.`}</li>
-      <li>${msg`A machine cannot be stopped without losing the caches of its open runs. Their logs survive it.`}</li>
+      <li>${msg`Stopping a machine loses the caches of its open runs, as nothing here sends them elsewhere. Their logs survive it.`}</li>
       <li>${msg`A new machine is useful only after it has loaded the weights.`}</li>
     </ul>
   </section>`;

@@ -14,7 +14,7 @@ test("a workload with the values of the form has no differences, also after a re
 });
 
 test("each difference is listed with the value of the round in sight", () => {
-  assert.deepEqual(otherSettings(same, log, log.rounds[1]), ["prompt tokens per pass: 2"]);
+  assert.deepEqual(otherSettings(same, log, log.rounds[1]), ["prompt tokens of a request per pass: 2"]);
   const settings = { ...same.settings, at_once: "6", blocks: "" };
   const changed = { ...same, settings, sameSystem: true };
   assert.deepEqual(otherSettings(changed, log, log.rounds[0]), [
@@ -30,7 +30,7 @@ test("each difference is listed with the value of the round in sight", () => {
     "other limits of new tokens",
     "other cancellations",
     "at most 2 at once",
-    "prompt tokens per pass: 8",
+    "prompt tokens of a request per pass: 8",
     "blocks: at most 6",
   ]);
 });
