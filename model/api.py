@@ -61,7 +61,7 @@ WeightDtype = Literal["float32", "bfloat16"]
 """What the matrices and the embedding can be kept as."""
 
 EffectOf = Literal["heads", "attention", "mlp", "layers", "tokens"]
-"""What is switched off, or left out, to see what the next token depends on."""
+"""What is switched off, or left out, to see how the next token changes."""
 
 ValueLevel = Literal["qkv", "block"]
 """How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""

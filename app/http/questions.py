@@ -206,7 +206,7 @@ QUESTIONS = {
         Candidates,
     ),
     "effects": Question(
-        "What the next token depends on: parts of the model switched off, or tokens left out, one at a time",
+        "How the next token changes with parts of the model switched off, or tokens left out, one at a time",
         "the next token with each part off; ask again with `first` for those that are missing",
         Effect,
         lambda steps, asked: (

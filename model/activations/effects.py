@@ -1,4 +1,4 @@
-"""What the next token depends on: a step computed again with one part of the model off, or with one token left out.
+"""How the next token changes: a step computed again with one part of the model off, or with one token left out.
 
 A head, half or layer that is off gives zeros to every row, from the first on (ablation, arXiv:1905.10650); a token that
 is left out is not in the text, so that those behind it move up.

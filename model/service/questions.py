@@ -85,7 +85,7 @@ class Questions:
             return layer_shards(self.engine, ids[: position + 1], layer, devices)
 
     def effects(self, ids: list[int], token: int, of: EffectOf, first: int) -> dict[str, Any]:
-        """What the next token after `ids` depends on (docs/frames.md, On demand): part number `first` and those after
+        """How the next token after `ids` changes (docs/frames.md, On demand): part number `first` and those after
         it that fit into a pass. `token`: the one that the step chose. Raises Refused.
         """
         few_enough(ids)

@@ -56,7 +56,7 @@ def test_heads_are_switched_off_with_progress_a_stop_and_the_engines_numbers(sta
     stage.expect_step(STEP)
     # What was measured is kept while the reader looks elsewhere, and named beside where heads look.
     heads.get_by_role("button", name="Open this head").click()
-    matters = stage.region("Strong attention").get_by_role("button", name=re.compile("What matters"))
+    matters = stage.region("Strong attention").get_by_role("button", name=re.compile("Without each head"))
     expect(matters).to_contain_text(f"L{layer} h{head}")
     matters.click()
     expect(heads.get_by_text("runs of this step")).to_be_visible()

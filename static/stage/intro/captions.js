@@ -168,5 +168,5 @@ export function whyFirstToken(run) {
   const firstShare = firstTokensShare(run);
   if (firstShare === null) return "";
   const share = percent(firstShare, 0);
-  return msg`Why does the first token get ${share} on average? A head’s shares must add up to 100\u202f%. What it has no use for goes to the first token.`;
+  return msg`Why does the first token get ${share} on average? A head’s shares must add up to 100\u202f%. The usual explanation, not tested here: what it has no use for goes to the first token.`;
 }

@@ -144,7 +144,7 @@ function wording(run, { kind, layer, head, share, count, cell }) {
       form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} query.`,
       form`Layer ${layer}, head ${head} puts ${figure} of its weight on the first token, averaged over ${count} queries.`,
     );
-    const why = msg`A head that finds nothing to read often does this.`;
+    const why = msg`The usual explanation, not tested here: shares must add up to 1, also where a head needs no other token.`;
     return { title: msg`→ first token`, sentence: `${mean} ${highest} ${why}` };
   }
   if (kind === "before") {

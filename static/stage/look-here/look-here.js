@@ -63,15 +63,15 @@ function Matters({ state, onShow }) {
   const place = at === null ? null : { layer: Math.floor(at / run.heads), head: at % run.heads };
   const hint = useMemo(
     () => ({
-      title: msg`What matters`,
-      text: msg`Where a head looks is not what the next token depends on. Switch each head off and see.`,
+      title: msg`Without each head`,
+      text: msg`Where a head looks does not show what the next token loses without it. Switch each head off and see.`,
     }),
     [],
   );
   const { props } = useHint(hint);
   const current = selection.view === "effects" ? "true" : undefined;
   return html`<button type="button" class="look line on-line small nowrap" aria-current=${current} onClick=${() => onShow({ ...place, view: "effects" })} ...${props}>
-    <span class="look-title">${msg`What matters`}</span>
+    <span class="look-title">${msg`Without each head`}</span>
     ${place && html`<b>L${place.layer} h${place.head}</b>`}
   </button>`;
 }

@@ -1,4 +1,4 @@
-/** View "effects": what the next token depends on, measured by switching parts off, beside where heads look. */
+/** View "effects": how the next token changes without a part, measured by switching parts off, beside where heads look. */
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -19,10 +19,10 @@ export function EffectsView({ state, step: _, ...parts }) {
   const shared = { state, step, ...parts };
   return html`<div class="sheet scrolls grow effects">
     <div class="row between">
-      <h2>${nodes`What ${html`<${Token} class="word-output" token=${token} limit=${40} />`} depends on`}</h2>
+      <h2>${nodes`How the prediction ${html`<${Token} class="word-output" token=${token} limit=${40} />`} changes without a part`}</h2>
       <${OtherTokens} run=${run} step=${step} dispatch=${parts.dispatch} />
     </div>
-    <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer depends on. Here each part is really switched off, and the step is computed again.`}</p>
+    <p class="sheet-say">${msg`Attention shows where a head looks, not what the answer loses without it. Here each part is really switched off alone, and the step is computed again with all others. They may make up for a part, so a small change does not mean that the part does nothing.`}</p>
     <section class="sheet-part" data-names="effects-heads" aria-label=${msg`Heads`}>
       <h3>${msg`Heads`}</h3>
       <${HeadsPart} ...${shared} />

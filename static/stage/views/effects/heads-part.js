@@ -1,4 +1,4 @@
-/** Which heads the next token depends on, beside where each head looks. */
+/** How the next token changes without each head, beside where each head looks. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** Which layers, and which half of them, the next token depends on. */
+/** How the next token changes without each layer, or one half of it. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";

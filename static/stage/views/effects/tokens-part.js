@@ -1,4 +1,4 @@
-/** Which tokens the next one depends on: each is left out of the text once. */
+/** How the next token changes without each token: each is left out of the text once. */
 
 import { html } from "htm/preact";
 import { changeRefusal, placeInWords, switchedOff } from "../../../shared/facts/changes.js";

@@ -47,7 +47,7 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
   const share = (at) => percent(looks[at].share, 0);
   const first =
     facts.flips === 0
-      ? msg`No single head of the ${count} changes the likeliest next token.`
+      ? msg`Without any single head of the ${count}, the likeliest next token stays the same.`
       : plural(
           facts.flips,
           form`${facts.flips} of the ${count} heads makes another token the likeliest when it is switched off.`,
@@ -70,19 +70,19 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
     const at = facts.looksMost;
     const key = quoted(tokens[looks[at].key]);
     found.push(
-      msg`Looks a lot, matters little: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head.`,
+      msg`Looks a lot, and little changes without it: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head. Other heads may make up for it.`,
     );
   }
   if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
     const at = facts.mattersMost;
     found.push(
-      msg`Looks little, matters a lot: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
+      msg`Looks little, and much changes without it: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
     );
   }
   return found;
 }
 
-/** @returns {string} which token of the text matters most, as far as that is said without the last one */
+/** @returns {string} without which token of the text the next one changes most, as far as that is said without the last one */
 export function tokenSentence(token, position, effect) {
-  return msg`Of all tokens but the last, ${quoted(token)} at position ${position} matters most: without it, the distance (KL) is ${distance(effect.kl)}.`;
+  return msg`Of all tokens but the last, leaving out ${quoted(token)} at position ${position} changes the prediction most: the distance (KL) is ${distance(effect.kl)}.`;
 }

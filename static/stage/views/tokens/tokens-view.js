@@ -30,8 +30,8 @@ export function TokensView({ state, dispatch, controller, client }) {
   return html`
     <div class="tokens-head row on-line wide between">
       <h2>${headline(path, shown.data)} <${Badge} origin="computed" /></h2>
-      <${OpenView} view="effects" dispatch=${dispatch}>${msg`What does it depend on?`}<//>
-      <${OpenView} view="model" dispatch=${dispatch}>${msg`What would each layer predict?`}<//>
+      <${OpenView} view="effects" dispatch=${dispatch}>${msg`What changes it?`}<//>
+      <${OpenView} view="model" dispatch=${dispatch}>${msg`What is the best guess after each layer?`}<//>
       <${WhatIf} settings=${settings} used=${used} next=${sampling} dispatch=${dispatch} />
     </div>
     <${PathTable}
