@@ -1,4 +1,4 @@
-/** The code that just ran, beside the calculation of a cell: of the example's own engine. */
+/** The computation in PyTorch, beside the calculation of a cell: of the example's own engine. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";

@@ -20,7 +20,7 @@ import { calculationOf, cellLabel, operandsOf } from "./table.js";
 import { useExample } from "./use-example.js";
 
 const CODE_KEY = {
-  ...{ keys: ["c"], label: "c", text: msg`Open or close the code that ran` },
+  ...{ keys: ["c"], label: "c", text: msg`Open or close the code` },
   run: ({ toggleCode }) => toggleCode(),
 };
 /** For the help: those of a matrix (matrix.js) too. */

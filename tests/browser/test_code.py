@@ -1,4 +1,4 @@
-"""The code that just ran, below the picture: its lines, the shapes of the step, and the way from one to the other."""
+"""The computation in PyTorch, below the picture: its lines, the shapes of the step, and how each leads to the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BLOCK = {"step": 3, "layer": 13, "head": 8, "view": "block"}
 
 
 def panel(page: Page) -> Locator:
-    return page.get_by_role("region", name="The code that just ran")
+    return page.get_by_role("region", name="The computation in PyTorch")
 
 
 def open_panel(page: Page, server: Server, run: str) -> Locator:
@@ -163,7 +163,7 @@ def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(
     page.goto(f"{server.url}learn/test-one#2")
     frame = page.frame_locator("iframe")
     frame.get_by_role("button", name="Code", exact=True).click()
-    expect(frame.get_by_role("region", name="The code that just ran")).to_be_visible()
+    expect(frame.get_by_role("region", name="The computation in PyTorch")).to_be_visible()
     picture, code = frame.locator(".view").bounding_box(), frame.locator(".code-dock").bounding_box()
     assert picture is not None
     assert code is not None

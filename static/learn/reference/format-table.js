@@ -8,7 +8,7 @@ import { plain } from "./plain.js";
 
 const USES = {
   fp32: msg`all numbers that this engine computes with; its KV cache`,
-  tf32: msg`what NVIDIA tensor cores read of a float32 in a matrix product; stored as 4 bytes`,
+  tf32: msg`what NVIDIA tensor cores read of a float32 where TF32 is switched on; stored as 4 bytes`,
   bf16: msg`weights and training: the range of fp32 in half the bytes`,
   fp16: msg`weights; more digits than bf16, but a smaller range`,
   "fp8 e4m3": msg`weights, activations or KV cache on GPUs with FP8 units`,

@@ -85,7 +85,7 @@ export function symbolsOf(model, { n, t, b }) {
       name: msg`MLP width`,
       value: model.d_mlp,
       says: model.gated
-        ? msg`Older models use 4d; this one has three matrices instead of two (${ACTIVATIONS[model.activation].gated}).`
+        ? msg`GPT-2 has 4d; this model has three matrices instead of two (${ACTIVATIONS[model.activation].gated}).`
         : msg`The inner width of the MLP, ${model.d_mlp / model.d} times d.`,
     },
   ];

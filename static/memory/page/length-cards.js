@@ -107,7 +107,7 @@ function Attention({ setup: { model, inputs }, real, logarithmic, theme }) {
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Attention against length`} data-names="attention-length">
     <h2>${msg`The work of attention grows with the square of the length`}</h2>
-    <p class="muted">${msg`Each token attends to all tokens before it: twice the tokens make four times the pairs.`}
+    <p class="muted">${msg`Each token attends to all tokens before it: twice the tokens make about four times the pairs.`}
       ${" "}${msg`This chart counts only pairs that the causal mask allows: a token with itself or an earlier one. A full matrix product also computes the masked pairs, and the FLOP in a run’s log include them.`}</p>
     <${Figure} name=${msg`Attention against length`} drawing=${drawing} table=${{ head: [msg`tokens`, msg`visible pairs, FLOP`, msg`formula, FLOP`], rows }} />
   </section>`;

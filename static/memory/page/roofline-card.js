@@ -125,8 +125,8 @@ function OfRun({ run, shared, points, machine }) {
 function reachedText(reached) {
   const share = percent(reached, 0);
   return reached > 1
-    ? msg`The highest point reaches ${share} of this machine’s limit: another machine computed it, or this one is slower now than then.`
-    : msg`The highest point reaches ${share} of this machine’s limit.`;
+    ? msg`The highest point is at ${share} of the limit that was measured on this machine now: another machine computed it, or this one is slower now than then.`
+    : msg`The highest point is at ${share} of the limit that was measured on this machine now. The log does not say which machine computed the run.`;
 }
 
 /** In older logs, prefill and decode can read the weights in different formats, which moves their points apart too. */

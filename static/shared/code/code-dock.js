@@ -1,4 +1,4 @@
-/** The place of the panel with the code that ran, below the page. Its code is loaded when it is first opened. */
+/** The place of the panel with the code, below the page. Its code is loaded when it is first opened. */
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -9,7 +9,7 @@ const WAYS = ["pointerover", "focusin"];
 
 /** @param {{open: boolean, onToggle: () => void, class?: string}} props */
 export function CodeButton({ open, onToggle, class: name = "" }) {
-  return html`<button type="button" class=${`opens-code ${name}`} aria-pressed=${open} title=${msg`The code that ran in this step (c)`} onClick=${onToggle}>${msg`Code`}</button>`;
+  return html`<button type="button" class=${`opens-code ${name}`} aria-pressed=${open} title=${msg`This step’s computation in PyTorch (c)`} onClick=${onToggle}>${msg`Code`}</button>`;
 }
 
 /** @param {{open: boolean, load: () => void, children: *}} props `load`: the panel’s code and the source */

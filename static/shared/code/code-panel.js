@@ -1,5 +1,5 @@
 /**
- * The code that just ran: the installed source of the layers, the cache and the choice, with the shapes of a step beside its lines.
+ * The computation in PyTorch: the installed source of the layers, the cache and the choice, with the shapes of a step beside its lines.
  * Of every page that shows a step: what the page shows is marked in the code, and the page finds what the code names.
  */
 
@@ -28,9 +28,9 @@ export function CodePanel({ source, failed, steps, names, home, what, tools = nu
   const [place, setPlace] = usePlace(files, names, home, steps[0].values?.ran ?? null);
   const paths = useMemo(() => (files ?? []).map(({ path }) => path), [files]);
   const file = files?.find(({ path }) => path === place?.path);
-  return html`<section class="code stack tight" aria-label=${msg`The code that just ran`} data-points>
+  return html`<section class="code stack tight" aria-label=${msg`The computation in PyTorch`} data-points>
     <header class="row between">
-      <h2 class="still">${msg`The code that just ran`}</h2>
+      <h2 class="still">${msg`The computation in PyTorch`}</h2>
       <${Files} files=${files ?? []} shown=${place?.path} onOpen=${(path) => setPlace({ path, line: 1 })} />
       <p class="code-what muted small">${what}</p>
       <span class="line push">

@@ -36,7 +36,7 @@ export const KEYS = [
     text: msg`Go to the map; Enter there opens the head`,
     run: () => focusOn("#map-grid"),
   },
-  { keys: ["c"], label: "c", text: msg`Open or close the code that ran`, run: toggleCode },
+  { keys: ["c"], label: "c", text: msg`Open or close the code`, run: toggleCode },
   { keys: ["x"], label: "x", text: msg`Open or close the changes of this run`, run: toggleChanges },
   { keys: ["p"], label: "p", text: msg`Write your own prompt`, run: ask },
   ...DIALOG_KEYS,

@@ -1,4 +1,4 @@
-/** The code that just ran, on the Stage: of the selected step and layer. */
+/** The computation in PyTorch, on the Stage: of the selected step and layer. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -118,8 +118,9 @@ function What({ run, step, layer, answer }) {
 /** What computed the step in the run, and where the shapes are from. Older logs do not say it. */
 function ranBy(by) {
   if (by === "native")
-    return msg`In the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
-  if (by === "graph") return msg`In the run, a CUDA graph replayed these lines. They ran again for the shapes.`;
+    return msg`The same computation in PyTorch: in the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
+  if (by === "graph")
+    return msg`In the run, a CUDA graph recorded from these lines was replayed. They ran again for the shapes.`;
   return by
     ? msg`The lines ran again for the shapes.`
     : msg`The lines ran for the shapes; the log does not say whether they computed the run.`;

@@ -16,12 +16,12 @@ export function otherNames({ d, mlp, gated, activation, centred, experts }) {
       ? msg`The MLP is also called feed-forward network (FFN), and one with experts a mixture of experts (MoE). The inner width of one expert is ${inner}.`
       : mlp === 4 * d
         ? msg`The MLP is also called feed-forward network (FFN). Its inner width is 4d = ${usual}.`
-        : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; older models use 4d, here ${usual}.`,
+        : msg`The MLP is also called feed-forward network (FFN). Its inner width is ${inner}, ${ratio} times d; GPT-2 has 4d, which would be ${usual} here.`,
     gated
-      ? msg`It is a ${ofGate} with three matrices: ${name} is applied to a gate. Older models use GELU and two matrices.`
-      : msg`It has two matrices with ${name} between them. Newer models use SwiGLU: three matrices, SiLU applied to a gate.`,
+      ? msg`It is a ${ofGate} with three matrices: ${name} is applied to a gate. GPT-2 uses GELU and two matrices.`
+      : msg`It has two matrices with ${name} between them. Llama uses SwiGLU: three matrices, SiLU applied to a gate.`,
     centred
-      ? msg`LayerNorm subtracts the mean of a row, then scales it. Newer models use RMSNorm, which only scales.`
+      ? msg`LayerNorm subtracts the mean of a row, scales it and adds a bias. Llama uses RMSNorm, which only scales.`
       : msg`RMSNorm only scales a row. The older LayerNorm also subtracts its mean.`,
   ];
 }

@@ -86,5 +86,5 @@ export function sharing(held, kvHeads) {
     return msg`Each has ${count} of the ${kvHeads} KV heads.`;
   }
   const split = counts.join(" + ");
-  return msg`A KV head and the query heads that read it stay on one device, so ${kvHeads} KV heads are divided as ${split}. The devices have unequal work, which most serving programs do not allow.`;
+  return msg`Here a KV head and the query heads that read it stay on one device, so ${kvHeads} KV heads are divided as ${split}. The devices have unequal work, which most serving programs do not allow: they store a KV head on several devices or refuse.`;
 }

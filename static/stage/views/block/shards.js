@@ -27,7 +27,7 @@ export function Shards({ scene, state, client }) {
   const asked = state.following || choices.length === 0 ? null : { run: run.id, step, layer, position: query, devices };
   const { status, values } = useModelValues(state, client.ask("shards"), asked, "shards");
   if (choices.length === 0) {
-    return html`<p>${msg`This model has one KV head, which every query head reads, so its attention cannot be divided by heads.`}</p>`;
+    return html`<p>${msg`This model has one KV head, which every query head reads. This picture stores each KV head on one device only, so it cannot divide the attention. Servers divide the query heads and store the KV head on every device.`}</p>`;
   }
   return html`
     <p class="shards-text">
@@ -87,7 +87,7 @@ function Traffic({ model, devices }) {
       <b>${msg`Traffic between the devices, by formula.`}</b>
       ${" "}${msg`For each sum, a device sends ${integer(model.d)} numbers, ${sent}, and receives as much.`}
       ${" "}${nodes`The two sums of a layer need ${layerBytes} per token; all ${model.layers} layers need ${modelBytes}.`}
-      ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token. That is why they need a fast link.`}
+      ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token, so the delay of each exchange counts as well as its bytes.`}
     </p>
     <p class="shards-note muted small">
       ${nodes`These parts are computed here, one device after the other, with slices of the model’s own weights ${badge}.`}

@@ -116,7 +116,7 @@ function measuredResult(run, { cached, twin, times: took, logits, parting, steps
   return html`<b>${rows}</b> ${msg`The forward passes took ${timeWithout} instead of ${timeWith}.`}${" "}
     ${parting === null ? msg`The text is the same.` : msg`From step ${parting}, the text differs.`}${" "}
     ${msg`The ${logits.compared} largest logits of a step differ by at most ${difference}.`}${" "}
-    ${parting === null && logits.largest < ROUNDING && msg`This is float32 rounding: the cache is exact, not an approximation.`}`;
+    ${parting === null && logits.largest < ROUNDING && msg`A difference this small is float32 rounding: the cache stores K and V as they were computed and approximates nothing.`}`;
 }
 
 function Expected({ expected: { cached, without } }) {

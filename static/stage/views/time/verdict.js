@@ -5,7 +5,7 @@ import { bytesShort, percent, short } from "../../../shared/facts/format.js";
 import { formatOf } from "../../../shared/facts/weights.js";
 import { msg } from "../../../shared/words/msg.js";
 
-/** Decode is called memory-bound from this share of the measured bandwidth on. */
+/** From this share of the measured bandwidth on, reading memory explains most of decode's time. */
 const NEAR_SHARE = 0.7;
 
 /**
@@ -29,10 +29,10 @@ function comparison(perSecond, roof) {
   const ratio = perSecond / roof;
   const [reads, share] = [short(perSecond, "B/s"), percent(ratio, 0)];
   if (ratio > 1)
-    return msg`Decode read ${reads}, ${share} of that: more than memory gives, so a part came from a cache.`;
+    return msg`Decode read ${reads}, ${share} of that: more than memory gave in the measurement. A part came from a cache of the processor, or another machine computed this run.`;
   if (ratio >= NEAR_SHARE)
-    return msg`Decode read ${reads}, ${share} of that. That is near the limit: it is memory-bound.`;
-  return msg`Decode read ${reads}, ${share} of that. That is far from the limit: it is not memory-bound here.`;
+    return msg`Decode read ${reads}, ${share} of that. That is near the limit: reading memory explains most of its time.`;
+  return msg`Decode read ${reads}, ${share} of that. That is far from the limit: reading memory explains a part of its time only.`;
 }
 
 /** The same kind of read: the weights in their own format, without the rest of a step. */
