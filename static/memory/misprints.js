@@ -1,6 +1,6 @@
 /** Common wrong figures for KV caches: the right one by its formula, the wrong one by the mistake that gives it. Pure. */
 
-import { tokenCount } from "../shared/words/counts.js";
+import { requestCount, tokenCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
 import { BITS } from "./dtypes.js";
 import { batchBytes, cacheBytesPerToken, requestBytes } from "./sizes.js";
@@ -27,6 +27,8 @@ export function misprints(models) {
   const large = cache("llama-3-70b", 8192);
   const longest = cache("qwen2.5-72b", 131_072);
   const token = cacheBytesPerToken(of("llama-3-70b"), BF16);
+  const chat = cache("llama-3-70b", 4000);
+  const chats = batchBytes(of("llama-3-70b"), { requests: 50, prefix: 0, context: 4000 }, BF16);
   const everyHead = msg`This counts K and V for all 32 query heads, but the model has only 8 KV heads.`;
   return [
     { ...row("llama-3-8b", tokenCount(8192), "536 MB", small), wrong: small.value / 2, because: half },
@@ -40,6 +42,11 @@ export function misprints(models) {
     },
     { ...row("llama-3-70b", tokenCount(8192), "1.34 GB", large), wrong: large.value / 2, because: half },
     { ...row("llama-3-70b", msg`one token`, "160 KB", token), wrong: token.value / 2, because: half },
+    { ...row("llama-3-70b", tokenCount(4000), "640 MB", chat), wrong: chat.value / 2, because: half },
+    {
+      ...row("llama-3-70b", msg`${requestCount(50)} of ${tokenCount(4000)}`, "32 GB", chats),
+      ...{ wrong: chats.value / 2, because: half },
+    },
     { ...row("qwen2.5-72b", tokenCount(131_072), "21.5 GB", longest), wrong: longest.value / 2, because: half },
   ];
 }

@@ -52,7 +52,7 @@ export function Misprints({ models }) {
         <${Derivation} result=${right} />
       </details>`,
     )}
-    <p class="muted">${msg`int8 takes ${percent(shareOf("fp32", "int8"), 0)} of the bytes of fp32, not 50%. int8 and fp8 have the same size.`}
+    <p class="muted">${msg`int8 takes ${percent(shareOf("fp32", "int8"), 0)} of the bytes of fp32, not 50%; int4 takes ${percent(shareOf("fp32", "int4"))}, not 25% (scales not counted). int8 and fp8 have the same size.`}
       ${" "}${msg`This page uses GB = 10⁹ bytes, as data sheets do.`}</p>
   </section>`;
 }

@@ -76,6 +76,8 @@ test("a misprint is the rounded result of its mistake, next to the result of the
   assert.deepEqual(of("llama-3-8b 524 MB"), [524_288_000, 131_072_000]);
   assert.deepEqual(of("llama-3-70b 1.34 GB"), [1_342_177_280, 2_684_354_560]);
   assert.deepEqual(of("llama-3-70b 160 KB"), [163_840, 327_680]);
+  assert.deepEqual(of("llama-3-70b 640 MB"), [655_360_000, 1_310_720_000]);
+  assert.deepEqual(of("llama-3-70b 32 GB"), [32_768_000_000, 65_536_000_000]);
   assert.deepEqual(of("qwen2.5-72b 21.5 GB"), [21_474_836_480, 42_949_672_960]);
   for (const { right } of printed.values()) assertOpens(right);
   assert.equal(shareOf("fp32", "int8"), 1 / 4);
