@@ -20,7 +20,7 @@ export function misprints(prompt, added) {
     {
       id: "apart",
       case: cases,
-      printed: msg`786,000 operations without a cache, about 1,500 with it`,
+      printed: msg`786,000 operations without a cache, about 1,500 with it, 500 times as many`,
       right: msg`${integer(small.without)} rows against ${integer(small.with)}: ${times(small.ratio)}`,
       wrong: msg`K and V apart: 2 × ${integer(small.without)} = ${integer(2 * small.without)}`,
       because: msg`The first figure counts K and V apart, the second does not. Counted alike, it is ${integer(2 * small.without)} against ${integer(2 * small.with)}, the same ratio.`,

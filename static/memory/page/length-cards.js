@@ -71,7 +71,7 @@ function Cache({ setup: { model, inputs }, real, logarithmic, theme }) {
     integer(requestBytes(real.model, x, real.stored).value),
   ]);
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Cache against length`} data-names="cache-length">
-    <h2>${msg`The cache grows linearly with the length`}</h2>
+    <h2>${msg`How the cache grows with the length`}</h2>
     <p class="muted">${model.window ? msg`Twice the tokens take twice the bytes, until the layers with a window are full.` : msg`Twice the tokens take twice the bytes.`}</p>
     <${Figure} name=${msg`Cache against length`} drawing=${drawing} table=${{ head: [msg`tokens`, msg`measured, B`, msg`formula, B`], rows }} />
   </section>`;
@@ -106,8 +106,8 @@ function Attention({ setup: { model, inputs }, real, logarithmic, theme }) {
   }, [model, inputs, real, logarithmic, theme]);
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Attention against length`} data-names="attention-length">
-    <h2>${msg`The work of attention grows with the square of the length`}</h2>
-    <p class="muted">${msg`Each token attends to all tokens before it: twice the tokens make about four times the pairs.`}
+    <h2>${msg`How the work of attention grows with the length`}</h2>
+    <p class="muted">${model.window ? msg`Where each token attends to all tokens before it, twice the tokens make about four times the pairs; in layers with a window that is full, about twice.` : msg`Each token attends to all tokens before it: twice the tokens make about four times the pairs.`}
       ${" "}${msg`This chart counts only pairs that the causal mask allows: a token with itself or an earlier one. A full matrix product also computes the masked pairs, and the FLOP in a run’s log include them.`}</p>
     <${Figure} name=${msg`Attention against length`} drawing=${drawing} table=${{ head: [msg`tokens`, msg`visible pairs, FLOP`, msg`formula, FLOP`], rows }} />
   </section>`;

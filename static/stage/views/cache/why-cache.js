@@ -226,8 +226,8 @@ function Longer({ run, ready, starting, compared, alike, dispatch, controller })
     controller.submit();
   };
   const little = compared
-    ? msg`This prompt is short, so the rows differ far more than the time: every pass reads all weights once, whatever its number of rows.`
-    : msg`This prompt is short, so even a quiet machine shows little difference in time: every pass reads all weights once, whatever its number of rows.`;
+    ? msg`The rows differ far more than the time. A pass reads the weights once, whatever its number of rows, and this prompt is short.`
+    : msg`This prompt is short, so little difference in time is to be expected: a pass reads the weights once, whatever its number of rows.`;
   return html`<p class="sheet-say why-longer">
     ${alike && `${little} `}${msg`A longer prompt shows the difference in time.`}${" "}
     <button class="button small" type="button" disabled=${starting} onClick=${start}>

@@ -96,7 +96,7 @@ function Scaled({ pair, scoreWidth, names }) {
     ÷ √${scoreWidth} = ÷ ${divisor} → ${nodes`score ${score}`} <${Badge} origin="computed" />
     </p>
     <p class="pair-how muted small">
-      ${msg`Why ÷ √${scoreWidth}? A sum of ${pair.headDim} products is about √${pair.headDim} times as large as one product.`}
-      ${" "}${msg`Without the division, softmax would give nearly all the weight to one key.`}
+      ${msg`Why ÷ √${scoreWidth}? A sum of ${pair.headDim} independent products is about √${pair.headDim} times as large as one product.`}
+      ${" "}${msg`Scores ${divisor} times as large would give the largest of them a larger share.`}
     </p>`;
 }
