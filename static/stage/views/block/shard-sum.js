@@ -73,7 +73,7 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
     </div>
     <p class="shards-result small">
       ${nodes`Number ${at}: ${sumText}; the model computed ${own}.`}
-      ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}. Its cause: ${cause}.`}
+      ${" "}${nodes`Among all ${change.length} numbers, of sizes up to ${size}, the largest difference between the sum and the model’s own is ${apart}. The two ways round differently: ${cause}.`}
     </p>
   </section>`;
 }

@@ -191,7 +191,7 @@ function End({ tiled, sum, weights, output, stored }) {
         </tr>
       </tbody>
     </table>
-    <p class="pair-how muted small">${msg`The differences are float32 rounding: the same numbers are added in another order.`}</p>
+    <p class="pair-how muted small">${msg`The same numbers are added in another order, so float32 rounds differently.`}</p>
   </div>`;
 }
 
