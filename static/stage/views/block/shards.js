@@ -87,7 +87,7 @@ function Traffic({ model, devices }) {
       <b>${msg`Traffic between the devices, by formula.`}</b>
       ${" "}${msg`For each sum, a device sends ${integer(model.d)} numbers, ${sent}, and receives as much.`}
       ${" "}${nodes`The two sums of a layer need ${layerBytes} per token; all ${model.layers} layers need ${modelBytes}.`}
-      ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token, so the delay of each exchange counts as well as its bytes.`}
+      ${" "}${msg`This is little, but all devices wait for each other ${integer(waits)} times per token. So the delay of each exchange counts as well as its bytes.`}
     </p>
     <p class="shards-note muted small">
       ${nodes`These parts are computed here, one device after the other, with slices of the model’s own weights ${badge}.`}

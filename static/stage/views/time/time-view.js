@@ -95,7 +95,10 @@ function laterTokens({ steps, of, disturbed, median, perSecond }) {
 
 const PARTS = {
   forward: { label: msg`forward`, note: msg`one pass through the model, from embedding to logits (scores)` },
-  capture: { label: msg`capture`, note: msg`copies values for this page and the run’s log; an ordinary server does not need it` },
+  capture: {
+    label: msg`capture`,
+    note: msg`copies values for this page and the run’s log; an ordinary server does not need it`,
+  },
   sample: { label: msg`sample`, note: msg`chooses a token from the logits` },
 };
 
