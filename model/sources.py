@@ -15,6 +15,7 @@ from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged, cache_folder
 PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 """The name of a file that has a part of a model, as llama.cpp splits it."""
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_CACHED = "models--"
 LONGEST_HEADER = 100 * 10**6
 """Bytes of the JSON that a safetensors file begins with, as the library limits it."""
 
@@ -50,7 +51,7 @@ def find(model: str | None) -> Source:
         return Source("packaged", DEFAULT.name, packaged=DEFAULT)
     path = Path(model).expanduser()
     if path.is_dir():
-        return Source("folder", path.resolve().name, path)
+        return _folder(path)
     if path.is_file():
         return Source("file", name_of(path), path)
     if model in PACKAGED:
@@ -60,6 +61,21 @@ def find(model: str | None) -> Source:
     raise Refused(
         "model", f"There is no model {model!r}: no such .gguf file or folder, and it is not a hub id such as org/name."
     )
+
+
+def _folder(path: Path) -> Source:
+    """A model's folder. One of the hub's cache, `models--ORG--NAME`, has its models in `snapshots/REVISION`."""
+    whole = path.resolve()
+    repository = next((each for each in (whole, *whole.parents[:2]) if each.name.startswith(_CACHED)), None)
+    if repository is None:
+        return Source("folder", whole.name, path)
+    if whole == repository:
+        main = repository / "refs" / "main"
+        snapshots = repository / "snapshots"
+        revisions = [main.read_text().strip()] if main.is_file() else [each.name for each in snapshots.glob("*")]
+        if len(revisions) == 1 and (snapshots / revisions[0]).is_dir():
+            path = snapshots / revisions[0]
+    return Source("folder", repository.name.removeprefix(_CACHED).replace("--", "/"), path)
 
 
 def name_of(path: Path) -> str:
@@ -76,13 +92,25 @@ def known(source: Source) -> Known:
             case Source("packaged", packaged=Packaged() as packaged):
                 return _of_package(packaged)
             case Source("folder", path=Path() as folder):
-                files = sorted(folder.glob("model*.safetensors"))
+                files = _of_folder(folder)
                 return Known(sum(file.stat().st_size for file in files), parameters=sum(map(_parameters, files)))
             case Source("file", path=Path() as file):
                 return Known(sum(part.stat().st_size for part in _parts(file)))
     except (OSError, ValueError):
         return Known()
     return Known(is_here=False)
+
+
+def _of_folder(folder: Path) -> list[Path]:
+    """The files that have the weights: one, or those that an index names, which may be in folders below."""
+    single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    if single.is_file() or not index.is_file():
+        return sorted(folder.glob("model.safetensors"))
+    parts: dict[str, Any] = json.loads(index.read_bytes())
+    try:
+        return sorted({folder / str(part) for part in parts["weight_map"].values()})
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(index) from None
 
 
 def _of_package(packaged: Packaged) -> Known:

@@ -22,8 +22,6 @@ def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
     """Raises Refused("model"), naming `source`, for what is unsupported, missing or absurd."""
     arch = raw.get("model_type")
     settings = _Settings(raw, source)
-    if raw.get("quantization_config") is not None:
-        raise settings.refused("is quantized, which is supported only for GGUF files")
     if arch not in COMPUTED:
         raise settings.refused(f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read")
     settings.defaults, settings.layer = FAMILIES[arch]["defaults"], FAMILIES[arch]["layer"]

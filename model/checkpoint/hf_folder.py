@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,12 @@ from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.fetch import sha256_of
 from kvscope.model.checkpoint.hf_config import config_from_hf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from kvscope.model.checkpoint.json_file import read_json, why_missing
 from kvscope.model.checkpoint.layout import fill, slots
-from kvscope.model.checkpoint.recognise import other_format, what_is_here
+from kvscope.model.checkpoint.quantized import check_not_quantized
+from kvscope.model.checkpoint.recognise import model_below, other_format, what_is_here
 from kvscope.model.checkpoint.tokenizer import Tokenizer
+from kvscope.model.checkpoint.weight_files import weight_files
 from kvscope.model.config import ModelConfig
 from kvscope.model.linear import name_of
 from kvscope.model.transformer import Weight
@@ -64,8 +67,6 @@ _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c
 _BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
 """Masks and frequencies that old checkpoints saved along; they are recomputed, not loaded."""
 _DTYPES = ("F32", "F16", "BF16")
-_SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
-_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,57 +92,23 @@ def read_folder(
     Raises Refused("model").
     """
     name = name or folder.resolve().name
-    if not (folder / "config.json").is_file() and (what := what_is_here(folder)) is not None:
+    file = folder / "config.json"
+    is_there = file.is_file() or why_missing(file)
+    if not is_there and (what := model_below(folder) or what_is_here(folder)) is not None:
         raise Refused("model", f"The folder {name} has no config.json. It holds {what}.")
-    config = config_from_hf(read_json(folder / "config.json", name), name)
-    files = _weight_files(folder, name)
-    tokenizer = tokenizer_from_hf(folder, name)
+    raw = read_json(file, name)
+    config = config_from_hf(raw, name)
+    files = weight_files(folder, name)
     with ExitStack() as stack:
         tensors = _Tensors(files, config, name, stack)
+        check_not_quantized(raw, folder, tensors.names, name)
+        tokenizer = tokenizer_from_hf(folder, name)
         if config.tied and tensors.has_another_head:
             # As in transformers: the flag says what to do about a head that is missing, and this one is not.
             config = tensors.config = replace(config, tied=False)
         tensors.check()
         weights = fill(config, tensors.read, name, progress, dtype)
     return FolderModel(config, weights, tokenizer, sha256_of(*files), dict(tensors.stored))
-
-
-def read_json(path: Path, folder: str) -> dict[str, Any]:
-    """A JSON object from the folder called `folder`. Raises Refused("model")."""
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise Refused("model", f"The folder {folder} has no {path.name}.") from None
-    except OSError as error:
-        raise Refused("model", f"{path.name} of {folder} cannot be read: {error.strerror or error}.") from None
-    except ValueError:  # Not UTF-8, or not JSON.
-        raise Refused("model", f"{path.name} of {folder} is not valid JSON.") from None
-    if not isinstance(value, dict):
-        raise Refused("model", f"{path.name} of {folder} does not hold a JSON object.")
-    return value
-
-
-def _weight_files(folder: Path, name: str) -> list[Path]:
-    if (folder / _SINGLE).is_file():  # also where there is an index beside it, as in transformers
-        return [folder / _SINGLE]
-    if (folder / _INDEX).is_file():
-        shards = read_json(folder / _INDEX, name).get("weight_map")
-        if not isinstance(shards, dict) or not shards:
-            raise Refused("model", f"{_INDEX} of {name} lists no weights.")
-        files = []
-        for shard in sorted(set(map(str, shards.values()))):
-            if Path(shard).name != shard or not (folder / shard).is_file():
-                raise Refused("model", f"The folder {name} is incomplete: {shard}, which {_INDEX} names, is missing.")
-            files.append(folder / shard)
-        return files
-    if others := sorted(path.name for path in folder.glob("*.safetensors") if path.is_file()):
-        found = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
-        raise Refused("model", f"The folder {name} has {found}, but neither {_SINGLE} nor {_INDEX}, which names parts.")
-    if any(next(folder.glob(pattern), None) for pattern in _PICKLES):
-        why = "only pickled ones, which can run any code and are never read; convert them to safetensors"
-        raise Refused("model", f"The folder {name} has no safetensors weights, {why}.")
-    holds = f" It holds {what}." if (what := what_is_here(folder)) is not None else ""
-    raise Refused("model", f"The folder {name} has no {_SINGLE}.{holds}")
 
 
 class _Tensors:
@@ -163,15 +130,30 @@ class _Tensors:
                 fault = f"{first} and {path.name} both have the tensor {twice[0]!r}"
                 raise Refused("model", f"The folder {source} is corrupted: {fault}.")
             self._handles |= dict.fromkeys(handle.keys(), (handle, path))
-        base = "transformer." if config.arch == "gpt2" else "model."
-        self._base = ""  # a model that was saved without its head has no prefix
-        if self._name("embed.weight") not in self._handles:
-            self._base = base
+        self._base, self._head = self._prefixes()
+
+    @property
+    def names(self) -> Set[str]:
+        return self._handles.keys()
+
+    def _prefixes(self) -> tuple[str, str]:
+        """What is before all names but the head's, and the head's name.
+
+        `model.` as a rule, nothing where a model was saved without its head, and more where it was part of another one
+        or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`. The embedding's name tells.
+        """
+        usual = "transformer." if self.config.arch == "gpt2" else "model."
+        embed, head = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight", "lm_head.weight"
+        found = [name.removesuffix(embed) for name in self._handles if f".{name}".endswith(f".{embed}")]
+        base = found[0] if len(found) == 1 else usual
+        heads = [name for name in self._handles if f".{name}".endswith(f".{head}")]
+        # An outer module may have the head beside the model or further out: it is where the embedding's prefix begins.
+        return base, heads[0] if len(heads) == 1 and base.startswith(heads[0].removesuffix(head)) else head
 
     @property
     def has_another_head(self) -> bool:
         """Whether there is an LM head that differs from the embedding."""
-        head, embed = "lm_head.weight", self._name("embed.weight")
+        head, embed = self._head, self._name("embed.weight")
         if not {head, embed} <= self._handles.keys():
             return False
         return not torch.equal(*(self._handles[name][0].get_tensor(name) for name in (head, embed)))
@@ -181,7 +163,7 @@ class _Tensors:
         module, kind = part.rsplit(".", 1)
         modules = _MODULES.get(self.config.arch, _LLAMA_MODULES)
         if module == "lm_head":
-            return part
+            return self._head if kind == "weight" else part
         if module.startswith("blocks."):
             _, layer, inner = module.split(".", 2)
             if inner.startswith("mlp.experts."):
@@ -195,20 +177,28 @@ class _Tensors:
 
     def check(self) -> None:
         """All parts are there, of their shapes and a known type, and no tensor would be ignored. Raises Refused."""
-        known = {"lm_head.weight"}  # A tied checkpoint may have it all the same.
-        for slot in slots(self.config):
-            for part, rows in slot.parts:
-                name = self._name(part)
-                known.add(name)
-                shape = [rows, *slot.shape[1:]]
-                self._check_one(name, shape[::-1] if self._turned(name) else shape)
-        if unknown := sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS)):
+        shapes = {self._name(part): [rows, *slot.shape[1:]] for slot in slots(self.config) for part, rows in slot.parts}
+        known = {self._head, *shapes}  # A tied checkpoint may have a head all the same.
+        unknown = sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS))
+        if adapter := next((key for key in unknown if ".lora_" in key), None):
+            fault = f"holds an adapter that is not merged into its model: it has the tensor {adapter!r}. Merge it first"
+            raise Refused("model", f"The folder {self._source} {fault}.")
+        for name, shape in shapes.items():
+            self._check_one(name, shape[::-1] if self._turned(name) else shape, unknown)
+        if unknown:
             fault = f"holds tensors that its architecture {self.config.arch!r} does not have here"
             raise Refused("model", f"The folder {self._source} {fault}, such as {unknown[0]!r}.")
 
-    def _check_one(self, name: str, shape: list[int]) -> None:
+    def _check_one(self, name: str, shape: list[int], unknown: list[str]) -> None:
         if name not in self._handles:
-            raise Refused("model", f"The folder {self._source} is incomplete: the tensor {name!r} is missing.")
+            if like := get_close_matches(name, unknown, 1):
+                fault = f"has no tensor {name!r}, but {like[0]!r}: rename its tensors"
+            elif name == self._head:
+                fault = f"has no tensor {name!r}, and its config.json says that the embedding does not serve as one"
+                fault += " (tie_word_embeddings is false)"
+            else:
+                fault = f"is incomplete: the tensor {name!r} is missing"
+            raise Refused("model", f"The folder {self._source} {fault}.")
         handle, path = self._handles[name]
         stored = handle.get_slice(name)
         if stored.get_shape() != shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,12 @@ import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 from kvscope.model.api import Refused
-from kvscope.model.checkpoint.pre_tokenizers import PATTERNS
+from kvscope.model.checkpoint.json_file import read_json, read_optional, why_missing
 from kvscope.model.checkpoint.sentencepiece_bpe import NotSupported, put_around, read_pieces, tokenizer_of
 from kvscope.model.checkpoint.tokenizer import Extras, Tokenizer, byte_fallback, byte_level, end_ids, failed_inside
+from kvscope.model.checkpoint.tokenizer_class import BYTE_FALLBACK, BYTE_LEVEL, class_of, steps_of
 
 _NAMES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-_END = "<|endoftext|>"
-_CLASS_NAMES = {
-    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
-    "GPT2Tokenizer": {"bos_token": _END, "eos_token": _END, "unk_token": _END},
-    "Qwen2Tokenizer": {"eos_token": _END, "unk_token": _END, "pad_token": _END},
-}
-"""Special tokens of the classes in `transformers` 5 where a folder does not name its own."""
 _JSON, _PIECES = "tokenizer.json", "tokenizer.model"
 
 
@@ -47,17 +41,26 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
 
     Raises Refused("model"), naming the folder as `name`.
     """
-    config = _optional(folder / "tokenizer_config.json", name)
-    tokenizer_class = _class(config, _optional(folder / "config.json", name))
-    if (folder / _JSON).is_file():
-        inner, kinds = _from_json(folder / _JSON, name, tokenizer_class, config)
-    elif (folder / _PIECES).is_file():
-        inner, kinds = _from_pieces(folder / _PIECES, name), {"ByteFallback"}
-    else:
+    config = read_optional(folder / "tokenizer_config.json", name)
+    pieces = not (folder / _JSON).is_file() and (folder / _PIECES).is_file()
+    if not pieces and not (folder / _JSON).is_file() and not why_missing(folder / _JSON):
         raise Refused("model", f"The folder {name} has no tokenizer: neither {_JSON} nor {_PIECES}.")
-    if "ByteLevel" in kinds:
+    raw = {} if pieces else _checked(folder, name)
+    try:
+        rules = class_of(config, read_optional(folder / "config.json", name), raw)
+    except ValueError as error:
+        raise Refused("model", f"The folder {name} {error}.") from None
+    if pieces:
+        inner, kinds = _from_pieces(folder / _PIECES, name), {BYTE_FALLBACK}
+    else:
+        rules.rebuild(raw, config)
+        inner, kinds = (
+            _from_json(raw, name),
+            {str(step["type"]) for step in steps_of(raw.get("decoder")) if "type" in step},
+        )
+    if BYTE_LEVEL in kinds:
         to_bytes = byte_level
-    elif "ByteFallback" in kinds:
+    elif BYTE_FALLBACK in kinds:
         to_bytes = byte_fallback
     else:
         raise Refused(
@@ -68,10 +71,10 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     inner.encode_special_tokens = config.get("split_special_tokens") is True
     inner.no_truncation()
     inner.no_padding()
-    names = _special_names(folder, config, tokenizer_class, name)
+    names = _special_names(folder, config, rules.names, name)
     _add_tokens(inner, _declared_tokens(folder, config, name), _extra_tokens(config), names, name)
     texts = {key: token.content for key, token in names.items()}
-    if not (folder / _JSON).is_file():
+    if pieces:
         # A tokenizer.json says itself what is put around texts, and `transformers` goes by that.
         first, last = config.get("add_bos_token", True), config.get("add_eos_token", False)
         put_around(inner, texts.get("bos_token") if first else None, texts.get("eos_token") if last else None)
@@ -81,31 +84,22 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     return Tokenizer(inner, Extras(texts, _template(folder, config), end_ids(inner, declared)), to_bytes)
 
 
-def _class(config: dict[str, Any], model: dict[str, Any]) -> str:
-    """The class that `transformers` 5 reads the folder with, if it is one of `_CLASS_NAMES`; else "": as it is."""
-    told = str(config.get("tokenizer_class") or model.get("tokenizer_class") or "").removesuffix("Fast")
-    kind = model.get("model_type")
-    if kind == "qwen2" or (kind == "qwen3" and not told):
-        return "Qwen2Tokenizer"
-    if kind == "gpt2" and not told:
-        return "GPT2Tokenizer"
-    return told if told in _CLASS_NAMES and kind != "mistral" else ""
-
-
-def _from_json(
-    path: Path, name: str, tokenizer_class: str, config: dict[str, Any]
-) -> tuple[tokenizers.Tokenizer, set[str]]:
-    """The tokenizer, and the types of its decoder's steps."""
-    raw = _optional(path, name)
-    if (fault := _fault(raw)) is not None:
-        raise Refused("model", f"{path.name} of {name} cannot be read: its {fault}.")
+def _from_json(raw: dict[str, Any], name: str) -> tokenizers.Tokenizer:
     try:
-        _as_class(raw, tokenizer_class, config)
-        return tokenizers.Tokenizer.from_str(json.dumps(raw)), _kinds(raw)
+        return tokenizers.Tokenizer.from_str(json.dumps(raw))
     except BaseException as error:
         if not failed_inside(error):
             raise
-        raise Refused("model", f"{path.name} of {name} cannot be read: {error}.") from None
+        raise Refused("model", f"{_JSON} of {name} cannot be read: {error}.") from None
+
+
+def _checked(folder: Path, name: str) -> dict[str, Any]:
+    """tokenizer.json, of which nothing is left that the library refuses without naming it."""
+    raw = read_json(folder / _JSON, name)
+    if (fault := _fault(raw)) is not None:
+        raise Refused("model", f"{_JSON} of {name} cannot be read: its {fault}.")
+    raw["model"]["dropout"] = None  # for training: a text would be cut in another way each time
+    return raw
 
 
 def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
@@ -117,36 +111,13 @@ def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
         raise Refused("model", f"{path.name} of {name} cannot be read: {error.strerror or error}.") from None
 
 
-def _as_class(raw: dict[str, Any], tokenizer_class: str, config: dict[str, Any]) -> None:
-    """What a class makes of a tokenizer.json: some rules are the class's and not the file's.
-
-    GPT2Tokenizer keeps the file's other steps (`transformers` drops them): SmolLM2 sets digits apart with one.
-    """
-    if isinstance(raw.get("model"), dict):
-        raw["model"]["dropout"] = None  # for training: a text would be cut in another way each time
-    prefix = config.get("add_prefix_space")
-    if tokenizer_class == "LlamaTokenizer" and "ByteLevel" not in _kinds(raw):
-        scheme = "never" if prefix is False else "always" if config.get("legacy") else "first"
-        raw["normalizer"] = None
-        raw["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": False}
-    elif tokenizer_class == "Qwen2Tokenizer":
-        split = {"type": "Split", "pattern": {"Regex": PATTERNS["qwen2"][0]}, "behavior": "Isolated", "invert": False}
-        spell = {"type": "ByteLevel", "add_prefix_space": bool(prefix), "trim_offsets": True, "use_regex": False}
-        raw["normalizer"] = {"type": "NFC"}
-        raw["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, spell]}
-    elif tokenizer_class == "GPT2Tokenizer":
-        for step in _steps(raw, "pre_tokenizer", "pretokenizers"):
-            if step.get("type") == "ByteLevel":
-                step["add_prefix_space"] = bool(prefix)
-
-
 def _fault(raw: dict[str, Any]) -> str | None:
     """What cannot be read of a tokenizer.json, of what the library refuses without naming it."""
     for part, allowed in _PARTS.items():
         whole = raw.get(part)
         if not isinstance(whole, dict) and (whole is not None or part == "model"):
             return f"{part} is {whole!r}, not an object"
-        for step in _all_steps(whole):
+        for step in steps_of(whole):
             if (kind := step.get("type")) is not None and kind not in allowed:
                 return f"{part} has the type {kind!r}; {', '.join(sorted(allowed))} can be read"
     model = raw["model"]
@@ -169,33 +140,19 @@ def _fault(raw: dict[str, Any]) -> str | None:
     return None
 
 
-def _all_steps(part: Any) -> Iterator[dict[str, Any]]:
-    """A part of a tokenizer.json and the steps in it, however deep."""
-    if isinstance(part, dict):
-        yield part
-        for value in part.values():
-            for each in value if isinstance(value, list) else ():
-                if isinstance(each, dict):
-                    yield from _all_steps(each)
-
-
-def _steps(raw: dict[str, Any], part: str, several: str) -> list[dict[str, Any]]:
-    """The steps of a part of a tokenizer.json, which may be one alone, or none."""
-    whole = raw.get(part) or {}
-    return list(whole.get(several, [whole]))
-
-
-def _special_names(folder: Path, config: dict[str, Any], tokenizer_class: str, name: str) -> dict[str, AddedToken]:
+def _special_names(
+    folder: Path, config: dict[str, Any], of_class: Mapping[str, str], name: str
+) -> dict[str, AddedToken]:
     """The special tokens by what templates call them: those of the class, then of the files.
 
     special_tokens_map.json outdoes tokenizer_config.json, unless the latter lists all added tokens.
     """
-    told: dict[str, Any] = dict(_CLASS_NAMES.get(tokenizer_class, {}))
+    told: dict[str, Any] = dict(of_class)
     told |= {key: value for key, value in config.items() if key.endswith("_token") and not key.startswith("add_")}
     if isinstance(extra := config.get("extra_special_tokens"), dict):
         told |= extra
     if "added_tokens_decoder" not in config:
-        told |= _optional(folder / "special_tokens_map.json", name)
+        told |= read_optional(folder / "special_tokens_map.json", name)
     ordered = {**dict.fromkeys(_NAMES), **{key: told[key] for key in told if key.endswith("_token")}}
     return {key: token for key, value in ordered.items() if (token := _token(value, special=True)) is not None}
 
@@ -211,7 +168,7 @@ def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tu
     """Tokens that the files beside the tokenizer give ids to, by their ids."""
     found = {
         number: AddedToken(text, special=False, normalized=False)
-        for text, number in _optional(folder / "added_tokens.json", name).items()
+        for text, number in read_optional(folder / "added_tokens.json", name).items()
         if type(number) is int
     }
     decoder = config.get("added_tokens_decoder")
@@ -244,24 +201,6 @@ def _add_tokens(
     inner.add_special_tokens([token for token in (*special.values(), *extra) if token.content not in there])
 
 
-def _kinds(raw: dict[str, Any]) -> set[str]:
-    """The types of the decoder's steps, which tell how tokens are written."""
-    return {step["type"] for step in _steps(raw, "decoder", "decoders") if "type" in step}
-
-
-def _optional(path: Path, name: str) -> dict[str, Any]:
-    """A JSON object, empty when there is no such file. Raises Refused when it is not one."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        value = None
-    if not isinstance(value, dict):
-        raise Refused("model", f"{path.name} of {name} is not a valid JSON object.")
-    return value
-
-
 def _token(value: Any, *, special: bool) -> AddedToken | None:
     """A token that is written as its name, or as an object that has it as `content`; None for anything else."""
     content = value.get("content") if isinstance(value, dict) else value
@@ -278,7 +217,7 @@ def _flag(value: Any, key: str) -> Any:
 def _declared_ends(folder: Path, name: str) -> set[int]:
     """`eos_token_id` of the generation's configuration, else of the model's: a number or a list of them."""
     for file in ("generation_config.json", "config.json"):
-        value = _optional(folder / file, name).get("eos_token_id")
+        value = read_optional(folder / file, name).get("eos_token_id")
         found = {token for token in (value if isinstance(value, list) else [value]) if type(token) is int}
         if found:
             return found
@@ -291,7 +230,7 @@ def _template(folder: Path, config: dict[str, Any]) -> object:
     if file.is_file():
         content = file.read_bytes()
         try:
-            return content.decode("utf-8")
+            return content.decode("utf-8-sig")
         except UnicodeDecodeError:
             return content  # not a text, which is said when somebody wants to chat
     return config.get("chat_template")

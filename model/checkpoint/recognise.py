@@ -21,6 +21,8 @@ _FILES: tuple[tuple[str, str], ...] = (
     ("*.onnx", "an ONNX model, which cannot be read; its safetensors files can"),
     ("*.h5", "TensorFlow weights, which cannot be read; safetensors files can"),
     ("*.msgpack", "Flax weights, which cannot be read; safetensors files can"),
+    ("params.json", "a model in the format of Meta or Mistral, which cannot be read; convert it with transformers"),
+    ("original/params.json", "Meta's own format, which cannot be read; the files for transformers are missing"),
     ("tokenizer.json", "a tokenizer, but no model"),
     ("tokenizer.model", "a tokenizer, but no model"),
 )
@@ -55,6 +57,15 @@ def other_format(path: Path) -> str | None:
 
 def _known(start: bytes) -> str | None:
     return next((words for magic, words in _BEGINNINGS if start.lstrip().startswith(magic)), None)
+
+
+def model_below(folder: Path) -> str | None:
+    """Models in folders below, to complete the sentence "The folder holds …"; None where there are none."""
+    below = sorted({path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/*.safetensors")})
+    if not below:
+        return None
+    names = ", ".join(str(path.relative_to(folder)) for path in below[:3])
+    return f"weights in {names}{', …' if len(below) > 3 else ''}: name the folder that has config.json beside them"
 
 
 def what_is_here(folder: Path) -> str | None:

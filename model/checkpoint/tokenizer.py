@@ -110,11 +110,16 @@ class Tokenizer:
         return self.token_bytes(token).decode("utf-8", "replace")[:80]
 
     def token_bytes(self, token: int) -> bytes:
-        """A token's bytes, not always valid UTF-8 alone; of a special token, its name. Empty for an unnamed id."""
-        if token in self._added:
-            return self._added[token].content.encode()
+        """A token's bytes, not always valid UTF-8 alone. Empty for an unnamed id.
+
+        Added tokens too are spelled as the vocabulary is (Gemma's `▁▁` is 2 spaces), but for those that would not be
+        text then: `café` added to a byte-level vocabulary is what it says. (`transformers` writes `caf\ufffd`.)
+        """
         name = self._inner.id_to_token(token)
-        return b"" if name is None else self._to_bytes(name)
+        if name is None:
+            return b""
+        raw = self._to_bytes(name)
+        return raw if token not in self._added or len(raw) == 1 or _is_text(raw) else name.encode()
 
     def token(self, token: int) -> dict[str, Any]:
         """A token as docs/frames.md describes it."""
@@ -132,6 +137,14 @@ class Tokenizer:
         Raises Refused("chat") when the model has no template or the template rejects the messages.
         """
         return self._template.render(messages)
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def byte_alphabet() -> dict[str, int]:

@@ -217,7 +217,11 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
         "continuing_subword_prefix = '##', which is not supported",
     ),
     "a list": ("plain", written(TOKENIZER, b"[]"), "tokenizer.json of odd is not a valid JSON object"),
-    "cut off": ("plain", written(TOKENIZER, lambda data: data[:300]), "tokenizer.json of odd is not a valid JSON"),
+    "cut off": (
+        "plain",
+        written(TOKENIZER, lambda data: data[:300]),
+        "tokenizer.json of odd is not valid JSON: Unterminated",
+    ),
     "no tokenizer": ("plain", without(TOKENIZER), "neither tokenizer.json nor tokenizer.model"),
     "tokenizer.model cut off": (
         "pieces",
@@ -233,12 +237,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "doubles": ("plain", tensors(lambda found: found | {Q: found[Q].double()}), f"'{Q}' as F64; F32, F16, BF16"),
     "8-bit floats": ("plain", tensors(lambda found: found | {Q: found[Q].to(torch.float8_e4m3fn)}), "as F8_E4M3;"),
     "turned": ("plain", tensors(lambda found: found | {UP: found[UP].T.contiguous()}), "[32, 48], not the [48, 32]"),
-    "no head": ("plain", tensors(lambda found: found.pop("lm_head.weight") is None), "'lm_head.weight' is missing"),
-    "inside another model": (
-        "plain",
-        tensors(lambda found: {f"language_model.{name}": each for name, each in found.items()}),
-        "'model.embed_tokens.weight' is missing",
-    ),
+    "no head": ("plain", tensors(lambda found: found.pop("lm_head.weight") is None), "no tensor 'lm_head.weight', and"),
     "header cut off": ("plain", written("model.safetensors", lambda data: data[:50]), "is truncated or corrupted"),
     "data cut off": ("plain", written("model.safetensors", lambda data: data[:-4]), "is truncated or corrupted"),
     "a Git LFS pointer": (

@@ -32,7 +32,8 @@ def write_tokenizer(folder: Path, words: Sequence[str] = ()) -> None:
     inner.add_special_tokens(list(SPECIALS))
     inner.add_tokens(list(words))
     inner.save(str(folder / "tokenizer.json"))
-    config = {"eos_token": "<|endoftext|>", "bos_token": {"content": "<|im_start|>"}, "chat_template": TEMPLATE}
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": TEMPLATE}
+    config |= {"eos_token": "<|endoftext|>", "bos_token": {"content": "<|im_start|>"}}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
