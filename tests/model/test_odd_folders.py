@@ -158,7 +158,176 @@ SAME_LOGITS: dict[str, tuple[str, Change]] = {
     "kinds of numbers mixed": ("plain", tensors(lambda found: found | {Q: found[Q].half(), UP: found[UP].bfloat16()})),
     "no prefix": ("plain", tensors(lambda found: {k.removeprefix("model."): each for k, each in found.items()})),
 }
+
+
+def prefixed(prefix: str) -> Change:
+    return tensors(lambda found: {prefix + name: each for name, each in found.items()})
+
+
+def below(part: str = "weights/part one.safetensors") -> Change:
+    """The weights in a folder below, which the index names."""
+
+    def change(folder: Path) -> None:
+        names = list(load_file(folder / SINGLE))
+        (folder / part).parent.mkdir()
+        (folder / SINGLE).rename(folder / part)
+        (folder / INDEX).write_text(json.dumps({"weight_map": dict.fromkeys(names, part)}))
+
+    return change
+
+
+def moved(into: str, *files: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder / into).mkdir()
+        for file in files or [path.name for path in folder.iterdir() if path.is_file()]:
+            (folder / file).rename(folder / into / file)
+
+    return change
+
+
+def renamed(file: str, name: str) -> Change:
+    return lambda folder: (folder / file).rename(folder / name)
+
+
+def linked(folder: Path) -> None:
+    """As in the hub's cache: names are links to files elsewhere."""
+    elsewhere = folder.parent / "blobs"
+    elsewhere.mkdir()
+    for number, path in enumerate(sorted(folder.iterdir())):
+        path.rename(elsewhere / str(number))
+        path.symlink_to(elsewhere / str(number))
+
+
+def marked(file: str, encoding: str = "utf-8-sig") -> Change:
+    return written(file, lambda data: data.decode().encode(encoding))
+
+
+SINGLE = "model.safetensors"
+SAME_MODEL: dict[str, tuple[str, Change]] = {
+    "torch.compile": ("plain", prefixed("_orig_mod.")),
+    "data parallel": ("plain", prefixed("module.")),
+    "data parallel around torch.compile": ("plain", prefixed("module._orig_mod.")),
+    "an adapter merged into its base": ("plain", prefixed("base_model.model.")),
+    "the text model of a larger one": ("plain", prefixed("language_model.")),
+    "a trainer's own prefix": ("plain", prefixed("policy.actor.")),
+    "the text model inside, its head outside": (
+        "plain",
+        tensors(lambda found: {k.replace("model.", "model.language_model.", 1): each for k, each in found.items()}),
+    ),
+    "weights in a folder below": ("plain", below()),
+    "links as in the hub's cache": ("plain", linked),
+    "a byte order mark in config.json": ("plain", marked("config.json")),
+    "a byte order mark in tokenizer_config.json": ("plain", marked(SETTINGS)),
+    "a byte order mark in tokenizer.json": ("plain", marked(TOKENIZER)),
+    "a byte order mark in the index": ("shards", marked(INDEX)),
+    "a byte order mark in generation_config.json": ("plain", marked("generation_config.json")),
+    "config.json in UTF-16": ("plain", marked("config.json", "utf-16")),
+    "an optimizer's state beside": ("plain", written("optimizer.bin", b"\x80")),
+}
+"""Changes after which a folder holds the same model."""
+
+
+def as_quantized(*endings: str, dtype: torch.dtype = torch.int32) -> Change:
+    """The projections' weights as tensors with these endings in the place of `.weight`."""
+
+    def change(found: Raw) -> Raw:
+        for name in [name for name in found if name.endswith("proj.weight")]:
+            stem = name.removesuffix(".weight")
+            del found[name]
+            found |= {stem + ending: torch.zeros(2, 2, dtype=dtype) for ending in endings}
+        return found
+
+    return tensors(change)
+
+
+GPTQ_PARTS = (".qweight", ".qzeros", ".scales", ".g_idx")
+QUANTIZED: dict[str, tuple[str, Change, str]] = {
+    "MLX": (
+        "plain",
+        both(as_quantized(".weight", ".scales", ".biases"), edited("config.json", quantization={"bits": 4})),
+        "by MLX",
+    ),
+    "MLX without its key": ("plain", as_quantized(".weight", ".scales", ".biases"), "by MLX"),
+    "AutoGPTQ": ("plain", both(as_quantized(*GPTQ_PARTS), edited("quantize_config.json", bits=4)), "by GPTQ"),
+    "AutoAWQ": ("plain", both(as_quantized(*GPTQ_PARTS[:3]), edited("quant_config.json", w_bit=4)), "by AWQ"),
+    "nothing says which": ("plain", as_quantized(*GPTQ_PARTS), "by GPTQ or AWQ"),
+    "bitsandbytes, 4 bits": (
+        "plain",
+        as_quantized(".weight", ".weight.absmax", ".weight.quant_map"),
+        "by bitsandbytes",
+    ),
+    "bitsandbytes, 8 bits": ("plain", as_quantized(".weight", ".SCB", dtype=torch.int8), "by bitsandbytes"),
+    "compressed-tensors": ("plain", as_quantized(".weight_packed", ".weight_scale"), "by compressed-tensors"),
+    "FP8 in blocks": ("plain", as_quantized(".weight", ".weight_scale_inv"), "by FP8"),
+    "HQQ": ("plain", as_quantized(".W_q", ".meta"), "by HQQ"),
+    "torchao": ("plain", as_quantized("._weight_qdata", "._weight_scale"), "by torchao"),
+    "MXFP4": ("plain", as_quantized("_blocks", "_scales"), "by MXFP4"),
+    "named in config.json": (
+        "plain",
+        both(as_quantized(*GPTQ_PARTS), edited("config.json", quantization_config={"quant_method": "auto-round"})),
+        "by auto-round",
+    ),
+    "a GGUF file beside": ("plain", both(as_quantized(*GPTQ_PARTS), written("a.gguf", b"GGUF")), "use a.gguf"),
+    "whole weights that would be quantized": (
+        "plain",
+        edited("config.json", quantization_config={"quant_method": "bitsandbytes"}),
+        "remove quantization_config",
+    ),
+}
+FILES: dict[str, tuple[str, Change, str]] = {
+    "an adapter alone": (
+        "plain",
+        both(renamed("config.json", "adapter_config.json"), renamed(SINGLE, "adapter_model.safetensors")),
+        "an adapter without its base model",
+    ),
+    "an adapter beside a model": ("plain", edited("adapter_config.json", r=8), "adapter_config.json), which would not"),
+    "an adapter inside": (
+        "plain",
+        tensors(lambda found: found | {f"{Q[:-7]}.lora_A.default.weight": torch.zeros(2, 2)}),
+        "lora_A.default.weight'. Merge it",
+    ),
+    "a wrapper inside": (
+        "plain",
+        tensors(lambda found: {name.replace("self_attn", "_orig_mod.self_attn"): each for name, each in found.items()}),
+        f"no tensor '{Q}', but 'model.layers.0._orig_mod.self_attn.q_proj.weight'",
+    ),
+    "two prefixes": (
+        "plain",
+        tensors(lambda found: {("a." if "layers.1" in name else "") + name: each for name, each in found.items()}),
+        "but 'a.model.layers.1.",
+    ),
+    "all in a checkpoint below": ("plain", moved("checkpoint-500"), "weights in checkpoint-500: name"),
+    "weights below without an index": ("plain", moved("original", SINGLE), "weights in original: name"),
+    "an index that leads outside": ("shards", edited(INDEX, weight_map__x="../x.safetensors"), "which is outside"),
+    "a name in another case": ("plain", renamed(SINGLE, "Model.safetensors"), "but Model.safetensors: rename it"),
+    "config.json in another case": ("plain", renamed("config.json", "Config.json"), "but Config.json: rename it"),
+    "settings in another case": ("plain", renamed(SETTINGS, "Tokenizer_Config.json"), "but Tokenizer_Config.json"),
+    "a link to nothing": (
+        "plain",
+        both(without(SINGLE), lambda folder: (folder / SINGLE).symlink_to("../blobs/0")),
+        "a link to ../blobs/0, which is missing",
+    ),
+    "pickled weights": ("plain", both(without(SINGLE), written("pytorch_model.bin", b"PK")), "(pytorch_model.bin)"),
+    "only what training leaves": (
+        "plain",
+        both(without(SINGLE), written("training_args.bin", b"PK")),
+        "has no model.s",
+    ),
+    "Mistral's own format": ("plain", renamed(SINGLE, "consolidated.safetensors"), "Mistral's own format"),
+    "Meta's own format": (
+        "plain",
+        both(without(SINGLE, "config.json", TOKENIZER), written("params.json", b"{}")),
+        "(params.json)",
+    ),
+    "a comma too many": ("plain", written("config.json", b'{\n"a": 1,\n}'), "config.json of odd is not valid JSON: "),
+    "a comment": ("plain", written(SETTINGS, b'{\n// x\n"a": 1}'), f"{SETTINGS} of odd is not valid JSON: "),
+    "single quotes": ("plain", written("generation_config.json", b"{'a': 1}"), "in line 1, column 2"),
+    "not a number": ("plain", edited("config.json", rms_norm_eps=float("nan")), "rms_norm_eps = nan"),
+    "another encoding": ("plain", written("config.json", b'{"a": "\xe9"}'), "config.json of odd is not valid JSON"),
+}
 REFUSED: dict[str, tuple[str, Change, str]] = {
+    **QUANTIZED,
+    **FILES,
     # rows
     "a token around every text without a row": ("plain", around(9999), "id 9,999) around every text"),
     "a new first token beside SentencePiece": (
@@ -299,6 +468,15 @@ def test_weights_are_those_that_transformers_reads(folders: dict[str, Path], tmp
     with engine.replay(IDS, 0, {"blocks.1.resid_out": rows.append}), torch.inference_mode():
         ours, theirs = engine.transformer.decode_rows(rows[0]), model.eval()(torch.tensor([IDS])).logits[0]
     assert float((ours - theirs).abs().max()) < 1e-4
+
+
+@pytest.mark.parametrize("name", SAME_MODEL)
+def test_the_same_model_in_other_files_is_the_same(folders: dict[str, Path], tmp_path: Path, name: str) -> None:
+    kind, change = SAME_MODEL[name]
+    ours, plain = loaded(odd(folders, tmp_path, kind, change)), loaded(folders[kind])
+    assert ours.config == plain.config
+    assert all(torch.equal(weight, plain.weights[key]) for key, weight in ours.weights.items())
+    assert [ours.tokenizer.encode(text) for text in TEXTS] == [plain.tokenizer.encode(text) for text in TEXTS]
 
 
 @pytest.mark.parametrize("name", REFUSED)
