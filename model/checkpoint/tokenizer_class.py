@@ -109,10 +109,10 @@ CLASSES: Mapping[str, TokenizerClass] = {
     "Qwen2Tokenizer": TokenizerClass({"eos_token": _END, "unk_token": _END, "pad_token": _END}, BYTE_LEVEL, _of_qwen2),
 }
 _NOT_KNOWN = (
-    "Albert Barthez Bert BigBird Blenderbot CLIP Camembert CodeGen CodeLlama Cohere Deberta DebertaV2 Esmc Funnel"
-    " GPTNeoX Herbert Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke MBart MBart50 MLuke MPNet MarkupLM Nllb Nougat"
-    " OpenAIGPT Pegasus Qwen3_5 Reformer RemBert RoFormer Roberta SeamlessM4T Siglip2 Splinter T5 Tipsv2 Udop"
-    " VideoPrism Whisper XGLM XLMRoberta XLNet"
+    "Albert Bart Barthez Bert BigBird Blenderbot CLIP Camembert CodeGen CodeLlama Cohere Deberta DebertaV2 Esmc "
+    "Funnel GPTNeoX Herbert LED Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke Lxmert MBart MBart50 MLuke MPNet "
+    "MarkupLM MobileBert Mvp Nllb Nougat OpenAIGPT Pegasus Qwen3_5 Reformer RemBert RoFormer Roberta SeamlessM4T "
+    "Siglip2 Splinter SqueezeBert T5 Tipsv2 Udop VideoPrism Whisper XGLM XLMRoberta XLNet"
 )
 NOT_KNOWN = frozenset(f"{name}Tokenizer" for name in _NOT_KNOWN.split(" "))
 """Other classes of `transformers` with steps of their own."""

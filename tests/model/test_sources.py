@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint import load
@@ -51,3 +54,28 @@ def test_what_cannot_be_read_says_nothing_and_what_is_not_there_is_refused(tmp_p
     assert known(find("org/name")) == Known(is_here=False)
     with pytest.raises(Refused, match="There is no model"):
         find(str(tmp_path / "gone.gguf"))
+
+
+@pytest.mark.parametrize("inside", ["", "snapshots/abc"])
+@pytest.mark.parametrize("refs", [True, False])
+def test_a_folder_of_the_hubs_cache_is_the_repository_it_has(tmp_path: Path, inside: str, refs: bool) -> None:
+    repository = tmp_path / "models--org--name"
+    (repository / "snapshots" / "abc").mkdir(parents=True)
+    if refs:
+        (repository / "snapshots" / "older").mkdir()
+        (repository / "refs").mkdir()
+        (repository / "refs" / "main").write_text("abc\n")
+    source = find(str(repository / inside))
+    assert (source.kind, source.name, source.path) == ("folder", "org/name", repository / "snapshots" / "abc")
+
+
+def test_two_copies_of_weights_are_counted_once_and_parts_where_the_index_has_them(tmp_path: Path) -> None:
+    part = tmp_path / "parts" / "model-1.safetensors"
+    part.parent.mkdir()
+    save_file({"a": torch.zeros(3)}, part)
+    (tmp_path / "model.safetensors.index.json").write_text(
+        json.dumps({"weight_map": {"a": "parts/model-1.safetensors"}})
+    )
+    assert known(find(str(tmp_path))).parameters == 3
+    save_file({"a": torch.zeros(5)}, tmp_path / "model.safetensors")
+    assert known(find(str(tmp_path))).parameters == 5

@@ -113,13 +113,9 @@ def test_ids_and_texts_are_those_of_transformers(tmp_path: Path, kind: str, fami
         for text in TEXTS:
             ids = theirs(text)["input_ids"]
             assert ours.encode(text) == ids, (text, options)
-            # A decoder may leave out the space that is put before texts; the tokens themselves have it.
-            first, *rest = (ours.decode(ids), "".join(ours.token(token)["text"] for token in ids))
-            assert theirs.decode(ids).replace("<s> ", "<s>") in {
-                each.replace("<s> ", "<s>") for each in (first, first.removeprefix(" "))
-            }, (text, options)
-            if "\ufffd" not in rest[0]:
-                assert rest == [first]
+            # A decoder may leave out the space that is put before texts; here tokens have it.
+            shown = ours.decode(ids).replace("<s> ", "<s>")
+            assert theirs.decode(ids).replace("<s> ", "<s>") in (shown, shown.removeprefix(" ")), (text, options)
 
 
 @pytest.mark.parametrize(("kind", "family", "name", "said"), REFUSED)
@@ -132,14 +128,17 @@ def test_a_class_that_cannot_be_followed_is_refused_by_name(
 
 
 def test_every_class_of_transformers_that_rebuilds_a_tokenizer_is_known_or_refused() -> None:
-    names = {name for name in TOKENIZER_MAPPING_NAMES.values() if name} | NOT_KNOWN | CLASSES.keys()
-    found = {name: tokenizer_class_from_name(name) for name in names}
-    rebuilt = {
-        name
-        for name, each in found.items()
-        if each is not None and "__init__" in vars(each) and "self._tokenizer = " in inspect.getsource(each.__init__)
-    } - {"TokenizersBackend"}
+    names = {name for name in dir(transformers) if name.endswith("Tokenizer")} | NOT_KNOWN | CLASSES.keys()
+    names |= {name for name in TOKENIZER_MAPPING_NAMES.values() if name}
+    rebuilt = {name.removesuffix("Fast") for name in names if _rebuilds(tokenizer_class_from_name(name))}
     assert rebuilt == NOT_KNOWN | CLASSES.keys()
+
+
+def _rebuilds(found: Any) -> bool:
+    """Whether a class has steps of its own. Some are there in name only, as what they need is not installed."""
+    if not isinstance(found, type) or found is transformers.PreTrainedTokenizerFast or "__init__" not in vars(found):
+        return False
+    return "self._tokenizer = " in inspect.getsource(found.__init__)
 
 
 def test_an_added_token_is_shown_as_its_text(tmp_path: Path) -> None:
