@@ -72,6 +72,7 @@ OTHER: dict[str, int] = {
     "first_k_dense_replace": 2,
 }
 KEPT: dict[str, dict[str, Any]] = {
+    "nemotron": {"num_key_value_heads": 16, "hidden_size": 1536},  # whose own number of heads divides it
     "falcon": {"new_decoder_architecture": False},  # with its other flags turned it is a model that does not run
     "deepseek_v2": {"num_experts_per_tok": 3, "topk_method": "greedy", "n_group": 1, "topk_group": 1},
     "deepseek_v3": {"n_group": 2, "topk_group": 1},
