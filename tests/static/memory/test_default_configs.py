@@ -1,7 +1,7 @@
 """Every default config of `transformers` is either counted as `transformers` builds it, or refused with a field named.
 
-Models are built without memory (the meta device). Of a config that also describes models for pictures or sound, the text
-model and its LM head count.
+Models are built without memory (the meta device). Of a config that also describes models for pictures or sound, only
+the text model and its LM head count.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from kvscope.model.families import FAMILIES
+from tests.static.memory.other_configs import ALONE, changed
 from tests.static.memory.stored import stored_tensors
-from tests.static.memory.test_left_out_fields import ALONE, changed
 from tests.support.node import answer_of
 
 SCRIPT = Path(__file__).parent / "sizes-answers.js"
