@@ -50,7 +50,16 @@ const WITHOUT_SIZE = new Set([
     "clip_qkv",
   ],
   ...["routed_scaling_factor", "router_jitter_noise", "output_router_logits", "compression_config", "rotary_pct"],
-  ...["do_sample", "temperature", "top_p", "top_k", "max_length", "repetition_penalty", "tie_encoder_decoder"],
+  ...[
+    "do_sample",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_length",
+    "model_max_length",
+    "repetition_penalty",
+    "tie_encoder_decoder",
+  ],
   ...[
     "classifier_activation",
     "cache_implementation",

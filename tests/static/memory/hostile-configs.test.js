@@ -99,7 +99,9 @@ test("a config with any field changed is either read into whole sizes or refused
       read += 1;
       for (const dtype of Object.keys(BITS)) {
         const sizes = [cacheBytesPerToken(found.model, { dtype }), weightBytes(found.model, { dtype })];
-        for (const { value } of sizes) assert.ok(Number.isSafeInteger(value) && value > 0, JSON.stringify(changed));
+        const least = found.model.linear?.layers === found.model.layers ? 0 : 1;
+        for (const { value } of sizes)
+          assert.ok(Number.isSafeInteger(value) && value >= least, JSON.stringify(changed));
       }
     }
   }
