@@ -70,11 +70,14 @@ const WITHOUT_SIZE = new Set([
   ],
 ]);
 const WITHOUT_SIZE_LIKE = [
-  /^(rope|rotary|unsloth|summary|mrope)_/,
+  /^(rope|rotary|unsloth|summary|mrope|_attn|vision|image|video|audio)_/,
   /_(token_id|token_ids|dropout|pdrop|eps|epsilon|softcapping|loss_coef|prob)$/,
   /(^|_)(version|name_or_path)$/,
   /dropout$/,
 ];
+
+/** Fields of published configs that say what the family is anyway; with another value they would say something else. */
+const ONLY_AT = { mlp_type: "default", norm_type: "layer_norm", use_mla: true, lm_head: true };
 
 /**
  * @param {import("./config-fields.js").Fields} fields after the family's reader has read them
@@ -85,7 +88,12 @@ export function refuseUnknownFields({ raw, seen }, { defaults, window, ignored =
   const windows = window ? ["sliding_window", "layer_types", "no_rope_layers"] : ["no_rope_layers"];
   const understood = new Set([...seen, ...Object.keys(defaults), ...ignored, ...windows]);
   const field = Object.keys(raw).find(
-    (each) => !understood.has(each) && !isEmpty(raw[each]) && !withoutSize(each) && !allFull(each, raw[each]),
+    (each) =>
+      !understood.has(each) &&
+      !isEmpty(raw[each]) &&
+      !withoutSize(each) &&
+      !(Object.hasOwn(ONLY_AT, each) && ONLY_AT[each] === raw[each]) &&
+      !allFull(each, raw[each]),
   );
   if (field === undefined) return;
   const shownField = field.slice(0, 60);

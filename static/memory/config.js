@@ -13,6 +13,7 @@ import { familyOf } from "./families.js";
 import { problemOf } from "./limits.js";
 
 const MOST_CHARACTERS = 200_000;
+const OTHER_PARTS = ["vision_config", "audio_config"];
 
 /**
  * @param {string} text
@@ -39,7 +40,8 @@ function read(text) {
   const name = /** @type {string} */ (found.kind);
   const fields = new Fields(inner, family.defaults);
   const nested = path.length > 0 || Boolean(whole?.text);
-  const notes = nested ? [msg`Only the text model is counted, without the encoders for images and audio.`] : [];
+  const partial = nested || OTHER_PARTS.some((field) => Object.hasOwn(inner, field));
+  const notes = partial ? [msg`Only the text model is counted, without the encoders for images and audio.`] : [];
   if (found.levels.some((level) => level.is_encoder_decoder === true)) {
     throw new Refused(
       "is_encoder_decoder",

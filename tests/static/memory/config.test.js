@@ -162,6 +162,15 @@ test("what published configs have beside the sizes is read past", () => {
   assert.deepEqual(modelIn({ ...LLAMA, ...extra }), modelIn(LLAMA));
 });
 
+test("a flat config of a model that reads images is its text model's, and a field of a flavour counts at its usual value", () => {
+  const image = { vision_config: { depth: 32 }, image_token_id: 7, vision_start_token_id: 8, video_token_id: 9 };
+  modelIn({ ...CONFIGS["qwen2.5-72b"], model_type: "qwen2_vl", ...image });
+  const starcoder = { model_type: "starcoder2", norm_type: "layer_norm", mlp_type: "default" };
+  modelIn(starcoder);
+  assert.equal(pasted({ ...starcoder, mlp_type: "gated" }).problem.field, "mlp_type");
+  assert.equal(pasted({ ...CONFIGS["deepseek-v2-lite"], use_mla: false, q_rank: 8 }).problem.field, "q_rank");
+});
+
 test("a text model is found under any key", () => {
   const inner = CONFIGS["qwen3-0.6b"];
   const vision_config = { model_type: "qwen2", hidden_size: 64 };
