@@ -5,6 +5,8 @@ import { groupsOf, requestsOf } from "./layout.js";
 
 /** More requests than this are drawn as one piece: single ones would be thinner than the line between them. */
 export const MOST_PIECES = 64;
+/** A piece below this share of the bar would be thinner than the line too. */
+export const LEAST_SHARE = 0.004;
 
 /**
  * @param {import("./parameters.js").Model} model
@@ -17,10 +19,10 @@ export function barOf(model, inputs) {
   const { memory } = inputs.gpu;
   const weights = weightsOnGpu(model, inputs).value;
   const requests = requestsOf(inputs, inputs.requests);
-  const cache = (each) => cacheOnGpu(model, { ...inputs, requests: each * groupsOf(inputs) }).value;
+  const cache = (count) => cacheOnGpu(model, { ...inputs, requests: count * groupsOf(inputs) }).value;
   const each = cache(2) - cache(1);
   const used = weights + cache(requests);
-  const pieces = requests <= MOST_PIECES ? requests : 1;
   const scale = Math.max(memory, used);
+  const pieces = requests <= MOST_PIECES && each / scale >= LEAST_SHARE ? requests : 1;
   return { memory, used, left: memory - used, scale, weights, prefix: cache(1) - each, each, requests, pieces };
 }

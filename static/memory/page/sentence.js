@@ -49,7 +49,7 @@ function OwnGpu({ field }) {
 /** Sets the weights to the format in which the model is published. */
 function Published({ dtype, put }) {
   const { name } = dtypeChoice(dtype);
-  return html`<button type="button" class="button" onClick=${() => put(dtype)}>${msg`Use the published weights: ${name}`}</button>`;
+  return html`<button type="button" class="link-button" onClick=${() => put(dtype)}>${msg`Use the published weights: ${name}`}</button>`;
 }
 
 function dtypeChoice(id) {

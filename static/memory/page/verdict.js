@@ -4,12 +4,10 @@ import { html } from "htm/preact";
 import { bytesShort, integer } from "../../shared/facts/format.js";
 import { gpuCount, requestCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, pluralNodes } from "../../shared/words/msg.js";
-import { barOf } from "../bar.js";
+import { barOf, LEAST_SHARE } from "../bar.js";
 import { gpusForWeights, gpusNeeded, mostRequests, mostTokens } from "../fits.js";
 
 const PERCENT = 100;
-/** A request that takes less than this share of the free memory has no mark there. */
-const LEAST_SHARE = 0.004;
 
 /** @param {{setup: import("../setup.js").Setup, gpuName: string}} props */
 export function Verdict({ setup, gpuName }) {
