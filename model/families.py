@@ -11,6 +11,9 @@ Of each family:
   where that is not `sliding_window`. It is in all layers, or from the layer on that the field `from` names, or in all
   but each `but_each`th (a number, or the field that has it). `layer_types` in a config outdoes that; `kind` is what
   such layers are called there, where it is not `sliding_attention`.
+- `required`: fields that a config.json must have, because the class has no value for them with which a model can be
+  built.
+- `ignored`: fields that its class writes into a config.json, and that change no size of this family.
 - `computed`: whether a checkpoint of it can be loaded.
 - `text`, of a model that also reads pictures or sound: the family of its text model. Whether the LM head is tied is
   said outside that, and with `tied_inside` by the text model's own flag too.

@@ -11,6 +11,11 @@ export const FIRST = {
   weights: "bf16",
   gpu: "h100-sxm",
   gpus: "1",
+  tp: "all",
+  experts: "divided",
+  memory: "80",
+  bandwidth: "3350",
+  peak: "989",
 };
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;

@@ -75,6 +75,7 @@ function chosen(fields, field) {
 export const EXPERTS = {
   mixtral: everyLayer,
   gpt_oss: everyLayer,
+  qwen2_moe: qwen,
   qwen3_moe: qwen,
   qwen3_vl_moe_text: qwen,
   qwen3_next: qwen,

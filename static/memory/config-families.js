@@ -9,7 +9,7 @@
 
 import { msg } from "../shared/words/msg.js";
 import { EXPERTS } from "./config-experts.js";
-import { Refused } from "./config-fields.js";
+import { missingField, Refused } from "./config-fields.js";
 import { known, numbered, windowOf } from "./config-windows.js";
 import { layerOf } from "./families.js";
 
@@ -17,7 +17,7 @@ import { layerOf } from "./families.js";
 const plain = (family) => ({ name: "", family, window: null, mla: null, moe: null });
 
 /** @returns {Model} of a config whose fields have the names of Llama's */
-export function llama(fields, family, name) {
+function llama(fields, family, name) {
   const whole = (field, fallback = null) => fields.size(field, fallback);
   const [layers, d, heads] = [whole("num_hidden_layers"), whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = fields.isNull("num_key_value_heads") ? heads : whole("num_key_value_heads", heads);
@@ -198,5 +198,7 @@ const READERS = {
 
 /** @returns {Model} of a config of the family `name` */
 export function modelOf(fields, family, name) {
+  const missing = family.required?.find((field) => !fields.has(field));
+  if (missing) throw missingField(missing);
   return (READERS[name] ?? llama)(fields, family, name);
 }

@@ -28,6 +28,11 @@ export class Refused extends Error {
   }
 }
 
+/** @returns {Refused} */
+export function missingField(field) {
+  return new Refused(field, msg`${field} is missing. The size of the cache or of the weights depends on it.`);
+}
+
 export class Fields {
   /**
    * @param {Object} raw
@@ -59,8 +64,7 @@ export class Fields {
   whole(field, fallback = null, least = 1) {
     if (!this.has(field)) {
       const value = Object.hasOwn(this.defaults, field) ? this.defaults[field] : fallback;
-      if (value === null)
-        throw new Refused(field, msg`${field} is missing. The size of the cache or of the weights depends on it.`);
+      if (value === null) throw missingField(field);
       return /** @type {number} */ (value);
     }
     const value = this.raw[field];
@@ -116,6 +120,14 @@ export class Fields {
 
 function mostOf(field) {
   return MOST.find(([, fields]) => fields.includes(field))?.[0] ?? MOST_WIDTH;
+}
+
+/** @returns {Object} the value, which must be one */
+export function objectOf(value, field) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new Refused(field, msg`${field} is ${shown(value)}; it must be an object.`);
+  }
+  return value;
 }
 
 /** @returns {string} any value, in a few characters */

@@ -1,7 +1,16 @@
 /** The numbers of the calculator's charts. Knows neither the chart library nor colours. Pure. */
 
+import { workOf } from "./layout.js";
 import { requestBytes } from "./sizes.js";
-import { attainable, prefillFlops, prefillIntensity, stepFlops, stepIntensity } from "./speed.js";
+import {
+  attainable,
+  prefillFlops,
+  prefillIntensity,
+  stepComputeTime,
+  stepFlops,
+  stepIntensity,
+  timeToFirstToken,
+} from "./speed.js";
 
 const POINTS = 60;
 /** FLOP/B: below any decode step to above any prompt. */
@@ -43,24 +52,34 @@ export function roof(machine) {
 }
 
 /**
- * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"peak"}} Expected
- *   `seconds`: the shortest possible time, by whichever of the two bounds it
+ * @typedef {{name: string, intensity: number, perSecond: number, seconds: number, bound: "bandwidth"|"peak"}} Expected of one
+ *   GPU; `seconds`: the shortest possible time, by whichever of the two bounds it
  *
  * @param {import("./parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
  * @returns {[Expected, Expected]} a decode step and a prefill at their best
  */
 export function expected(model, inputs) {
-  const machine = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
   /** @returns {Expected} */
-  const at = (name, flops, intensity) => {
-    const perSecond = attainable(intensity, machine).value;
-    const bound = intensity < machine.flops / machine.bandwidth ? "bandwidth" : "peak";
-    return { name, intensity, perSecond, seconds: flops / perSecond, bound };
+  const at = (name, flops, intensity, compute) => {
+    const reading = flops / intensity / inputs.gpu.bandwidth;
+    const seconds = Math.max(reading, compute);
+    return { name, intensity, perSecond: flops / seconds, seconds, bound: reading > compute ? "bandwidth" : "peak" };
   };
   const { context } = inputs;
+  const prefill = prefillFlops(workOf(model, inputs), context).value;
   return [
-    at("decode", stepFlops(model, inputs).value, stepIntensity(model, inputs).value),
-    at("prefill", prefillFlops(model, context).value, prefillIntensity(model, context, inputs).value),
+    at(
+      "decode",
+      stepFlops(model, inputs).value,
+      stepIntensity(model, inputs).value,
+      stepComputeTime(model, inputs).value,
+    ),
+    at(
+      "prefill",
+      prefill,
+      prefillIntensity(model, context, inputs).value,
+      timeToFirstToken(model, context, inputs).value,
+    ),
   ];
 }

@@ -4,7 +4,10 @@ import { msg } from "../shared/words/msg.js";
 import { constant, derived, joined, stated, term } from "./arithmetic.js";
 
 /** @type {Object<string, number>} bits of one number; fp8 and int8 are the same size */
-export const BITS = { fp32: 32, bf16: 16, fp16: 16, fp8: 8, int8: 8, int4: 4 };
+export const BITS = { fp32: 32, bf16: 16, fp16: 16, fp8: 8, int8: 8, int4: 4, mxfp4: 4, nvfp4: 4 };
+
+/** Formats whose definition has a scale of one byte for so many numbers (OCP Microscaling 1.0; NVFP4 of Blackwell). */
+export const SCALED = { mxfp4: 32, nvfp4: 16 };
 
 /** How many numbers can share one scale; 0: scales are not counted. */
 export const GROUPS = [0, 32, 64, 128];
@@ -14,11 +17,13 @@ const SCALE_BYTES = 2;
 /**
  * @typedef {Object} Stored
  * @property {string} dtype a key of `BITS`
- * @property {number} [group] numbers that share a scale, each scale of 2 bytes and without a zero point; 0: not counted
+ * @property {Stored} [experts] how the experts are stored, where otherwise than the rest
+ * @property {number} [group] numbers that share a scale, each scale of 2 bytes and without a zero point; 0: not counted. Formats in `SCALED` have
+ *   their own
  */
 
 /**
- * Bytes of a vector: numbers × bits ÷ 8, rounded up to whole bytes, plus 2 for each group that shares a scale, the last one perhaps incomplete.
+ * Bytes of a vector: numbers × bits ÷ 8, rounded up to whole bytes, plus those of a scale for each group that shares one, the last one perhaps incomplete.
  *
  * @param {import("./arithmetic.js").Term} numbers
  * @param {Stored} stored
@@ -30,11 +35,12 @@ export function vectorBytes(numbers, { dtype, group = 0 }) {
   const plain = Number.isInteger(exact.value)
     ? exact
     : stated(Math.ceil(exact.value), "B", `⌈${exact.formula}⌉`, exact.terms);
-  if (group === 0) return plain;
-  const shared = term(msg`numbers per scale`, group);
-  const scales = stated(Math.ceil(numbers.value / group), "", `⌈${numbers.name} ÷ ${shared.name}⌉`, [numbers, shared]);
+  const each = SCALED[dtype] ?? group;
+  if (each === 0) return plain;
+  const shared = term(msg`numbers per scale`, each);
+  const scales = stated(Math.ceil(numbers.value / each), "", `⌈${numbers.name} ÷ ${shared.name}⌉`, [numbers, shared]);
   return joined("+", "B", [
     derived(msg`numbers`, plain),
-    derived(msg`scales`, joined("×", "B", [derived(msg`scales`, scales), constant(SCALE_BYTES)])),
+    derived(msg`scales`, joined("×", "B", [derived(msg`scales`, scales), constant(dtype in SCALED ? 1 : SCALE_BYTES)])),
   ]);
 }

@@ -8,6 +8,8 @@
  * @property {Object<string, number|string>} [window]
  * @property {string} [text]
  * @property {boolean} [tied_inside]
+ * @property {string[]} [ignored]
+ * @property {string[]} [required]
  *
  * @typedef {Object} Layer
  * @property {boolean} [gated] an MLP of three matrices, not two
@@ -31,6 +33,16 @@ import families from "./families.json" with { type: "json" };
 
 /** @type {Object<string, Family>} by `model_type` */
 export const FAMILIES = /** @type {*} */ (families);
+
+/** @returns {Family|undefined} */
+export function familyOf(kind) {
+  return typeof kind === "string" && Object.hasOwn(FAMILIES, kind) ? FAMILIES[kind] : undefined;
+}
+
+/** @returns {string[]} the families of text models, all that a config can be of */
+export function textFamilies() {
+  return Object.keys(FAMILIES).filter((name) => !FAMILIES[name].text);
+}
 
 /**
  * @param {Family} family

@@ -1,7 +1,7 @@
 /**
- * What fits into the memory of GPUs, weights included. Assumes that weights and cache divide evenly among the GPUs. Other memory
- * of a server (activations, code, unused parts of blocks) is not counted. The memory of gpus.json is the vendor's
- * figure, in units of 10^9 bytes; drivers report a little more. Pure.
+ * What fits into the memory of GPUs, weights included. Every number is that of the fullest GPU; layout.js has how a model is divided.
+ * Other memory of a server (activations, code, unused parts of blocks) is not counted. The memory of gpus.json is the
+ * vendor's figure, in units of 10^9 bytes; drivers report a little more. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
@@ -12,8 +12,10 @@
  * @property {number} prefix
  * @property {import("./dtypes.js").Stored} cache
  * @property {import("./dtypes.js").Stored} weights
- * @property {{memory: number, bandwidth: number, flops: number}} gpu
+ * @property {import("./peaks.js").Gpu & {memory: number, bandwidth: number}} gpu
  * @property {number} gpus
+ * @property {number} [tp] layout.js
+ * @property {"divided"|"whole"} [experts] layout.js
  *
  * @typedef {"weights"|"memory"|"context"|"limit"} Stop the reason for the maximum: the weights alone do not fit, the memory is
  *   full, the longest context in the model's config, or the bound of this calculator
@@ -24,26 +26,37 @@
 
 import { msg } from "../shared/words/msg.js";
 import { derived, joined, term } from "./arithmetic.js";
+import { fewestGpus, heldBy, requestsOf } from "./layout.js";
 import { LIMITS } from "./limits.js";
 import { batchBytes, weightBytes } from "./sizes.js";
 
-/** @returns {Result} B: GPUs × memory */
-export function memoryBytes({ gpu, gpus }) {
-  return joined("×", "B", [term(msg`GPUs`, gpus), term(msg`memory`, gpu.memory)]);
+/**
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {Result} B of the weights on one GPU
+ */
+export function weightsOnGpu(model, inputs) {
+  return weightBytes(heldBy(model, inputs), inputs.weights);
 }
 
 /**
- * The memory for the cache: GPUs × memory − weights. Negative where the weights alone do not fit.
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {Result} B of the caches on one GPU: those of the requests of its group
+ */
+export function cacheOnGpu(model, inputs) {
+  return batchBytes(heldBy(model, inputs), { ...inputs, requests: requestsOf(inputs, inputs.requests) }, inputs.cache);
+}
+
+/**
+ * The memory for the cache: memory − weights. Negative where the weights alone do not fit.
  *
  * @param {Model} model
  * @param {Inputs} inputs
- * @returns {Result} B
+ * @returns {Result} B of one GPU
  */
 export function roomForCache(model, inputs) {
-  return joined("−", "B", [
-    derived(msg`memory`, memoryBytes(inputs)),
-    derived(msg`weights`, weightBytes(model, inputs.weights)),
-  ]);
+  return joined("−", "B", [term(msg`memory`, inputs.gpu.memory), derived(msg`weights`, weightsOnGpu(model, inputs))]);
 }
 
 /**
@@ -51,12 +64,12 @@ export function roomForCache(model, inputs) {
  *
  * @param {Model} model
  * @param {Inputs} inputs
- * @returns {Result} B
+ * @returns {Result} B of one GPU
  */
 export function usedBytes(model, inputs) {
   return joined("+", "B", [
-    derived(msg`weights`, weightBytes(model, inputs.weights)),
-    derived(msg`cache`, batchBytes(model, inputs, inputs.cache)),
+    derived(msg`weights`, weightsOnGpu(model, inputs)),
+    derived(msg`cache`, cacheOnGpu(model, inputs)),
   ]);
 }
 
@@ -66,7 +79,18 @@ export function usedBytes(model, inputs) {
  * @returns {boolean}
  */
 export function fits(model, inputs) {
-  return usedBytes(model, inputs).value <= memoryBytes(inputs).value;
+  return usedBytes(model, inputs).value <= inputs.gpu.memory;
+}
+
+/** @returns {number|null} the fewest GPUs of this kind on which it fits */
+export function gpusNeeded(model, inputs) {
+  return fewestGpus(model, inputs, (layout) => fits(model, { ...inputs, ...layout }), LIMITS.gpus);
+}
+
+/** @returns {number|null} the fewest GPUs of this kind that can hold the weights */
+export function gpusForWeights(model, inputs) {
+  const hold = (layout) => roomForCache(model, { ...inputs, ...layout }).value >= 0;
+  return fewestGpus(model, inputs, hold, LIMITS.gpus);
 }
 
 /**
@@ -78,8 +102,7 @@ export function fits(model, inputs) {
  */
 export function mostTokens(model, inputs) {
   const longest = Math.min(model.context ?? LIMITS.context, LIMITS.context);
-  const batch = (context) =>
-    batchBytes(model, { ...inputs, context, prefix: Math.min(inputs.prefix, context) }, inputs.cache);
+  const batch = (context) => cacheOnGpu(model, { ...inputs, context, prefix: Math.min(inputs.prefix, context) });
   return most("tokens", roomForCache(model, inputs), longest, batch, longest === model.context ? "context" : "limit");
 }
 
@@ -91,7 +114,7 @@ export function mostTokens(model, inputs) {
  * @returns {Most}
  */
 export function mostRequests(model, inputs) {
-  const batch = (requests) => batchBytes(model, { ...inputs, requests }, inputs.cache);
+  const batch = (requests) => cacheOnGpu(model, { ...inputs, requests });
   return most("requests", roomForCache(model, inputs), LIMITS.requests, batch, "limit");
 }
 

@@ -21,13 +21,15 @@
  *   `chunked`: a query sees its own chunk of that size instead of the newest tokens
  * @property {{kv_lora_rank: number, qk_rope_head_dim: number, qk_nope_head_dim: number, v_head_dim: number,
  *   q_lora_rank: number|null}|null} mla
- * @property {{experts: number, chosen: number, shared: number, d_expert: number, dense_layers: number, d_shared?: number}|null}
- *   moe `chosen` of `experts` for each token, beside those shared by all; `dense_layers` layers have an MLP in their place
+ * @property {{experts: number, chosen: number, shared: number, d_expert: number, dense_layers: number, d_shared?: number,
+ *   held?: number, d_held?: number}|null} moe `chosen` of `experts` for each token, beside those shared by all; `dense_layers` layers have an MLP in their place;
+ *   `held` and `d_held`: the experts, or the part of each, in the memory that is counted, where not all are
  * @property {{layers: number, key_heads: number, value_heads: number, key_dim: number, value_dim: number, kernel: number}}
  *   [linear] layers with linear attention (arXiv:2412.06464), which store a state of constant size
  * @property {number} [kv_shared] so many of the last layers use the K and V of earlier ones
  * @property {{inputs: number, rank: number, vocab: number, width: number}} [altup] rows of each token for each layer, and
  *   residual streams side by side (Gemma 3n)
+ * @property {string} [published] the format of the published weights, where it is not bf16: an id of setup.js
  * @property {import("./families.js").Layer} [layer] what of a layer is not a size, where that is not the family's own, or no family is named
  */
 
@@ -66,13 +68,14 @@ export function parameters(given) {
   if (!model.moe) return { total: plus(...shared, ...rows), active: plus(...shared), tables, experts: null };
   const { experts, chosen, dense_layers: dense } = model.moe;
   const sparse = derived(msg`MoE layers`, joined("−", "", [layers, term(msg`dense layers`, dense)]));
-  const expert = derived(msg`one expert`, expertOf(d, term(msg`expert dim`, model.moe.d_expert), kind));
-  const all = times(sparse, term(msg`experts`, experts), expert);
+  const { held = experts, d_expert, d_held = d_expert } = model.moe;
+  const expert = (width) => derived(msg`one expert`, expertOf(d, term(msg`expert dim`, width), kind));
+  const all = times(sparse, term(msg`experts`, held), expert(d_held));
   return {
     total: plus(...shared, ...rows, derived(msg`experts`, all)),
     active: plus(
       ...shared,
-      derived(msg`active experts`, times(sparse, term(msg`active experts per token`, chosen), expert)),
+      derived(msg`active experts`, times(sparse, term(msg`active experts per token`, chosen), expert(d_expert))),
     ),
     tables,
     experts: all,

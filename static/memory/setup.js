@@ -2,7 +2,8 @@
 
 import { msg } from "../shared/words/msg.js";
 import { readConfig } from "./config.js";
-import { BITS, GROUPS } from "./dtypes.js";
+import { BITS, GROUPS, SCALED } from "./dtypes.js";
+import { EXPERTS } from "./layout.js";
 import { problemOf } from "./limits.js";
 
 const WHOLE = /^\d+$/;
@@ -15,12 +16,22 @@ const LABELS = {
   context: msg`Tokens each`,
   prefix: msg`Shared prefix, tokens`,
   gpus: msg`Number of GPUs`,
+  memory: msg`Memory of your GPU, GB`,
+  bandwidth: msg`Bandwidth of your GPU, GB/s`,
+  peak: msg`Peak of your GPU, TFLOP/s`,
 };
 
 /** The ids of the dtypes to choose from. `int4-32`: int4 with a scale for every 32 numbers. */
 export const DTYPES = Object.entries(BITS).flatMap(([dtype, bits]) =>
-  (bits > 8 ? [0] : GROUPS).map((group) => (group ? `${dtype}-${group}` : dtype)),
+  (bits > 8 || dtype in SCALED ? [0] : GROUPS).map((group) => (group ? `${dtype}-${group}` : dtype)),
 );
+/** Those of weights. `bf16+mxfp4`: bf16, and the experts in mxfp4. */
+export const WEIGHTS = [...DTYPES, "bf16+mxfp4"];
+
+/** The id of a GPU whose numbers the visitor enters: in GB, GB/s and TFLOP/s. */
+export const OWN_GPU = "own";
+const OWN_UNITS = { memory: 1e9, bandwidth: 1e9, peak: 1e12 };
+const DECIMAL = /^\d{1,9}(\.\d{1,6})?$/;
 
 /**
  * @typedef {Object} Setup
@@ -38,9 +49,12 @@ export function readSetup(texts, { models, gpus }) {
     : { model: models.find(({ id }) => id === texts.model), notes: [] };
   if ("problem" in read) return { problem: { field: "config", text: read.problem.text } };
   if (!read.model) return unknown("model", texts.model);
-  const gpu = gpus.find(({ id }) => id === texts.gpu);
+  const own = texts.gpu === OWN_GPU ? ownGpu(texts) : { gpu: gpus.find(({ id }) => id === texts.gpu) };
+  if ("problem" in own) return own;
+  const { gpu } = own;
   if (!gpu) return unknown("gpu", texts.gpu);
-  const wrong = ["cache", "weights"].find((field) => !DTYPES.includes(texts[field]));
+  const allowed = { cache: DTYPES, weights: WEIGHTS, experts: EXPERTS };
+  const wrong = Object.keys(allowed).find((field) => !allowed[field].includes(texts[field]));
   if (wrong) return unknown(wrong, texts[wrong]);
   const numbers = {};
   for (const field of NUMBERS) {
@@ -52,11 +66,40 @@ export function readSetup(texts, { models, gpus }) {
     }
     numbers[field] = Number(text);
   }
-  const inputs = { ...numbers, gpu, cache: storedOf(texts.cache), weights: storedOf(texts.weights) };
+  const tp = groupSizeOf(texts.tp, numbers.gpus);
+  if (tp === null) {
+    const [given, count] = [texts.tp.slice(0, SHOWN_CHARACTERS), numbers.gpus];
+    return {
+      problem: { field: "tp", text: msg`${count} GPUs do not form groups of “${given}”. Choose an entry of the list.` },
+    };
+  }
+  const layout = { tp, experts: texts.experts };
+  const inputs = { ...numbers, ...layout, gpu, cache: storedOf(texts.cache), weights: storedOf(texts.weights) };
   const model = { ...read.model, name: read.model.name || msg`Your model` };
   const problem = problemOf(/** @type {*} */ (inputs), model);
   if (problem) return { problem };
   return { setup: { model, notes: read.notes, inputs: /** @type {*} */ (inputs) } };
+}
+
+/** @returns {number|null} GPUs of a group; one GPU is a group, whatever was chosen for several */
+function groupSizeOf(text, gpus) {
+  if (text === "all" || gpus === 1) return gpus;
+  return /^[1-9]\d*$/.test(text) && gpus % Number(text) === 0 ? Number(text) : null;
+}
+
+/** @returns {{gpu: Object}|{problem: import("./limits.js").Problem}} */
+function ownGpu(texts) {
+  const values = {};
+  for (const [field, unit] of Object.entries(OWN_UNITS)) {
+    const text = withoutSeparators(texts[field]);
+    if (!DECIMAL.test(text) || Number(text) === 0) {
+      const [label, given] = [LABELS[field], text.slice(0, SHOWN_CHARACTERS)];
+      return { problem: { field, text: msg`${label}: “${given}” is not a number above 0.` } };
+    }
+    values[field] = Math.round(Number(text) * unit);
+  }
+  const { memory, bandwidth, peak } = values;
+  return { gpu: { id: OWN_GPU, name: msg`your GPU`, memory, bandwidth, flops: peak, peaks: {}, sources: [] } };
 }
 
 /** @returns {string} the digits without separators of thousands */
@@ -71,6 +114,7 @@ function unknown(field, text) {
 
 /** @returns {import("./dtypes.js").Stored} */
 function storedOf(text) {
-  const [dtype, group] = text.split("-");
-  return { dtype, group: Number(group ?? 0) };
+  const [all, experts] = text.split("+");
+  const [dtype, group] = all.split("-");
+  return { dtype, group: Number(group ?? 0), ...(experts && { experts: storedOf(experts) }) };
 }

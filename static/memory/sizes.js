@@ -189,5 +189,21 @@ function byKind(model, stored, full, windowed) {
  * @returns {Result} B
  */
 export function weightBytes(model, stored) {
-  return vectorBytes(derived(msg`parameters`, parameters(model).total), stored);
+  const { total, experts } = parameters(model);
+  return storedBytes(derived(msg`parameters`, total), experts, stored);
+}
+
+/**
+ * @param {import("./arithmetic.js").Term} all parameters
+ * @param {Result|null} experts those of them that can be in another format
+ * @param {Stored} stored
+ * @returns {Result} B
+ */
+export function storedBytes(all, experts, stored) {
+  if (!stored.experts || !experts) return vectorBytes(all, stored);
+  const rest = joined("−", "", [all, derived(msg`experts`, experts)]);
+  return joined("+", "B", [
+    derived(msg`experts`, vectorBytes(derived(msg`experts`, experts), stored.experts)),
+    derived(msg`all others`, vectorBytes(derived(msg`all others`, rest), stored)),
+  ]);
 }

@@ -2,7 +2,7 @@
  * Estimates of time from the two numbers of a GPU that bound it: nothing here is measured. A step that writes one token of each
  * request reads all the weights and caches once, so memory bandwidth bounds it; prefill multiplies every weight by every token of
  * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) tells which of the two
- * applies. Pure.
+ * applies. Every number is that of the fullest GPU; layout.js has how a model is divided. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
@@ -11,12 +11,14 @@
 
 import { msg } from "../shared/words/msg.js";
 import { constant, derived, estimated, joined, stated, term } from "./arithmetic.js";
-import { vectorBytes } from "./dtypes.js";
+import { groupsOf, heldBy, requestsOf, workOf } from "./layout.js";
 import { parameters } from "./parameters.js";
-import { requestBytes } from "./sizes.js";
+import { peakOfAttention, peakOfWeights } from "./peaks.js";
+import { requestBytes, storedBytes } from "./sizes.js";
 
 const EVEN_EXPERTS = msg`Each token chooses its experts independently, all with equal probability.`;
 const NOTHING_ELSE = msg`Communication between GPUs, kernel launches and sampling take no time.`;
+const EVEN_GROUPS = msg`Every group of GPUs has as much to do as the one with the most requests.`;
 const WHOLE_CACHE = msg`Every request reads its whole cache, including a shared prefix.`;
 const ALL_WEIGHTS = msg`Every token is multiplied by every active parameter, including the embedding table and the LM head.`;
 
@@ -26,12 +28,12 @@ const ALL_WEIGHTS = msg`Every token is multiplied by every active parameter, inc
  *
  * @param {Model} model
  * @param {number} requests
- * @returns {Result}
+ * @returns {{all: Result, experts: Result|null}} `experts`: those among them
  */
 export function parametersRead(model, requests) {
   const { total, tables, experts } = parameters(model);
   const all = derived(msg`parameters`, total);
-  if (!experts) return joined("−", "", [all, ...tables]);
+  if (!experts) return { all: joined("−", "", [all, ...tables]), experts };
   const unread = (1 - model.moe.chosen / model.moe.experts) ** requests;
   const terms = [
     term(msg`active experts per token`, model.moe.chosen),
@@ -40,23 +42,39 @@ export function parametersRead(model, requests) {
   ];
   const [chosen, among, count] = terms.map(({ name }) => name);
   const share = stated(unread, "", `(1 − ${chosen} ÷ ${among})^${count}`, terms);
-  const idle = joined("×", "", [derived(msg`experts`, experts), derived(msg`idle share`, share)]);
-  return joined("−", "", [all, ...tables, derived(msg`idle experts`, idle)]);
+  const idle = derived(
+    msg`idle experts`,
+    joined("×", "", [derived(msg`experts`, experts), derived(msg`idle share`, share)]),
+  );
+  return {
+    all: joined("−", "", [all, ...tables, idle]),
+    experts: joined("−", "", [derived(msg`experts`, experts), idle]),
+  };
+}
+
+/** @returns {Result} B of the weights that one GPU reads for so many tokens, which are those of all groups */
+function weightsRead(model, tokens, inputs) {
+  const { all, experts } = parametersRead(heldBy(model, inputs), tokens);
+  return storedBytes(derived(msg`parameters read`, all), experts, inputs.weights);
 }
 
 /**
- * Bytes that one step of decode reads: weights read + requests × the cache of one.
+ * Bytes that one GPU reads in a step of decode: weights read + requests of its group × the cache of one.
  *
  * @param {Model} model
  * @param {Inputs} inputs
  * @returns {Result} B
  */
-export function stepBytes(model, { requests, context, weights, cache }) {
-  const read = vectorBytes(derived(msg`parameters read`, parametersRead(model, requests)), weights);
-  const each = derived(msg`cache per request`, requestBytes(asRead(model), context, cache));
+export function stepBytes(model, inputs) {
+  const { requests, context, cache } = inputs;
+  const each = derived(msg`cache per request`, requestBytes(asRead(heldBy(model, inputs)), context, cache));
+  const own = term(msg`requests`, requestsOf(inputs, requests));
   return joined("+", "B", [
-    derived(model.tied ? msg`weights read` : msg`weights read, without the embedding table`, read),
-    derived(msg`caches`, joined("×", "B", [term(msg`requests`, requests), each])),
+    derived(
+      model.tied ? msg`weights read` : msg`weights read, without the embedding table`,
+      weightsRead(model, requests, inputs),
+    ),
+    derived(msg`caches`, joined("×", "B", [own, each])),
   ]);
 }
 
@@ -66,18 +84,21 @@ function asRead(model) {
 }
 
 /**
- * Operations of one step of decode, two for a multiplication and its addition:
- * requests × (2 × active parameters + those of attention over the stored tokens).
+ * Operations of one GPU in a step of decode, two for a multiplication and its addition:
+ * requests of its group × (2 × active parameters + those of attention over the stored tokens).
  *
  * @param {Model} model
  * @param {Inputs} inputs
  * @returns {Result} FLOP
  */
-export function stepFlops(model, { requests, context }) {
+export function stepFlops(model, inputs) {
+  const { requests, context } = inputs;
+  const work = workOf(model, inputs);
   const pairs = ({ tokens }) => joined("min", "", [term(msg`context`, context), term(msg`window`, tokens)]);
+  const cost = pairFlops(work, true);
   return joined("×", "FLOP", [
-    term(msg`requests`, requests),
-    derived(msg`per request`, withAttention(model, constant(1), term(msg`context`, context), pairs)),
+    term(msg`requests`, requestsOf(inputs, requests)),
+    derived(msg`per request`, withAttention(work, constant(1), term(msg`context`, context), pairs, cost)),
   ]);
 }
 
@@ -97,7 +118,7 @@ export function prefillFlops(model, prompt) {
     if (chunked) return chunkPairs(w, prompt, tokens);
     return stated(w * prompt - (w * (w - 1)) / 2, "", `w × ${tokens.name} − w × (w − 1) ÷ 2`, [term("w", w), tokens]);
   };
-  return withAttention(model, tokens, derived(msg`pairs`, all), pairs);
+  return withAttention(model, tokens, derived(msg`pairs`, all), pairs, pairFlops(model, false));
 }
 
 /** Each query sees its own chunk, up to itself. */
@@ -110,9 +131,9 @@ function chunkPairs(w, prompt, tokens) {
 }
 
 /** 2 × active parameters × tokens, which is the first term, + layers × pairs × FLOP per pair, for each kind of layer. */
-function withAttention(model, tokens, full, windowed) {
+function withAttention(model, tokens, full, windowed, perPair) {
   const weights = joined("×", "FLOP", [constant(2), derived(msg`active parameters`, parameters(model).active), tokens]);
-  const cost = derived(msg`FLOP per pair`, pairFlops(model));
+  const cost = derived(msg`FLOP per pair`, perPair);
   const count = model.window?.layers.length ?? 0;
   const layers = (name, number, pairs) => derived(name, joined("×", "FLOP", [term(msg`layers`, number), pairs, cost]));
   return joined("+", "FLOP", [
@@ -129,33 +150,86 @@ function stateFlops({ layers, value_heads: heads, key_dim: key, value_dim: value
   return joined("×", "FLOP", [constant(6), term(msg`linear attention layers`, layers), ...sizes, tokens]);
 }
 
-/** A query and a key: their product, and the value times the weight. Two operations for each number, in every head. */
-function pairFlops({ heads, head_dim: headDim, mla }) {
+/**
+ * A query and a key: their product, and the value times the weight. Two operations for each number, in every head. MLA multiplies
+ * K and V themselves in a prefill. A decode step would have to compute them of all stored tokens, so it multiplies the stored
+ * vectors (arXiv:2405.04434, the absorbed form): each is the key and, without its rotary part, the value of every head. What
+ * it does to the query and the output instead is as much as the up-projection of one token, which the weights have.
+ */
+function pairFlops({ heads, head_dim: headDim, mla }, absorbed) {
+  const latent = mla && absorbed;
   const dims = mla
-    ? [term(msg`q dim`, mla.qk_nope_head_dim + mla.qk_rope_head_dim), term(msg`value dim`, mla.v_head_dim)]
+    ? [
+        latent
+          ? term(msg`latent dim`, mla.kv_lora_rank + mla.qk_rope_head_dim)
+          : term(msg`q dim`, mla.qk_nope_head_dim + mla.qk_rope_head_dim),
+        latent ? term(msg`KV rank`, mla.kv_lora_rank) : term(msg`value dim`, mla.v_head_dim),
+      ]
     : [term(msg`head dim`, headDim), term(msg`head dim`, headDim)];
   return joined("×", "FLOP", [constant(2), term(msg`heads`, heads), derived(msg`dims`, joined("+", "", dims))]);
 }
 
 /**
- * Time of one step of decode, in which every request gets one token: bytes read ÷ (GPUs × bandwidth).
+ * The shortest time for so many operations: those with weights ÷ the peak for their format + those of attention ÷ the peak
+ * for the format of the cache.
+ *
+ * @param {Result} flops of `withAttention`, times `requests`
+ * @param {Inputs} inputs
+ * @param {number} [requests]
+ * @returns {Result} s
+ */
+function computeTime(flops, { gpu, weights, cache }, requests = 1) {
+  const [products, attention] = [peakOfWeights(gpu, weights), peakOfAttention(gpu, cache)];
+  if (products.flops === attention.flops || flops.terms.length === 1) {
+    const all =
+      requests === 1 ? flops : joined("×", "FLOP", [term(msg`requests`, requests), derived(msg`FLOP`, flops)]);
+    return joined("÷", "s", [derived(msg`FLOP`, all), term(msg`peak`, products.flops)]);
+  }
+  const [withWeights, ...pairs] = flops.terms;
+  const of = (name, terms, peak) => {
+    const sum = joined("+", "FLOP", terms);
+    const all = joined("×", "FLOP", [term(msg`requests`, requests), derived(msg`FLOP`, sum)]);
+    return derived(name, joined("÷", "s", [derived(msg`FLOP`, all), term(msg`peak`, peak.flops)]));
+  };
+  return joined("+", "s", [of(msg`weights`, [withWeights], products), of(msg`attention`, pairs, attention)]);
+}
+
+/**
+ * The shortest time in which the operations of one step of decode can be computed.
+ *
+ * @param {Model} model
+ * @param {Inputs} inputs
+ * @returns {Result} s
+ */
+export function stepComputeTime(model, inputs) {
+  const [requests, each] = stepFlops(model, inputs).terms;
+  return computeTime(each.of, inputs, requests.value);
+}
+
+/** @returns {string[]} what is assumed of several GPUs */
+function evenGroups(inputs) {
+  return groupsOf(inputs) > 1 ? [EVEN_GROUPS] : [];
+}
+
+/**
+ * Time of one step of decode, in which every request gets one token: bytes that a GPU reads ÷ its bandwidth.
  *
  * @param {Model} model
  * @param {Inputs} inputs
  * @returns {Result} s, estimated
  */
 export function timePerToken(model, inputs) {
-  const bandwidth = joined("×", "B/s", [term(msg`GPUs`, inputs.gpus), term(msg`bandwidth`, inputs.gpu.bandwidth)]);
   const bytes = derived(msg`bytes read`, stepBytes(model, inputs));
-  return estimated(joined("÷", "s", [bytes, derived(msg`total bandwidth`, bandwidth)]), [
+  return estimated(joined("÷", "s", [bytes, term(msg`bandwidth`, inputs.gpu.bandwidth)]), [
     WHOLE_CACHE,
     ...(model.moe ? [EVEN_EXPERTS] : []),
+    ...evenGroups(inputs),
     NOTHING_ELSE,
   ]);
 }
 
 /**
- * Time to the first token of one prompt: operations of prefill ÷ (GPUs × peak). Nothing of it is taken from a shared prefix.
+ * Time to the first token of one prompt in each group of GPUs. Nothing of it is taken from a shared prefix.
  *
  * @param {Model} model
  * @param {number} prompt tokens
@@ -163,9 +237,8 @@ export function timePerToken(model, inputs) {
  * @returns {Result} s, estimated
  */
 export function timeToFirstToken(model, prompt, inputs) {
-  const peak = joined("×", "FLOP/s", [term(msg`GPUs`, inputs.gpus), term(msg`peak`, inputs.gpu.flops)]);
-  const flops = derived(msg`FLOP of prefill`, prefillFlops(model, prompt));
-  return estimated(joined("÷", "s", [flops, derived(msg`total peak`, peak)]), [ALL_WEIGHTS, NOTHING_ELSE]);
+  const time = computeTime(prefillFlops(workOf(model, inputs), prompt), inputs);
+  return estimated(time, [ALL_WEIGHTS, ...evenGroups(inputs), NOTHING_ELSE]);
 }
 
 /**
@@ -191,14 +264,13 @@ export function stepIntensity(model, inputs) {
  * @param {Inputs} inputs
  * @returns {Result} FLOP/B
  */
-export function prefillIntensity(model, prompt, { weights, cache }) {
-  const read = vectorBytes(derived(msg`parameters read`, parametersRead(model, prompt)), weights);
+export function prefillIntensity(model, prompt, inputs) {
   const bytes = joined("+", "B", [
-    derived(msg`weights`, read),
-    derived(msg`cache`, requestBytes(asRead(model), prompt, cache)),
+    derived(msg`weights`, weightsRead(model, prompt * groupsOf(inputs), inputs)),
+    derived(msg`cache`, requestBytes(asRead(heldBy(model, inputs)), prompt, inputs.cache)),
   ]);
   return joined("÷", "FLOP/B", [
-    derived(msg`FLOP of prefill`, prefillFlops(model, prompt)),
+    derived(msg`FLOP of prefill`, prefillFlops(workOf(model, inputs), prompt)),
     derived(msg`bytes read`, bytes),
   ]);
 }

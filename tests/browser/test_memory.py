@@ -96,6 +96,37 @@ def test_results_open_to_their_formula_and_the_address_holds_every_input(memory:
     expect(verdict(page)).to_contain_text("59 requests")
 
 
+def test_several_gpus_divide_the_model_as_chosen_and_a_gpu_of_ones_own_is_entered(memory: Callable[..., Page]) -> None:
+    page = memory()
+    attention = page.get_by_role("combobox", name="Attention on several GPUs")
+    experts = page.get_by_role("combobox", name="Experts on several GPUs")
+    expect(attention).to_have_count(0)
+    field(page, "Number of GPUs").fill("16")
+    expect(experts).to_have_count(0)
+    expect(verdict(page)).to_contain_text("588 requests")
+    attention.select_option("8")
+    expect(verdict(page)).to_contain_text("1,162 requests")
+    attention.select_option("all")
+    page.get_by_role("combobox", name="Model").select_option("DeepSeek-V3")
+    page.get_by_role("combobox", name="GPU", exact=True).select_option("H200 SXM")
+    field(page, "Number of GPUs").fill("8")
+    page.get_by_role("button", name="Use the published weights: fp8").click()
+    expect(verdict(page)).to_contain_text("97 requests")
+    attention.select_option("1")
+    experts.select_option("whole")
+    expect(verdict(page)).to_contain_text("584 requests")
+    page.wait_for_url(re.compile("tp=1&experts=whole"))
+    page.reload()
+    expect(verdict(page)).to_contain_text("584 requests")
+    page.get_by_role("combobox", name="GPU", exact=True).select_option("own")
+    field(page, "Memory, GB").fill("1000")
+    field(page, "Number of GPUs").fill("1")
+    expect(verdict(page)).to_contain_text(f"{(1000 * 10**9 - 671_026_404_352) // (8192 * 61 * 576 * 2)} requests")
+    field(page, "Memory, GB").fill("much")
+    expect(page.get_by_role("alert")).to_contain_text("much")
+    expect(field(page, "Memory, GB")).to_have_attribute("aria-invalid", "true")
+
+
 def test_a_wrong_input_is_named_and_the_results_stay(memory: Callable[..., Page], complaints: Complaints) -> None:
     page = memory()
     before = verdict(page).inner_text()

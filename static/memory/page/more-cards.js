@@ -70,7 +70,8 @@ export function Sources({ model, gpu, pasted }) {
   return html`<section class="own-card stack box" aria-label=${msg`Sources`}>
     <h2>${msg`Sources of the sizes`}</h2>
     <${Links} name=${model.name} sources=${pasted ? [] : model.sources} none=${msg`The pasted config.`} />
-    <${Links} name=${gpu.name} sources=${gpu.sources} none="" />
+    <${Links} name=${gpu.name} sources=${gpu.sources} none=${msg`Your own numbers.`} />
+    ${gpu.flops_of && html`<p class="muted">${msg`Peak in 16 bits: ${gpu.flops_of}.`}</p>`}
     <p class="muted">${nodes`Formulas: ${papers}`}</p>
   </section>`;
 }

@@ -57,7 +57,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
           }
         </div>
       </div>
-      <${Sentence} texts=${texts} known=${known} modelName=${model.name} problem=${problem} actions=${actions} />
+      <${Sentence} texts=${texts} known=${known} setup=${setup} problem=${problem} actions=${actions} />
       <${Verdict} ...${of} />
       <${Sliders} inputs=${inputs} put=${actions.put} />
       <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken} in all ${layers} layers together.`}</p>

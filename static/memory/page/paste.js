@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { msg } from "../../shared/words/msg.js";
+import { textFamilies } from "../families.js";
 
 /** @param {{pasted: {text: string, problem: string}, config: string, setup: Object, paste: (text: string) => void}} props */
 export function Paste({ pasted, config, setup, paste }) {
@@ -22,6 +23,7 @@ export function Paste({ pasted, config, setup, paste }) {
         html`<p role="status"><b>${msg`Read from the config:`}</b> ${sizesOf(model)}</p>
         ${notes.map((note) => html`<p key=${note} class="muted">${note}</p>`)}`
       }
+      <p class="muted">${msg`Families that this page reads (model_type): ${textFamilies().join(", ")}. A text model inside a model for images or audio is found, whatever its key.`}</p>
       <p class="muted">${msg`The text stays in this page. Its address holds the fields that the calculator uses.`}</p>
     </div>
   </details>`;

@@ -7,6 +7,7 @@ import { integer, milliseconds, percent, short, significant } from "../../shared
 import { keptAs, oneFormat } from "../../shared/facts/weights.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
+import { peakOfAttention, peakOfWeights } from "../peaks.js";
 import { pointsOf } from "../points.js";
 import { attainable } from "../speed.js";
 import { coloursOf, estimate, measured as filled, layoutOf, line, pointUnderRoof, stepLabel } from "./drawings.js";
@@ -69,8 +70,8 @@ function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
     decode.bound === "peak"
-      ? msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, right of the bend: at best, the peak limits it.`
-      : msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read, left of the bend: at best, memory bandwidth limits it.`,
+      ? msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read: at best, the peak limits it.`
+      : msg`On ${gpuName}, a decode step does ${step} operations (FLOP) per byte read: at best, memory bandwidth limits it.`,
     prefill.bound === "peak"
       ? msg`A prefill does ${prompt} FLOP per byte read: at best, the peak limits it.`
       : msg`A prefill does ${prompt} FLOP per byte read: at best, memory bandwidth limits it.`,
@@ -81,14 +82,19 @@ const estimateLabel = ({ name }, phase) =>
   phase === "prefill" ? msg`${name}, prefill, estimated` : msg`${name}, decode, estimated`;
 
 function tracesOf({ setup: { model, inputs }, gpuName, best: [decode, prefill], machine, points, name, colours }) {
-  const gpu = { bandwidth: inputs.gpus * inputs.gpu.bandwidth, flops: inputs.gpus * inputs.gpu.flops };
+  const { bandwidth } = inputs.gpu;
+  const [products, attention] = [peakOfWeights(inputs.gpu, inputs.weights), peakOfAttention(inputs.gpu, inputs.cache)];
+  const gpu = inputs.gpus === 1 ? gpuName : msg`each of ${integer(inputs.gpus)} × ${gpuName}`;
   const at = ({ name: phase, intensity, perSecond }) => ({
     ...{ x: intensity, y: perSecond },
     text: `${estimateLabel(model, phase)}<br>${msg`${significant(intensity)} FLOP per byte, at most ${short(perSecond, "FLOP/s")}`}`,
   });
   const of = (phase) => points.filter((point) => point.phase === phase).map(pointUnderRoof);
   return [
-    line(inputs.gpus === 1 ? gpuName : `${inputs.gpus} × ${gpuName}`, roof(gpu), colours.ink),
+    line(gpu, roof({ bandwidth, flops: products.flops }), colours.ink),
+    ...(attention.flops === products.flops
+      ? []
+      : [line(msg`${gpu}, attention`, roof({ bandwidth, flops: attention.flops }), colours.ink, "dot")]),
     ...(machine ? [line(msg`this machine, measured`, roof(machine), colours.output)] : []),
     estimate(msg`${model.name}: decode`, [at(decode)], colours.computed),
     estimate(msg`${model.name}: prefill`, [at(prefill)], colours.cached, "diamond"),

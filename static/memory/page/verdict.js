@@ -4,12 +4,10 @@ import { html } from "htm/preact";
 import { bytesShort, integer } from "../../shared/facts/format.js";
 import { gpuCount, requestCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, pluralNodes } from "../../shared/words/msg.js";
-import { barOf } from "../bar.js";
-import { mostRequests, mostTokens } from "../fits.js";
+import { barOf, LEAST_SHARE } from "../bar.js";
+import { gpusForWeights, gpusNeeded, mostRequests, mostTokens } from "../fits.js";
 
 const PERCENT = 100;
-/** A request that takes less than this share of the free memory has no mark there. */
-const LEAST_SHARE = 0.004;
 
 /** @param {{setup: import("../setup.js").Setup, gpuName: string}} props */
 export function Verdict({ setup, gpuName }) {
@@ -22,11 +20,11 @@ export function Verdict({ setup, gpuName }) {
     <p class="verdict-big">${
       inputs.gpus === 1
         ? nodes`${used} of the ${memory} of one ${gpuName}`
-        : nodes`${used} of the ${memory} of ${gpus} × ${gpuName}`
+        : nodes`${used} of the ${memory} of each of ${gpus} × ${gpuName}`
     }</p>
     <p class="verdict-text" role="status"><b class=${fits && !tooLong(model, inputs) ? "is-good" : "is-bad"}>${headline(model, inputs, bar)}</b> <${Limits} model=${model} inputs=${inputs} bar=${bar} /></p>
-    <${Bar} bar=${bar} inputs=${inputs} />
-    <${Key} bar=${bar} inputs=${inputs} fits=${fits} />
+    <${Bar} bar=${bar} />
+    <${Key} bar=${bar} fits=${fits} />
   </section>`;
 }
 
@@ -40,16 +38,21 @@ function headline(model, inputs, bar) {
       ? msg`The memory is large enough, but the model’s config allows at most ${longest}.`
       : msg`It fits: ${bytesShort(bar.left)} are free.`;
   }
-  const gpus = gpuCount(Math.ceil(bar.used / inputs.gpu.memory));
-  const missing = msg`It does not fit: ${bytesShort(-bar.left)} are missing. It would fit on ${gpus} of this kind.`;
+  const count = gpusNeeded(model, inputs);
+  const lack = bytesShort(-bar.left);
+  const missing =
+    count === null
+      ? msg`It does not fit: ${lack} are missing on each GPU, with any number of GPUs divided this way.`
+      : msg`It does not fit: ${lack} are missing. It would fit on ${gpuCount(count)} of this kind.`;
   return longest ? `${missing} ${msg`The model’s config allows at most ${longest}.`}` : missing;
 }
 
 /** The most requests with this context, and the longest context with this number of requests. */
 function Limits({ model, inputs, bar }) {
   if (bar.weights > bar.memory) {
-    const gpus = html`<b>${gpuCount(Math.ceil(bar.weights / inputs.gpu.memory))}</b>`;
-    return nodes`The weights alone need ${gpus}.`;
+    const count = gpusForWeights(model, inputs);
+    if (count === null) return msg`The weights alone do not fit, with any number of GPUs divided this way.`;
+    return nodes`The weights alone need ${html`<b>${gpuCount(count)}</b>`}.`;
   }
   const [requests, tokens] = [mostRequests(model, inputs), mostTokens(model, inputs)];
   const most = html`<b>${requestCount(requests.value)}</b>`;
@@ -71,11 +74,11 @@ function Limits({ model, inputs, bar }) {
   } ${texts[tokens.stop]}`;
 }
 
-function Bar({ bar, inputs }) {
+function Bar({ bar }) {
   const share = (bytes) => ({ width: `${(PERCENT * bytes) / bar.scale}%` });
-  const each = bar.pieces === 1 ? bar.each * inputs.requests : bar.each;
+  const each = bar.pieces === 1 ? bar.each * bar.requests : bar.each;
   const card = PERCENT * (bar.memory / bar.scale);
-  return html`<div class="bar anchor" role="img" aria-label=${descriptionOf(bar, inputs)}>
+  return html`<div class="bar anchor" role="img" aria-label=${descriptionOf(bar)}>
     <span class="bar-piece strong nowrap still is-weights" style=${share(bar.weights)}><span>${msg`weights`}</span></span>
     ${bar.prefix > 0 && html`<span class="bar-piece strong nowrap still is-prefix" style=${share(bar.prefix)}></span>`}
     ${Array.from({ length: bar.pieces }, (_, at) => html`<span key=${at} class="bar-piece strong nowrap still is-cache" style=${share(each)}></span>`)}
@@ -89,21 +92,21 @@ function marked({ each, left }) {
   return each / left < LEAST_SHARE ? 1 : each / left;
 }
 
-function descriptionOf(bar, { requests }) {
+function descriptionOf(bar) {
   const left = bytesShort(Math.abs(bar.left));
   return [
     msg`weights: ${bytesShort(bar.weights)}`,
     ...(bar.prefix > 0 ? [msg`shared prefix: ${bytesShort(bar.prefix)}`] : []),
-    msg`KV cache: ${integer(requests)} × ${bytesShort(bar.each)}`,
+    msg`KV cache: ${integer(bar.requests)} × ${bytesShort(bar.each)}`,
     bar.left >= 0 ? msg`free: ${left}` : msg`missing: ${left}`,
   ].join(", ");
 }
 
-function Key({ bar, inputs, fits }) {
+function Key({ bar, fits }) {
   return html`<ul class="bar-key row muted" aria-hidden="true">
     <li class="is-weights">${msg`weights`} <b class="number">${bytesShort(bar.weights)}</b></li>
     ${bar.prefix > 0 && html`<li class="is-prefix">${msg`shared prefix, stored once`} <b class="number">${bytesShort(bar.prefix)}</b></li>`}
-    <li class="is-cache">${msg`KV cache`} <b class="number">${integer(inputs.requests)} × ${bytesShort(bar.each)}</b></li>
+    <li class="is-cache">${msg`KV cache`} <b class="number">${integer(bar.requests)} × ${bytesShort(bar.each)}</b></li>
     <li class=${fits ? "is-free" : "is-over"}>${fits ? msg`free` : msg`missing`} <b class="number">${bytesShort(Math.abs(bar.left))}</b></li>
   </ul>`;
 }

@@ -21,6 +21,24 @@ test("a pasted config takes the place of a model", () => {
   assert.equal(readSearch(search).texts.config, texts.config);
 });
 
+test("an address from before there was a choice of layouts and a GPU of one's own opens with the first ones", () => {
+  const { texts } = readSearch("?model=llama-3-8b&requests=8&context=8192&gpu=h200&gpus=16&cache=fp8&weights=int4-32");
+  assert.deepEqual([texts.gpus, texts.tp, texts.experts], ["16", "all", "divided"]);
+  const own = {
+    ...FIRST,
+    gpu: "own",
+    memory: "24",
+    bandwidth: "936",
+    peak: "71.2",
+    gpus: "8",
+    tp: "2",
+    experts: "whole",
+  };
+  const search = searchOf({ texts: own, run: null, session: null });
+  assert.equal(search, "?gpu=own&gpus=8&tp=2&experts=whole&memory=24&bandwidth=936&peak=71.2");
+  assert.deepEqual(readSearch(search).texts, own);
+});
+
 test("what was typed stays as it is, and what is no id is no run", () => {
   const { texts, run, session } = readSearch("?context=1e12&gpus=&run=../../etc&session=a%20b&evil=1");
   assert.deepEqual([texts.context, texts.gpus, run, session], ["1e12", "", null, null]);

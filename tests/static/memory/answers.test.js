@@ -35,6 +35,7 @@ test("what does not fit makes the bar longer than the card, and many requests ar
   const bar = barOf(modelOf("llama-3-8b"), { ...INPUTS, requests: MOST_PIECES + 1 });
   assert.ok(bar.left < 0);
   assert.deepEqual([bar.scale, bar.pieces], [bar.used, 1]);
+  assert.equal(barOf(modelOf("llama-3-8b"), { ...INPUTS, context: 100 }).pieces, 1, "too thin to be told apart");
 });
 
 test("KV heads merged and apart, each once", () => {

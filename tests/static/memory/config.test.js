@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readConfig } from "../../../static/memory/config.js";
 import { FAMILIES, layerOf } from "../../../static/memory/families.js";
-import { requestBytes } from "../../../static/memory/sizes.js";
 import { CONFIGS } from "./configs.js";
 import { modelOf } from "./known.js";
 
@@ -17,15 +16,17 @@ function modelIn(config) {
 test("a published config reads as the model that the list has", () => {
   for (const [id, config] of Object.entries(CONFIGS)) {
     const { model } = pasted(config);
-    const { id: _id, sources, stated, ...listed } = modelOf(id);
+    const { id: _id, sources, stated, published, ...listed } = modelOf(id);
     const layer = layerOf(FAMILIES[listed.family]);
-    assert.deepEqual(model, { ...listed, name: "", layer }, id);
+    const { max_position_embeddings: context = listed.context } = config;
+    assert.deepEqual(model, { ...listed, name: "", layer, context }, id);
   }
 });
 
 test("nothing is assumed of a family that is known", () => {
   for (const [id, config] of Object.entries(CONFIGS)) {
-    assert.equal(pasted(config).notes.length, id === "deepseek-v3" ? 2 : 0, id);
+    const said = ["quantization_config", "num_nextn_predict_layers"].filter((field) => field in config);
+    assert.equal(pasted(config).notes.length, said.length, id);
   }
 });
 
@@ -51,7 +52,7 @@ test("a window is where the family has it", () => {
   const { sliding_window: _window, ...mistral } = CONFIGS["mistral-7b-v0.1"];
   assert.equal(modelIn(mistral).window.tokens, 4096, "left out");
   assert.equal(modelIn({ ...mistral, sliding_window: null }).window, null);
-  assert.equal(modelIn({ ...CONFIGS["llama-3-8b"], sliding_window: 4096 }).window, null, "not a field of Llama's");
+  assert.equal(pasted({ ...CONFIGS["llama-3-8b"], sliding_window: 4096 }).problem.field, "sliding_window");
 
   const qwen = { ...CONFIGS["qwen2.5-72b"], sliding_window: 4096, max_window_layers: 78 };
   assert.equal(modelIn(qwen).window, null, "use_sliding_window is false");
@@ -98,25 +99,105 @@ test("Falcon's K/V heads count only in its newer architecture", () => {
   assert.deepEqual([modelIn(newer).kv_heads, modelIn(newer).layer.norms], [8, 2]);
 });
 
-test("an unknown family with the fields of Llama is read as Llama, with a note", () => {
-  const { model, notes } = pasted({ ...CONFIGS["llama-3-8b"], model_type: "novel" });
-  assert.deepEqual(model, modelIn(CONFIGS["llama-3-8b"]));
-  assert.match(notes[0], /"novel" is unknown\. It is read as a Llama model/);
-  const { model_type: _kind, ...unnamed } = CONFIGS["llama-3-8b"];
-  assert.match(pasted(unnamed).notes[0], /does not name its family/);
-  assert.equal(requestBytes(model, 8192, { dtype: "fp16" }).value, 1_073_741_824);
+const LLAMA = CONFIGS["llama-3-8b"];
+
+test("an unknown family is refused by its name, whatever its fields, with what to do", () => {
+  const { model_type: _kind, ...unnamed } = LLAMA;
+  assert.match(pasted(unnamed).problem.text, /does not name its family/);
+  for (const kind of ["novel", "bert", "opt", "recurrent_gemma", "__proto__", "constructor", 7]) {
+    const { field, text } = pasted({ ...unnamed, model_type: kind }).problem;
+    assert.equal(field, "model_type", kind);
+    assert.match(text, kind === 7 ? /does not name its family/ : new RegExp(`"${kind}"`));
+  }
+  assert.match(pasted({ model_type: "bert" }).problem.text, /write a known family as model_type/);
 });
 
-test("an unknown family with another cache is refused", () => {
-  const novel = { ...CONFIGS["llama-3-8b"], model_type: "novel" };
-  const refused = (changes) => pasted({ ...novel, ...changes }).problem;
-  assert.equal(refused({ kv_lora_rank: 512 }).field, "kv_lora_rank");
-  assert.equal(refused({ attn_layer_period: 8 }).field, "attn_layer_period");
-  assert.equal(refused({ num_experts_per_tok: 2, num_experts: 8 }).field, "num_experts");
-  assert.equal(refused({ is_encoder_decoder: true }).field, "is_encoder_decoder");
-  assert.equal(refused({ sliding_window: 4096 }).field, "sliding_window");
-  assert.match(refused({ layer_types: ["full_attention"] }).text, /Known families: llama,/);
-  assert.match(pasted({ model_type: "bert", hidden_layers: 3 }).problem.text, /because num_hidden_layers is missing/);
-  assert.match(pasted({ model_type: "__proto__" }).problem.text, /is unknown/);
-  assert.match(pasted({ model_type: "constructor" }).problem.text, /is unknown/);
+test("a field that its family does not have is refused by its name, in every family and at any value that says something", () => {
+  const known = Object.keys(FAMILIES).filter((name) => !FAMILIES[name].text);
+  for (const model_type of known) {
+    const config = { model_type, ...(model_type === "deepseek_v2" && { num_experts_per_tok: 6 }) };
+    for (const field of FAMILIES[model_type].required ?? []) config[field] = 8;
+    modelIn(config);
+    for (const value of [1, 0, true, "learned", [1], { rank: 8 }]) {
+      assert.equal(pasted({ ...config, novel_field: value }).problem?.field, "novel_field", model_type);
+    }
+    for (const value of [null, false, "", [], {}]) modelIn({ ...config, novel_field: value });
+  }
+});
+
+test("fields of other families are refused, where they would change the cache", () => {
+  for (const [field, value] of [
+    ["kv_lora_rank", 512],
+    ["attn_layer_period", 8],
+    ["num_experts", 8],
+    ["num_kv_shared_layers", 4],
+    ["index_topk", 2048],
+    ["cross_attention_layers", [3]],
+    ["use_qk_norm", true],
+  ]) {
+    assert.equal(pasted({ ...LLAMA, [field]: value }).problem.field, field);
+  }
+  assert.equal(pasted({ ...LLAMA, is_encoder_decoder: true }).problem.field, "is_encoder_decoder");
+  assert.equal(pasted({ ...LLAMA, layer_types: ["linear_attention"] }).problem.field, "layer_types");
+  assert.equal(pasted({ ...CONFIGS.gpt2, add_cross_attention: true }).problem.field, "add_cross_attention");
+  assert.equal(
+    pasted({ ...CONFIGS["gemma-2-9b"], use_bidirectional_attention: true }).problem.field,
+    "use_bidirectional_attention",
+  );
+});
+
+test("what published configs have beside the sizes is read past", () => {
+  const extra = {
+    ...{
+      _name_or_path: "x",
+      architectures: ["A"],
+      torch_dtype: "bfloat16",
+      transformers_version: "4.44",
+      eos_token_id: [1, 2],
+    },
+    ...{ rope_theta: 5e5, rope_scaling: { factor: 8 }, unsloth_fixed: true, attention_dropout: 0.1, use_cache: true },
+    ...{ hidden_act: "silu", initializer_range: 0.02, pretraining_tp: 1, rms_norm_eps: 1e-5, auto_map: { A: "b" } },
+    layer_types: Array(32).fill("full_attention"),
+  };
+  assert.deepEqual(modelIn({ ...LLAMA, ...extra }), modelIn(LLAMA));
+});
+
+test("a flat config of a model that reads images is its text model's, and a field of a flavour counts at its usual value", () => {
+  const image = { vision_config: { depth: 32 }, image_token_id: 7, vision_start_token_id: 8, video_token_id: 9 };
+  modelIn({ ...CONFIGS["qwen2.5-72b"], model_type: "qwen2_vl", ...image });
+  const starcoder = { model_type: "starcoder2", norm_type: "layer_norm", mlp_type: "default" };
+  modelIn(starcoder);
+  assert.equal(pasted({ ...starcoder, mlp_type: "gated" }).problem.field, "mlp_type");
+  assert.equal(pasted({ ...CONFIGS["deepseek-v2-lite"], use_mla: false, q_rank: 8 }).problem.field, "q_rank");
+});
+
+test("a text model is found under any key", () => {
+  const inner = CONFIGS["qwen3-0.6b"];
+  const vision_config = { model_type: "qwen2", hidden_size: 64 };
+  for (const path of [
+    ["text_config"],
+    ["llm_config"],
+    ["language_config"],
+    ["thinker_config", "text_config"],
+    ["model", "backbone", "lm"],
+    ["decoder_config"],
+  ]) {
+    const config = path.reduceRight((inside, key) => ({ [key]: inside, vision_config }), inner);
+    const read = pasted({ model_type: "novel_vl", audio_config: vision_config, ...config });
+    assert.deepEqual(read.model, modelIn(inner), path.join("."));
+    assert.deepEqual(readConfig(read.relevant).model, read.model, path.join("."));
+  }
+});
+
+test("several text models, or flags that contradict each other, are refused by their place", () => {
+  const [one, other] = [CONFIGS["qwen3-0.6b"], LLAMA];
+  const two = pasted({ model_type: "omni", thinker_config: { text_config: one }, writer_config: other }).problem;
+  assert.match(two.text, /thinker_config\.text_config, writer_config/);
+  assert.equal(pasted({ tie_word_embeddings: false, llm_config: one }).problem.field, "tie_word_embeddings");
+  const unknown = pasted({ model_type: "llava", text_config: { ...LLAMA, model_type: "novel" } }).problem;
+  assert.equal(unknown.field, "text_config.model_type");
+  assert.equal(
+    pasted({ model_type: "llava", text_config: { ...LLAMA, kv_lora_rank: 4 } }).problem.field,
+    "kv_lora_rank",
+  );
 });

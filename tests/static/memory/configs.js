@@ -78,4 +78,44 @@ export const CONFIGS = {
     ...{ num_experts_per_tok: 8, max_position_embeddings: 163_840, tie_word_embeddings: false },
     ...{ num_nextn_predict_layers: 1, quantization_config: { fmt: "e4m3", quant_method: "fp8" } },
   },
+  "llama-3.1-405b": llama3({
+    ...{ hidden_size: 16_384, intermediate_size: 53_248, num_attention_heads: 128, num_hidden_layers: 126 },
+    ...{ max_position_embeddings: 131_072, rope_scaling: { factor: 8, rope_type: "llama3" } },
+  }),
+  "qwen3-30b-a3b": {
+    ...{ model_type: "qwen3_moe", hidden_size: 2048, intermediate_size: 6144, moe_intermediate_size: 768 },
+    ...{ num_hidden_layers: 48, num_attention_heads: 32, num_key_value_heads: 4, head_dim: 128, vocab_size: 151_936 },
+    ...{ num_experts: 128, num_experts_per_tok: 8, decoder_sparse_step: 1, mlp_only_layers: [], norm_topk_prob: true },
+    ...{ max_position_embeddings: 40_960, max_window_layers: 48, use_sliding_window: false, sliding_window: null },
+    ...{ tie_word_embeddings: false, router_aux_loss_coef: 0.001 },
+  },
+  "qwen3-next-80b-a3b": {
+    ...{ model_type: "qwen3_next", hidden_size: 2048, intermediate_size: 5120, moe_intermediate_size: 512 },
+    ...{ num_hidden_layers: 48, num_attention_heads: 16, num_key_value_heads: 2, head_dim: 256, vocab_size: 151_936 },
+    ...{ num_experts: 512, num_experts_per_tok: 10, shared_expert_intermediate_size: 512, decoder_sparse_step: 1 },
+    ...{ full_attention_interval: 4, linear_conv_kernel_dim: 4, linear_key_head_dim: 128, linear_value_head_dim: 128 },
+    ...{ linear_num_key_heads: 16, linear_num_value_heads: 32, mlp_only_layers: [], partial_rotary_factor: 0.25 },
+    ...{ max_position_embeddings: 262_144, tie_word_embeddings: false, use_sliding_window: false },
+  },
+  "gpt-oss-20b": {
+    ...{ model_type: "gpt_oss", hidden_size: 2880, intermediate_size: 2880, num_hidden_layers: 24, head_dim: 64 },
+    ...{ num_attention_heads: 64, num_key_value_heads: 8, vocab_size: 201_088, attention_bias: true },
+    ...{ num_local_experts: 32, num_experts_per_tok: 4, experts_per_token: 4, sliding_window: 128, swiglu_limit: 7 },
+    ...{ initial_context_length: 4096, max_position_embeddings: 131_072, tie_word_embeddings: false },
+    layer_types: Array.from({ length: 24 }, (_, layer) => (layer % 2 ? "full_attention" : "sliding_attention")),
+    quantization_config: { quant_method: "mxfp4" },
+  },
+  "command-r": {
+    ...{
+      model_type: "cohere",
+      hidden_size: 8192,
+      intermediate_size: 22_528,
+      num_hidden_layers: 40,
+      use_qk_norm: false,
+    },
+    ...{ num_attention_heads: 64, num_key_value_heads: 64, vocab_size: 256_000, logit_scale: 0.0625 },
+    ...{ max_position_embeddings: 8192, model_max_length: 131_072, layer_norm_eps: 1e-5, hidden_act: "silu" },
+  },
 };
+
+CONFIGS["deepseek-r1"] = CONFIGS["deepseek-v3"];

@@ -39,7 +39,8 @@ test("an object in an object in an object does no harm", () => {
   assert.match(refused(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`).text, /does not name its family|not JSON/);
   const nested = `{"model_type":"llama","hidden_size":${"[".repeat(depth)}${"]".repeat(depth)}}`;
   refused(nested);
-  assert.equal(pasted({ text_config: { text_config: CONFIGS["llama-3-8b"] } }).field, "model_type");
+  const wrapped = Array.from({ length: 6 }).reduce((inner) => ({ text_config: inner }), CONFIGS["llama-3-8b"]);
+  assert.equal(pasted(wrapped).field, "text_config.model_type");
   assert.equal(pasted({ text_config: [CONFIGS["llama-3-8b"]] }).field, "text_config");
 });
 
@@ -47,14 +48,6 @@ const WRONG = [
   ...["32", "", [32], [], {}, true, -1, 0, -0, 1.5, 1e308, -1e308, 5e-324, 2 ** 53, 1e9, "__proto__"],
   ...["9".repeat(400), { valueOf: 32 }],
 ];
-
-test("a size that is left out of an unnamed family is named as missing, of a known one as assumed", () => {
-  const { model_type: _kind, ...unnamed } = CONFIGS["llama-3-8b"];
-  for (const field of ["num_hidden_layers", "hidden_size", "num_attention_heads"]) {
-    const { [field]: _missing, ...rest } = unnamed;
-    assert.match(pasted(rest).text, new RegExp(`because ${field} is missing`));
-  }
-});
 
 test("sizes that contradict each other are refused, and the sentence has both", () => {
   const llama = CONFIGS["llama-3-8b"];
@@ -106,7 +99,9 @@ test("a config with any field changed is either read into whole sizes or refused
       read += 1;
       for (const dtype of Object.keys(BITS)) {
         const sizes = [cacheBytesPerToken(found.model, { dtype }), weightBytes(found.model, { dtype })];
-        for (const { value } of sizes) assert.ok(Number.isSafeInteger(value) && value > 0, JSON.stringify(changed));
+        const least = found.model.linear?.layers === found.model.layers ? 0 : 1;
+        for (const { value } of sizes)
+          assert.ok(Number.isSafeInteger(value) && value >= least, JSON.stringify(changed));
       }
     }
   }

@@ -57,7 +57,10 @@ test("a prefix is a part of the context", () => {
 });
 
 test("a dtype is one of those known, and a scale is for so many numbers", () => {
-  assert.match(problem({ cache: { dtype: "fp7" } }).text, /^fp7 is not one of fp32, bf16, fp16, fp8, int8, int4\.$/);
+  assert.match(
+    problem({ cache: { dtype: "fp7" } }).text,
+    /^fp7 is not one of fp32, bf16, fp16, fp8, int8, int4, mxfp4, nvfp4\.$/,
+  );
   assert.equal(problem({ weights: { dtype: "constructor" } }).field, "weights");
   assert.match(problem({ cache: { dtype: "int4", group: 48 } }).text, /0, 32, 64, 128/);
 });

@@ -97,8 +97,8 @@ test("a roof bends at the ridge, and what is expected lies on it", () => {
   const stored = { dtype: "bf16" };
   const inputs = { context: 8192, requests: 8, prefix: 0, cache: stored, weights: stored, gpu, gpus: 2 };
   const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
-  assert.equal(decode.perSecond, decode.intensity * 2 * gpu.bandwidth);
-  assert.equal(prefill.perSecond, 2 * gpu.flops);
+  assert.ok(Math.abs(decode.perSecond / (decode.intensity * gpu.bandwidth) - 1) < 1e-12, "of one GPU");
+  assert.ok(Math.abs(prefill.perSecond / gpu.flops - 1) < 1e-12);
   assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "peak"]);
 });
 

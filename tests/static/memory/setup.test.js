@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST } from "../../../static/memory/address.js";
-import { DTYPES, readSetup } from "../../../static/memory/setup.js";
+import { DTYPES, readSetup, WEIGHTS } from "../../../static/memory/setup.js";
 import { CONFIGS } from "./configs.js";
 import { GPUS, MODELS } from "./known.js";
 
@@ -57,4 +57,36 @@ test("a config replaces the model, and a wrong one is a problem", () => {
   const { setup } = setupWith({ config: JSON.stringify(CONFIGS["llama-3-8b"]), model: "nope" });
   assert.deepEqual([setup.model.name, setup.model.kv_heads], ["Your model", 8]);
   assert.equal(problemOf({ config: "{" }).field, "config");
+});
+
+test("GPUs form groups whose size divides them, and one GPU is a group whatever was chosen", () => {
+  const layout = (changes) => {
+    const { tp, experts } = setupWith(changes).setup.inputs;
+    return [tp, experts];
+  };
+  assert.deepEqual(layout({ gpus: "16" }), [16, "divided"]);
+  assert.deepEqual(layout({ gpus: "16", tp: "8", experts: "whole" }), [8, "whole"]);
+  assert.deepEqual(layout({ gpus: "1", tp: "8" }), [1, "divided"]);
+  for (const tp of ["3", "0", "-2", "32", "1.5", "__proto__", ""])
+    assert.equal(problemOf({ gpus: "16", tp }).field, "tp");
+  assert.equal(problemOf({ experts: "some" }).field, "experts");
+});
+
+test("a GPU of one's own has the numbers that were entered, and a wrong one is named", () => {
+  const own = { gpu: "own", memory: "24", bandwidth: "1,008", peak: "82.58" };
+  const { gpu } = setupWith(own).setup.inputs;
+  assert.deepEqual([gpu.memory, gpu.bandwidth, gpu.flops], [24e9, 1008e9, 82.58e12]);
+  for (const field of ["memory", "bandwidth", "peak"]) {
+    for (const text of ["", "0", "-1", "1e3", "abc", "Infinity", "1".repeat(30)]) {
+      assert.equal(problemOf({ ...own, [field]: text }).field, field, text);
+    }
+  }
+  assert.equal(problemOf({ ...own, memory: "999999999" }).field, "memory", "beyond the limits");
+});
+
+test("weights may have their experts in another format", () => {
+  const { weights } = setupWith({ model: "gpt-oss-20b", weights: "bf16+mxfp4" }).setup.inputs;
+  assert.deepEqual(weights, { dtype: "bf16", group: 0, experts: { dtype: "mxfp4", group: 0 } });
+  assert.equal(problemOf({ cache: "bf16+mxfp4" }).field, "cache");
+  for (const model of MODELS) assert.ok(!model.published || WEIGHTS.includes(model.published), model.name);
 });

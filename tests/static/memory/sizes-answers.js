@@ -6,11 +6,12 @@ import { parameters } from "../../../static/memory/parameters.js";
 import { layerBytesPerToken, requestBytes } from "../../../static/memory/sizes.js";
 
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ config, dtype, contexts }) => {
-  const { model, notes, problem } = readConfig(JSON.stringify(config));
+  const { model, notes, relevant, problem } = readConfig(JSON.stringify(config));
   if (problem) return { problem };
   const { layers, window, kv_shared: reusing = 0 } = model;
   return {
     notes,
+    relevant,
     parameters: parameters(model).total.value,
     layer: layerBytesPerToken(model, { dtype }).value,
     window: window && {

@@ -125,6 +125,31 @@ test("weights are parameters times bytes, all experts among them", () => {
   );
 });
 
+test("the new presets have the cache of their layers", () => {
+  assert.equal(perToken(modelOf("llama-3.1-405b"), FP16), 2 * 126 * 8 * 128 * 2);
+  assert.equal(perToken(modelOf("qwen3-30b-a3b"), FP16), 2 * 48 * 4 * 128 * 2);
+  assert.equal(perToken(modelOf("command-r"), FP16), 2 * 40 * 64 * 128 * 2);
+  assert.equal(perToken(modelOf("deepseek-r1"), FP16), 61 * 576 * 2);
+  const gpt = (tokens) => ofRequest(modelOf("gpt-oss-20b"), tokens);
+  assert.equal(gpt(128), 24 * 128 * 2 * 8 * 64 * 2);
+  assert.equal(gpt(10_000) - gpt(9999), 12 * 2 * 8 * 64 * 2, "every second layer has a window of 128");
+  const next = (tokens) => ofRequest(modelOf("qwen3-next-80b-a3b"), tokens);
+  assert.equal(next(1001) - next(1000), 12 * 2 * 2 * 256 * 2, "every fourth layer stores K and V");
+  const state = 36 * (32 * 128 * 128 * 4 + (2 * 16 * 128 + 32 * 128) * 4 * 2);
+  assert.equal(next(1) - (next(2) - next(1)), state, "the others a state of constant size");
+});
+
+test("formats with scales of their own count them, and experts may have another format than the rest", () => {
+  const model = modelOf("gpt-oss-20b");
+  const mixed = weightBytes(model, { dtype: "bf16", experts: { dtype: "mxfp4" } }).value;
+  const experts = 24 * 32 * (3 * 2880 * 2880 + 3 * 2880);
+  assert.equal(mixed, 2 * (20_914_757_184 - experts) + (experts * 17) / 32);
+  assert.ok(Math.abs(mixed / 13.76e9 - 1) < 0.01, "the size of the published files");
+  assert.equal(weightBytes(modelOf("llama-3-8b"), { dtype: "nvfp4" }).value, (8_030_261_248 * 9) / 16);
+  const dense = { dtype: "bf16", experts: { dtype: "mxfp4" } };
+  assert.equal(weightBytes(modelOf("llama-3-8b"), dense).value, weightBytes(modelOf("llama-3-8b"), FP16).value);
+});
+
 test("every size is a whole number and opens to its arithmetic", () => {
   for (const model of MODELS) {
     for (const dtype of Object.keys(BITS)) {
