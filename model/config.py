@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "qwen3_moe", "gpt2", "by hand")
-_CHOICES = {
-    "norm": ("rms", "layer", "none"),
-    "mlp": ("swiglu", "geglu", "gelu", "none"),
-    "positions": ("rotary", "learned", "none"),
+Norm = Literal["rms", "layer", "none"]
+Mlp = Literal["swiglu", "geglu", "gelu", "none"]
+Positions = Literal["rotary", "learned", "none"]
+Activation = Literal["silu", "gelu_tanh"]
+_MLPS: dict[Mlp, tuple[bool, Activation | None]] = {
+    "swiglu": (True, "silu"),
+    "geglu": (True, "gelu_tanh"),
+    "gelu": (False, "gelu_tanh"),
+    "none": (False, None),
 }
+"""Whether an MLP of that kind multiplies with a gate, and its activation."""
+_CHOICES = {"norm": get_args(Norm), "mlp": get_args(Mlp), "positions": get_args(Positions)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +34,10 @@ class ModelConfig:
     d_mlp: int
     vocab: int
     context: int
-    norm: str = "rms"
+    norm: Norm = "rms"
     norm_eps: float = 1e-5
-    mlp: str = "swiglu"
-    positions: str = "rotary"
+    mlp: Mlp = "swiglu"
+    positions: Positions = "rotary"
     """Rotary, a learned row added to each embedding (GPT-2), or none."""
     rope_theta: float = 10_000.0
     """Base of the rotary angles."""
@@ -89,12 +96,12 @@ class ModelConfig:
     @property
     def gated(self) -> bool:
         """Whether the MLP multiplies with a gate, and so has three matrices in place of two."""
-        return self.mlp in ("swiglu", "geglu")
+        return _MLPS[self.mlp][0]
 
     @property
-    def activation(self) -> str | None:
+    def activation(self) -> Activation | None:
         """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
-        return {"swiglu": "silu", "geglu": "gelu_tanh", "gelu": "gelu_tanh"}.get(self.mlp)
+        return _MLPS[self.mlp][1]
 
     def has_experts(self, layer: int) -> bool:
         """Whether that layer's MLP has experts."""

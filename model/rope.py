@@ -39,7 +39,8 @@ def frequencies(theta: float, head_dim: int, scaling: Scaling | None) -> Tensor:
             return inv_freq * (kept + (1 - kept) / scaling["factor"])
         case "divisors":
             return inv_freq / torch.tensor(scaling["divisors"], dtype=torch.float32)
-    raise ValueError(f"unknown scaling {scaling['rope_type']!r}")
+        case unknown:
+            raise ValueError(f"unknown scaling {unknown!r}")
 
 
 def attention_factor(scaling: Scaling | None) -> float:

@@ -96,9 +96,12 @@ def known(source: Source) -> Known:
                 return Known(sum(file.stat().st_size for file in files), parameters=sum(map(_parameters, files)))
             case Source("file", path=Path() as file):
                 return Known(sum(part.stat().st_size for part in _parts(file)))
+            case Source("hub"):
+                return Known(is_here=False)
+            case _:
+                raise AssertionError(source)
     except (OSError, ValueError):
         return Known()
-    return Known(is_here=False)
 
 
 def _of_folder(folder: Path) -> list[Path]:

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import torch
 import torch.nn.functional as F
@@ -289,7 +289,13 @@ class Transformer(nn.Module):
         self.weight_dtype = COMPUTED
         """Of the matrices and the embedding, as far as they are not in groups."""
         self.embed: nn.Embedding | GroupedEmbedding = _table(config.vocab, config.d)
-        self.positions = _table(config.context, config.d) if config.positions == "learned" else None
+        match config.positions:
+            case "learned":
+                self.positions: nn.Embedding | None = _table(config.context, config.d)
+            case "rotary" | "none":
+                self.positions = None
+            case unknown:
+                assert_never(unknown)
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
         self.norm = make_norm(config, config.d)
         self.lm_head = Linear(config.d, config.vocab, bias=False)
@@ -416,8 +422,12 @@ class RMSNorm(nn.Module):
 
 
 def make_norm(config: ModelConfig, width: int) -> nn.Module:
-    if config.norm == "none":
-        return nn.Identity()
-    if config.norm == "layer":
-        return nn.LayerNorm(width, eps=config.norm_eps)
-    return RMSNorm(width, eps=config.norm_eps)
+    match config.norm:
+        case "none":
+            return nn.Identity()
+        case "layer":
+            return nn.LayerNorm(width, eps=config.norm_eps)
+        case "rms":
+            return RMSNorm(width, eps=config.norm_eps)
+        case unknown:
+            assert_never(unknown)

@@ -58,7 +58,8 @@ def filled(request: Request, log: RunLog) -> Request:
             opened = log.frames(request.of, -1, 1)
             _refuse_gone(bool(opened))
             return replace(request, opening=opened[0])
-    return request
+        case RunRequest() | WorkloadRequest() | ForkRequest() | TwinRequest() | ChangedRequest() | BeamRequest():
+            return request  # it names no other run, or has what it needs of it
 
 
 def _forced(log: RunLog, run: str) -> Iterator[bytes]:

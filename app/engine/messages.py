@@ -92,3 +92,7 @@ class Failure:
 
     number: int
     error: Exception
+
+
+FromEngine = Loading | Ready | Placed | Compiled | LoadFailed | Beat | Frames | Result | Failure
+"""All that an engine says."""

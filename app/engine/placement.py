@@ -7,7 +7,15 @@ from itertools import takewhile
 from threading import Lock
 
 from kvscope.app.engine.filling import Request
-from kvscope.model.api import BeamRequest, ChangedRequest, ForkRequest, ReadmitRequest, RunRequest, TwinRequest
+from kvscope.model.api import (
+    BeamRequest,
+    ChangedRequest,
+    ForkRequest,
+    ReadmitRequest,
+    RunRequest,
+    TwinRequest,
+    WorkloadRequest,
+)
 
 MOST_REMEMBERED = 1000
 """Runs; blocks of older ones have long been given to others."""
@@ -24,7 +32,8 @@ def origin_of(request: Request | ReadmitRequest) -> str | None:
             return request.of
         case ReadmitRequest():
             return request.run
-    return None
+        case RunRequest() | WorkloadRequest():
+            return None
 
 
 class Placement:

@@ -15,7 +15,18 @@ from threading import Event, Thread
 from typing import Any
 
 from kvscope.app.engine.calls import Calls
-from kvscope.app.engine.messages import Beat, Compiled, Failure, Frames, LoadFailed, Loading, Placed, Ready, Result
+from kvscope.app.engine.messages import (
+    Beat,
+    Compiled,
+    Failure,
+    Frames,
+    FromEngine,
+    LoadFailed,
+    Loading,
+    Placed,
+    Ready,
+    Result,
+)
 from kvscope.app.engine.storing import Storing
 from kvscope.app.engine.vitals import Vitals
 from kvscope.app.settings import Settings
@@ -184,7 +195,7 @@ class Supervisor:
         """Take the engine's messages until it is gone."""
         while True:
             try:
-                message = connection.recv()
+                message: FromEngine = connection.recv()
             except (EOFError, OSError):
                 return
             vitals.heard()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from typing import assert_never
 
 from torch import Tensor
 
@@ -79,21 +80,24 @@ class _Preparing:
         last = None
         if change.position is not None:
             first, last = max(first, change.position), change.position + 1
-        keep, add = 0.0, None
         match change.op:
+            case "zero":
+                keep, add = 0.0, None
             case "mean":
-                add = self._rows(change, self.prompt).mean(dim=0)
+                keep, add = 0.0, self._rows(change, self.prompt).mean(dim=0)
             case "scale":
-                keep = change.factor
+                keep, add = change.factor, None
             case "patch":
                 ids = self.encode(change.source or "")
                 if len(ids) != len(self.prompt):
                     raise UnequalLength(index, len(ids), len(self.prompt))
-                add, last = self._rows(change, ids), min(last or len(ids), len(ids))
+                keep, add, last = 0.0, self._rows(change, ids), min(last or len(ids), len(ids))
             case "steer":
                 towards, away = (self.encode(text or "") for text in (change.source, change.away))
                 direction = self._rows(change, towards)[-1] - self._rows(change, away)[-1]
                 keep, add = 1.0, change.factor * direction
+            case unknown:
+                assert_never(unknown)
         return Edit(point, first, last, keep, add, change.head, base)
 
     def _rows(self, change: Change, ids: list[int]) -> Tensor:

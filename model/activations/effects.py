@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 import torch
 from torch import Tensor
@@ -60,9 +61,15 @@ class Effects:
 
 def count_of(of: EffectOf, config: ModelConfig, ids: Items[int]) -> int:
     """How many parts there are to switch off, or tokens to leave out."""
-    if of == "tokens":
-        return len(ids)
-    return config.layers * config.heads if of == "heads" else config.layers
+    match of:
+        case "tokens":
+            return len(ids)
+        case "heads":
+            return config.layers * config.heads
+        case "attention" | "mlp" | "layers":
+            return config.layers
+        case unknown:
+            assert_never(unknown)
 
 
 def effects(engine: Engine, ids: list[int], token: int, of: EffectOf, first: int) -> Effects:

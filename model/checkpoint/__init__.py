@@ -69,7 +69,10 @@ def load(
             if (what := what_it_is(file)) is not None:
                 raise Refused("model", f"{file.name} {what}.")
             return _gguf(file, source.name, progress, dtype, grouped)
-    return _folder(fetch_repository(source.name, progress), source.name, progress, dtype)
+        case Source("hub"):
+            return _folder(fetch_repository(source.name, progress), source.name, progress, dtype)
+        case _:
+            raise AssertionError(source)
 
 
 def _packaged(model: Packaged, progress: Callable[[Progress], None], dtype: torch.dtype, grouped: bool) -> Checkpoint:

@@ -10,6 +10,7 @@ turned; StreamingLLM turns them anew, by their places in the cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import torch
 from torch import Tensor
@@ -31,8 +32,16 @@ def staying(policy: Policy, budget: int) -> Kept:
 
     At least the newest one stays.
     """
-    sinks = min(SINKS, budget - 1) if policy == "sinks" else 0
-    heavy = budget // 2 if policy == "heavy" else 0
+    sinks = heavy = 0
+    match policy:
+        case "window":
+            pass
+        case "sinks":
+            sinks = min(SINKS, budget - 1)
+        case "heavy":
+            heavy = budget // 2
+        case unknown:
+            assert_never(unknown)
     return Kept(sinks=sinks, heavy=heavy, recent=budget - sinks - heavy)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import exp, isfinite, log
+from typing import assert_never
 
 import torch
 from torch import Tensor
@@ -84,9 +85,14 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     raw = torch.softmax(wide, dim=-1)
     log_z = float(wide[best]) - log(float(raw[best]))
     entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p is the logit less log_z
-    if sampling.strategy == "greedy":
-        prob = float(raw[best])
-        return Choice(best, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
+    match sampling.strategy:
+        case "greedy":
+            prob = float(raw[best])
+            return Choice(best, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
+        case "sample":
+            pass
+        case unknown:
+            assert_never(unknown)
     # By logits: probabilities of logits that hardly differ may round to the same number.
     order = wide.argsort(descending=True, stable=True)
     probs = with_temperature(wide, sampling.temperature)[order]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import assert_never
 
 from torch import Tensor
 
@@ -56,10 +57,16 @@ def finish_step(
             comparison=comparison,
             where=run.where.numpy() if run.keeping else None,
         )
-    if run.caching == "forgotten":
-        run.forgotten = run.fed
-    if run.caching != "kept":
-        cache.release(run.sequence)
+    match run.caching:
+        case "kept":
+            pass
+        case "none":
+            cache.release(run.sequence)
+        case "forgotten":
+            run.forgotten = run.fed
+            cache.release(run.sequence)
+        case unknown:
+            assert_never(unknown)
     run.ids.append(choice.token)
     run.step += 1
     run.single_steps = max(0, run.single_steps - 1)

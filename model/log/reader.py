@@ -114,8 +114,10 @@ class LogReader:
             self.passes.append(data)
         elif header.kind == "round":
             self.rounds.append(data)
-        else:
+        elif header.kind == "close":
             self.close = data
+        else:
+            raise BadFrame(f"frame {seq} is of the kind {header.kind!r}, which is not read here")
 
     @property
     def prompt(self) -> str:

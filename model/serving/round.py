@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from kvscope.model.api import Refused
 from kvscope.model.engine.conditions import conditions_record
@@ -241,10 +242,16 @@ class Round:
     def _let_in(self) -> None:
         """Whoever can join the next pass: first who gave way, then in the order in which they came."""
         waiting = self._of("preempted") + sorted(self._of("waiting"), key=lambda each: each.asked.arrives_ms)
-        if self._settings.batching == "static" and (answered := len(self._of("running"))):
-            for request in waiting:
-                self._report_wait(request, "static", count=answered)
-            return
+        match self._settings.batching:
+            case "continuous":
+                pass
+            case "static":
+                if answered := len(self._of("running")):
+                    for request in waiting:
+                        self._report_wait(request, "static", count=answered)
+                    return
+            case unknown:
+                assert_never(unknown)
         for place, request in enumerate(waiting):
             running = self._of("running")
             if len(running) >= self._settings.at_once:

@@ -177,3 +177,11 @@ def test_a_patch_needs_a_prompt_of_equal_length() -> None:
     with pytest.raises(UnequalLength) as raised:
         prepare(engine, lambda text: [1, 2, 3], IDS, [change_of("head", "zero"), change_of("head", "patch")])
     assert (raised.value.index, raised.value.source, raised.value.prompt) == (1, 3, len(IDS))
+
+
+def test_an_unknown_operation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that somebody adds to the settings alone; it is not another name of zero."""
+    engine = tiny_engine()
+    unknown = Change.model_construct(**{**change_of("layer", "zero").model_dump(), "op": "rotate"})
+    with pytest.raises(AssertionError, match="rotate"):
+        prepare(engine, lambda text: TEXTS[text], IDS, [unknown])
