@@ -1,6 +1,7 @@
 /** The arithmetic of one cell with its numbers. A click on a number opens the arithmetic of that number. */
 
 import { html } from "htm/preact";
+import { unhandled } from "../shared/facts/unhandled.js";
 import { msg } from "../shared/words/msg.js";
 import { cellText } from "./numbers.js";
 import { otherResult } from "./rounded.js";
@@ -35,6 +36,7 @@ export function RoundedFirst({ name, shown: { table, hidden } }) {
   return html`<p class="muted">${msg`The page computes with numbers that are not rounded. With the rounded ones shown, the result is ${result}.`}</p>`;
 }
 
+/** @param {import("./table.js").Calculation} calculation */
 function termsOf(calculation, figure) {
   switch (calculation.op) {
     case "dot":
@@ -51,8 +53,13 @@ function termsOf(calculation, figure) {
       return html`e<sup>${figure(calculation.of)}</sup> ÷ (${calculation.row.map(
         (each, at) => html`<span class="nowrap">${at > 0 && " + "}e<sup>${figure(each)}</sup></span>`,
       )})`;
-    default:
+    case "copy":
+    case "mask":
       return figure(calculation.of);
+    case "given":
+      return null;
+    default:
+      return unhandled(calculation);
   }
 }
 

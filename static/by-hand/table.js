@@ -19,6 +19,7 @@
  * @typedef {{sign: string, over: Block|null, under: Block}} Column
  */
 
+import { unhandled } from "../shared/facts/unhandled.js";
 import { msg } from "../shared/words/msg.js";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
@@ -354,7 +355,10 @@ function endOf({ answer, example, words, prompt }) {
   ];
 }
 
-/** @returns {string[]} the operands of a cell */
+/**
+ * @param {Calculation} calculation
+ * @returns {string[]} the operands of a cell
+ */
 export function operandsOf(calculation) {
   switch (calculation.op) {
     case "copy":
@@ -367,8 +371,10 @@ export function operandsOf(calculation) {
       return calculation.terms.flat();
     case "softmax":
       return calculation.row;
-    default:
+    case "given":
       return [];
+    default:
+      return unhandled(calculation);
   }
 }
 

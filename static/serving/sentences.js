@@ -1,6 +1,11 @@
-/** Sentences about a pass and about the events of a round; every number comes from the log. Pure. */
+/**
+ * Sentences about a pass and about the events of a round; every number comes from the log. Pure.
+ *
+ * @typedef {"coming"|"waiting"|"preempted"|"running"|"done"|"cancelled"|"refused"} State of a request
+ */
 
 import { fixed, integer } from "../shared/facts/format.js";
+import { unhandled } from "../shared/facts/unhandled.js";
 import { blockCount, rowCount, tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { whyNothingShared, whyWaits } from "./joining.js";
@@ -287,14 +292,18 @@ function refused({ request, count }, { round }) {
 }
 
 /** A pass has no state of a request that arrived later. */
+/** @type {{state: State, positions: number, table: number[]}} */
 const NOT_ARRIVED = { state: "coming", positions: 0, table: [] };
 
-/** @returns {{state: string, positions: number, table: number[]}} of a request after a pass */
+/** @returns {{state: State, positions: number, table: number[]}} of a request after a pass */
 export function stateOf(pass, request) {
   return pass.requests[request] ?? NOT_ARRIVED;
 }
 
-/** @returns {string} the state of a request after a pass */
+/**
+ * @param {{state: State, positions: number}} request after a pass
+ * @returns {string} its state
+ */
 export function statusText({ state, positions }, { outputs }, pass) {
   const count = outputs.filter((output) => output.pass <= pass.number).length;
   const tokens = tokenCount(count);
@@ -311,7 +320,9 @@ export function statusText({ state, positions }, { outputs }, pass) {
       return msg`done, ${tokens}`;
     case "cancelled":
       return msg`cancelled after ${tokens}`;
-    default:
+    case "refused":
       return msg`refused`;
+    default:
+      return unhandled(state);
   }
 }

@@ -1,6 +1,7 @@
 /** The prose of a step, drawn from the tree that the server made of its Markdown: never as HTML. */
 
 import { html } from "htm/preact";
+import { unhandled } from "../../shared/facts/unhandled.js";
 import { under } from "../../shared/log/root.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
@@ -15,6 +16,7 @@ export function Prose({ nodes, picture }) {
   return nodes.map((node, at) => html`<${Node} key=${at} node=${node} picture=${picture} />`);
 }
 
+/** @param {{node: {t: "text"|"code"|"break"|"value"|"term"|"lesson"|"link"|"page"|"show", [field: string]: any}, picture: Object}} props */
 function Node({ node, picture }) {
   const inside = () => html`<${Prose} nodes=${node.children} picture=${picture} />`;
   if (TAGS[node.t]) return html`<${TAGS[node.t]}>${inside()}<//>`;
@@ -35,8 +37,10 @@ function Node({ node, picture }) {
       return html`<a href=${node.href} target="_blank" rel="noopener">${inside()}</a>`;
     case "page":
       return html`<button type="button" class="link-button" onClick=${() => picture.show(node.address)}>${inside()}</button>`;
-    default:
+    case "show":
       return html`<${Name} node=${node} picture=${picture}>${inside()}<//>`;
+    default:
+      return unhandled(node.t);
   }
 }
 

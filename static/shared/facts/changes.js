@@ -11,6 +11,7 @@ import { isOfOtherModel } from "../log/model.js";
 import { msg } from "../words/msg.js";
 import { kvHeadOf } from "./attention.js";
 import { fixed, integer, quoted } from "./format.js";
+import { unhandled } from "./unhandled.js";
 
 /** @type {{site: Site, name: string}[]} */
 export const SITES = [
@@ -105,6 +106,7 @@ export function placeInWords(change, tokens) {
   return msg`${place} at ${tokenAt(change.position, tokens)}`;
 }
 
+/** @param {Change} change */
 function siteInWords({ site, layer, head, position }, tokens) {
   switch (site) {
     case "head":
@@ -120,10 +122,12 @@ function siteInWords({ site, layer, head, position }, tokens) {
     case "k":
     case "v":
       return msg`${site.toUpperCase()} of KV head ${head} in layer ${layer}`;
-    default:
+    case "token":
       return tokens[position]
         ? msg`token ${tokenAt(position, tokens)}`
         : msg`the token at ${tokenAt(position, tokens)}`;
+    default:
+      return unhandled(site);
   }
 }
 
@@ -138,6 +142,7 @@ export function changeInWords(change, tokens) {
   return from ? msg`${what} from step ${from} on` : what;
 }
 
+/** @param {Change} change */
 function withOp({ op, factor, source, away }, place) {
   switch (op) {
     case "zero":
@@ -148,8 +153,10 @@ function withOp({ op, factor, source, away }, place) {
       return msg`${place} multiplied by ${plain(factor)}`;
     case "patch":
       return msg`${place} taken from ${brief(source)}`;
-    default:
+    case "steer":
       return msg`${place} steered by ${plain(factor)} × (${brief(source)} − ${brief(away)})`;
+    default:
+      return unhandled(op);
   }
 }
 

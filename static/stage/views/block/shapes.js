@@ -1,7 +1,9 @@
 /** Shapes of a block's weight matrices, [numbers out, numbers in]. Pure. */
 
+import { unhandled } from "../../../shared/facts/unhandled.js";
+
 /**
- * @param {string} of as client.ask("matrix") takes it
+ * @param {"attn.q"|"attn.k"|"attn.v"|"attn.out"|"mlp.gate"|"mlp.up"|"mlp.down"} of as client.ask("matrix") takes it
  * @param {{heads: number, kvHeads: number, headDim: number, d: number, mlp: number}} dims
  * @returns {[number, number]}
  */
@@ -16,7 +18,10 @@ export function shapeOf(of, { heads, kvHeads, headDim, d, mlp }) {
       return [d, heads * headDim];
     case "mlp.down":
       return [d, mlp];
-    default:
+    case "mlp.gate":
+    case "mlp.up":
       return [mlp, d];
+    default:
+      return unhandled(of);
   }
 }
