@@ -83,10 +83,10 @@ class GraphedSteps:
         self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
 
     @torch.inference_mode()
-    def for_pass(self, batch: Batch, observed: Iterable[str]) -> GraphedStep | None:
+    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> GraphedStep | None:
         """What takes this pass: one new row of each of its sequences, with nobody at a hook point within a graph."""
         group = batch.one_row_each
-        if self._given_up or group is None or not self._shown.issuperset(observed):
+        if self._given_up or group is None or any(written) or not self._shown.issuperset(observed):
             return None
         try:
             step = self._of_size(group.sequences, -(-group.keys // KEYS) * KEYS)

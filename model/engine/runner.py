@@ -56,8 +56,10 @@ class Pass:
 class Steps(Protocol):
     by: ComputedBy
 
-    def for_pass(self, batch: Batch, observed: Iterable[str]) -> StandIn | None:
-        """What takes this pass while these hook points are `observed`; None where the transformer itself does."""
+    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> StandIn | None:
+        """What takes this pass while these hook points are `observed` and `written`; None where the transformer itself
+        does.
+        """
         ...
 
 
@@ -101,14 +103,14 @@ class Runner:
             sequences = ((entries[index].positions, entries[index].changes) for index in order)
             changing = Changing(sequences) if changed else None
             watched = [seen.observers for seen in (recording, looks, experts, changing) if seen] + [observers or {}]
-            steps = None if alike or changing else self.steps
-            step = steps.for_pass(batch, chain.from_iterable(watched)) if steps else None
+            written = changing.writers if changing else {}
+            steps = None if alike else self.steps
+            step = steps.for_pass(batch, chain.from_iterable(watched), written) if steps else None
             started = time.perf_counter()
             with ExitStack() as attached:
                 for those in watched:
                     attached.enter_context(observing(self.points, those))
-                if changing:
-                    attached.enter_context(writing(self.points, changing.writers))
+                attached.enter_context(writing(self.points, written))
                 logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
             computed = time.perf_counter()

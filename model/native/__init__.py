@@ -11,9 +11,10 @@ import torch
 from kvscope.model.grouped import Bits, Groups
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import plain_product
+from kvscope.model.native.implemented import implements
 from kvscope.model.native.library import Unavailable, load
 from kvscope.model.native.products import products
-from kvscope.model.native.steps import NativeSteps, can_step
+from kvscope.model.native.steps import NativeSteps
 from kvscope.model.transformer import Transformer
 
 __all__ = ["Native", "Unavailable"]
@@ -36,7 +37,7 @@ class Native:
 
     def steps(self, transformer: Transformer, cache: KVCache) -> NativeSteps | None:
         """Decode steps, where the transformer's blocks are such as the native code has."""
-        return NativeSteps(self._library, transformer, cache) if can_step(transformer) else None
+        return NativeSteps(self._library, transformer, cache) if implements(transformer, cache) else None
 
     def _compare(self) -> None:
         """Products with all kinds of groups, of few rows and of many."""

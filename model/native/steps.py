@@ -13,9 +13,9 @@ from math import prod
 from torch import Tensor
 
 from kvscope.model.api import ComputedBy
+from kvscope.model.config import ModelConfig
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.linear import linears
 from kvscope.model.native.products import Linear, function, linear, pointer
 from kvscope.model.transformer import MLP, AttentionGroup, Batch, Block, Rope, Transformer
 
@@ -46,19 +46,6 @@ class NativePass(Structure):
     )
 
 
-def can_step(transformer: Transformer) -> bool:
-    """Whether kernels.c has what the blocks are made of."""
-    config = transformer.config
-    as_llama = config.norm == "rms" and config.mlp == "swiglu" and config.positions == "rotary" and config.residual
-    alike = (
-        not config.experts
-        and not config.global_layers
-        and not config.post_norms
-        and config.score_width in (None, config.head_dim)
-    )
-    return as_llama and alike and all(linear.groups for block in transformer.blocks for linear in linears(block))
-
-
 class NativeSteps:
     """Passes of `transformer` over `cache` that take one new row of each sequence."""
 
@@ -69,13 +56,20 @@ class NativeSteps:
         self.transformer, self.cache = transformer, cache
         self.blocks = [block for block in transformer.blocks if isinstance(block, Block)]
         self.points = [hook_points(block) for block in self.blocks]
+        in_blocks = {f"blocks.{layer}.{name}": name for layer, points in enumerate(self.points) for name in points}
+        shown = {"resid_in", *_parts(transformer.config)}
+        self._hidden = {name for name, point in in_blocks.items() if point not in shown}
         self.natives = [_native(block) for block in self.blocks]
         self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.by_layer]
 
-    def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
-        """What takes this pass, with whatever is `observed`; None for another kind of pass."""
+    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> NativeStep | None:
+        """What takes this pass: one new row of each of its sequences, of which nothing is `written`, and nothing
+        `observed` that a call does not leave in its buffer.
+        """
         group = batch.one_row_each
-        return None if group is None else NativeStep(self, batch, group)
+        if group is None or any(written) or not self._hidden.isdisjoint(observed):
+            return None
+        return NativeStep(self, batch, group)
 
 
 class NativeStep:
@@ -89,7 +83,7 @@ class NativeStep:
         starts = [0, *accumulate(map(prod, shapes.values()))]
         self._size = starts.pop()
         self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        # All layers have a window, or none has (`can_step`), so the places of one are those of each.
+        # All layers have a window, or none has (`implements`), so the places of one are those of each.
         own, places = (steps.cache.places(0, slots) for slots in (batch.slots, group.slots))
         visible = group.seen(steps.transformer.config.has_window(0))
         self._places_held = own, places
@@ -143,10 +137,21 @@ Place = tuple[tuple[int, ...], tuple[int, ...], int]
 
 def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts: dict[str, int]) -> dict[str, Place]:
     """Where the value of each hook point of a block is, by name: some or all columns or heads of one of `VALUES`."""
-    config = transformer.config
+    found = {}
+    for name, (value, first, end) in _parts(transformer.config).items():
+        T, width, *rest = shapes[value]
+        stride = tuple(prod(shapes[value][axis + 1 :]) for axis in range(len(shapes[value])))
+        found[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
+    return found
+
+
+def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
+    """The value that each hook point shows, by name, and which of its columns or heads: from the first to before the
+    last.
+    """
     H, both, F = config.heads, config.heads + config.kv_heads, config.d_mlp
     qk = "qk" if config.qk_norm else "qkv"
-    parts: dict[str, tuple[str, int, int | None]] = {
+    return {
         **{name: (value, 0, None) for name, value in WHOLE.items()},
         "attn.q_raw": ("qkv", 0, H),
         "attn.k_raw": ("qkv", H, both),
@@ -158,12 +163,6 @@ def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts
         "mlp.gate": ("gate_up", 0, F),
         "mlp.raised": ("gate_up", F, None),
     }
-    found = {}
-    for name, (value, first, end) in parts.items():
-        T, width, *rest = shapes[value]
-        stride = tuple(prod(shapes[value][axis + 1 :]) for axis in range(len(shapes[value])))
-        found[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
-    return found
 
 
 WHOLE = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,22 @@ from typing import Any
 import pytest
 import torch
 from gguf import GGMLQuantizationType as Kind
-from torch import Tensor
+from torch import Tensor, nn
 
+from kvscope.model.config import ModelConfig
 from kvscope.model.engine.batch import Entry
+from kvscope.model.engine.changes import Changes, Edit
 from kvscope.model.engine.engine import Engine
-from kvscope.model.hooks import hook_points
+from kvscope.model.hooks import HookPoint, hook_points
+from kvscope.model.kv_cache import KVCache
 from kvscope.model.kv_cache import Sequence as Cached
 from kvscope.model.native import Native
-from kvscope.model.native.steps import NativeStep, NativeSteps, can_step
+from kvscope.model.native.implemented import ANY_VALUE, OF_A_PASS, VALUES
+from kvscope.model.native.steps import NativeStep, NativeSteps
 from kvscope.model.service import ModelService
 from kvscope.model.settings import Kept
 from kvscope.model.source.calls import step_calls
-from kvscope.model.transformer import Batch, Transformer
+from kvscope.model.transformer import Batch, RMSNorm, Transformer
 from tests.support.grouped import checkpoint_of, grouped_weights, write_grouped
 from tests.support.tiny import GREEDY, SAMPLED, advance_all, prompt, random_weights, steps, tiny_config, tokens
 
@@ -50,8 +55,8 @@ class Counted:
     def __init__(self, steps: NativeSteps):
         self.steps, self.taken, self.asked = steps, 0, 0
 
-    def for_pass(self, batch: Batch, observed: Iterable[str]) -> NativeStep | None:
-        step = self.steps.for_pass(batch, observed)
+    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> NativeStep | None:
+        step = self.steps.for_pass(batch, observed, written)
         self.asked += 1
         self.taken += step is not None
         return step
@@ -195,7 +200,6 @@ class TestOtherModels:
 
     def test_gpt2_has_native_products_alone(self, gpt2: ModelService, tmp_path: Path) -> None:
         engine = gpt2.engine
-        assert not can_step(engine.transformer)
         assert engine.runner.steps is None
         plain = Engine(Transformer.from_weights(**built(tmp_path / "a.gguf")), capacity=1024)
         texts = []
@@ -221,7 +225,108 @@ class TestOtherModels:
         config = tiny_config(d_mlp=64, tied=False)
         dense = {name: weight for name, weight in random_weights(config).items() if not name.startswith("blocks.")}
         transformer = Transformer.from_weights(config, grouped_weights(config) | dense, products=native.products)
-        assert can_step(transformer)
+        assert native.steps(transformer, Engine(transformer, capacity=256).cache) is not None
+
+
+@dataclass(frozen=True)
+class NewField(ModelConfig):
+    """What somebody adds to a config whose models compute otherwise."""
+
+    new: float = 1.0
+
+
+class NewNorm(RMSNorm):
+    """One that multiplies by 1 + weight."""
+
+
+class NewCache(KVCache):
+    """One that keeps K and V otherwise."""
+
+
+def new_part(part: nn.Module, place: str = "new") -> Callable[[Transformer], None]:
+    """Puts it into the attention of the last block."""
+    return lambda transformer: setattr(transformer.blocks[-1].attn, place, part)
+
+
+class TestUnknown:
+    """Whatever is not known to be implemented leaves steps to the modules."""
+
+    def steps(self, native: Native, config: ModelConfig, **options: Any) -> NativeSteps | None:
+        add: Callable[[Transformer], None] = options.pop("add", lambda transformer: None)
+        transformer = Transformer.from_weights(config, grouped_weights(config), products=native.products)
+        add(transformer)
+        return native.steps(transformer, options.get("cache", KVCache)(config, 8, **options.get("kept", {})))
+
+    def test_all_that_is_known_is_native(self, native: Native) -> None:
+        for arch in ("llama", "mistral", "qwen2", "qwen3"):
+            assert self.steps(native, tiny_config(arch, d_mlp=64)) is not None
+
+    def test_a_new_field_of_the_config(self, native: Native) -> None:
+        assert self.steps(native, NewField(**asdict(tiny_config(d_mlp=64)))) is None
+
+    def test_every_field_is_listed_once(self) -> None:
+        listed = [*ANY_VALUE, *VALUES, "score_width"]
+        assert sorted(listed) == sorted(field.name for field in fields(ModelConfig))
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            *({"norm": "layer"}, {"mlp": "geglu"}, {"mlp": "gelu"}, {"positions": "none"}, {"residual": False}),
+            *({"post_norms": True}, {"score_width": 25}, {"window": 9, "global_layers": (1,)}),
+        ],
+        ids=str,
+    )
+    def test_another_value_of_a_field(self, changed: dict[str, Any], native: Native) -> None:
+        assert self.steps(native, tiny_config(**{"d_mlp": 64, **changed})) is None
+
+    @pytest.mark.parametrize(
+        "add",
+        [
+            new_part(nn.Identity()),
+            new_part(nn.Parameter(torch.zeros(4))),
+            new_part(NewNorm(32, 1e-5), "norm"),
+            new_part(nn.LayerNorm(32, bias=False), "norm"),
+            lambda transformer: transformer.blocks[-1].register_buffer("scale", torch.ones(1)),
+        ],
+        ids=["a module", "a weight", "a kind of norm", "another norm", "a buffer"],
+    )
+    def test_a_new_part_of_a_block(self, add: Callable[[Transformer], None], native: Native) -> None:
+        assert self.steps(native, tiny_config(d_mlp=64), add=add) is None
+
+    @pytest.mark.parametrize("options", [{"cache": NewCache}, {"kept": {"dtype": torch.bfloat16}}], ids=str)
+    def test_a_new_way_to_keep_k_and_v(self, options: dict[str, Any], native: Native) -> None:
+        assert self.steps(native, tiny_config(d_mlp=64), **options) is None
+
+    @pytest.mark.parametrize("described", OF_A_PASS)
+    def test_a_new_field_of_a_pass(self, described: type, native: Native, monkeypatch: pytest.MonkeyPatch) -> None:
+        fewer = OF_A_PASS[described] - {max(OF_A_PASS[described])}
+        monkeypatch.setitem(OF_A_PASS, described, fewer)  # type: ignore[arg-type]
+        assert self.steps(native, tiny_config(d_mlp=64)) is None
+
+    def test_a_new_hook_point_is_seen_where_somebody_looks(self, native: Native) -> None:
+        config = tiny_config(d_mlp=64)
+        transformer = Transformer.from_weights(config, grouped_weights(config), products=native.products)
+        attn = transformer.blocks[0].attn
+        attn.new = HookPoint("T D")
+        plainly = attn.forward
+        attn.forward = lambda rows, *around: attn.new(plainly(rows, *around))
+        fast = Engine(transformer, capacity=1024)
+        steps = native.steps(transformer, fast.cache)
+        assert steps is not None
+        fast.runner.steps = counted = Counted(steps)
+        _, seen, _ = decoded(fast, [7, 3], ["blocks.0.attn.new"])
+        assert len(seen["blocks.0.attn.new"]) == 1
+        _, seen, _ = decoded(fast, [7, 3], ["blocks.0.attn.change"])
+        assert len(seen["blocks.0.attn.change"]) == 1
+        assert (counted.asked, counted.taken) == (2, 1)
+
+    def test_a_pass_in_which_something_is_written(self, native: Native) -> None:
+        _, fast, counted = engines("llama", native)
+        off = Changes("off", (Edit("blocks.0.attn.mixed", 0, None, 0.0),))
+        sequence = Cached()
+        new = fast.cache.extend(sequence, 1)
+        done = fast.runner.run([Entry([1], 0, new, fast.cache.slots(sequence), changes=off)])
+        assert (counted.asked, counted.taken, done.by) == (1, 0, "lines")
 
 
 def built(path: Path) -> dict[str, Any]:
