@@ -9,6 +9,8 @@ from pathlib import Path
 
 import platformdirs
 
+from kvscope.model.api import WeightDtype
+
 DEFAULT_SERVICE = "kvscope.model.service:load_service"
 DATABASE_URL_FORM = "postgresql://user:password@host/name"
 DEFAULT_KEEP_RUNS_DAYS = 90
@@ -48,7 +50,7 @@ class Settings:
     model_memory_bytes: int = 0
     """So much the engines of several models may take together; 0 for a share of the machine's memory."""
     device: str = "auto"
-    dtype: str = "float32"
+    dtype: WeightDtype = "float32"
     """What the weights of linear layers and the embedding are kept as: float32 or bfloat16."""
     compile: str = "auto"
     """Whether steps are compiled, which makes them faster: auto or off."""

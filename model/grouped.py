@@ -15,8 +15,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-LANES = 16
-"""Outputs of a panel."""
+from kvscope.model.held import LANES
+
 WORD = 32
 CENTRE = 8
 """Four bits without a minimum stand for −8 to 7."""

@@ -130,13 +130,18 @@ def _parts(file: Path) -> list[Path]:
 
 
 def _parameters(file: Path) -> int:
-    """How many numbers a safetensors file holds, by its header. Raises ValueError for what is none."""
+    """How many numbers a safetensors file holds. Raises as `shapes_of`."""
+    return sum(map(math.prod, shapes_of(file).values()))
+
+
+def shapes_of(file: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a safetensors file, by its header. Raises OSError, ValueError for what is none."""
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
         if length > LONGEST_HEADER:
             raise ValueError(file)
         header: dict[str, Any] = json.loads(opened.read(length))
     try:
-        return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+        return {name: tuple(map(int, tensor["shape"])) for name, tensor in header.items() if name != "__metadata__"}
     except (KeyError, TypeError, AttributeError):
         raise ValueError(file) from None

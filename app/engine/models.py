@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from kvscope.app.settings import Settings
 from kvscope.model.api import Refused, same_model
+from kvscope.model.compiler import Unavailable
+from kvscope.model.held import BYTES, bytes_held, keeps_groups
 from kvscope.model.packaged import check_terms
-from kvscope.model.sources import Known, find, known
+from kvscope.model.sources import Known, Source, find, known
+from kvscope.model.stored import stored
 
 ENGINE_BYTES = 400 * 10**6
 """What an engine takes beside the weights as they are stored: 310 MB with SmolLM2-135M, 410 MB with the vocabulary of
 Gemma 3 270M (docs/measurements.md). Blocks of the KV cache take memory when a run first uses them.
 """
-FEWEST_BITS, FLOAT_BYTES = 4, {"float32": 4, "bfloat16": 2}
-"""Of a number in a GGUF file whose header was not read, and of one in memory that is not kept as the file has it."""
+GPUS = ("nvidia[0-9]*", "kfd")
+"""Devices of NVIDIA's and AMD's drivers: `--device auto` may be a GPU where there is one."""
 MEMORY_SHARE = 0.5
 """Of the machine's memory, for the engines of all models, where `--model-memory` does not say."""
 NOT_HERE = 409
@@ -29,13 +34,14 @@ NOT_HERE = 409
 class ServedModel:
     """One of the models.
 
-    `source`: as `--model` names it. `info`: its `model` object, once it was loaded. `resident`: memory that its engine
-    took when it was last seen, None before. `used`: when it was last used (time.monotonic).
+    `source`: as `--model` names it. `estimated`: bytes of memory that its engine is expected to take. `info`: its
+    `model` object, once it was loaded. `resident`: memory that its engine took when it was last seen, None before.
+    `used`: when it was last used (time.monotonic).
     """
 
     name: str
     source: str | None
-    estimate: int
+    estimated: Callable[[], int]
     info: dict[str, Any] | None = None
     resident: int | None = None
     used: float = field(default_factory=time.monotonic)
@@ -47,7 +53,7 @@ class ServedModel:
     @property
     def needs(self) -> int:
         """Bytes of memory that its engine takes: as measured when it was last loaded, else estimated."""
-        return self.resident or self.estimate
+        return self.resident or self.estimated()
 
     @property
     def known(self) -> Known:
@@ -151,17 +157,31 @@ def _served(source: str | None, settings: Settings) -> ServedModel:
     try:
         found = find(source)
     except Refused:
-        return ServedModel(str(source), source, ENGINE_BYTES)
-    as_in_file = found.kind in ("packaged", "file") and settings.compile == "auto" and settings.dtype == "float32"
-    return ServedModel(found.name, source, ENGINE_BYTES + _weights(known(found), settings.dtype, as_in_file))
+        return ServedModel(str(source), source, lambda: ENGINE_BYTES)
+    return ServedModel(found.name, source, cache(lambda: ENGINE_BYTES + weights_of(found, settings)))
 
 
-def _weights(known: Known, dtype: str, as_in_file: bool) -> int:
-    """Bytes that the weights take in memory, estimated; 0 where nothing is known. `as_in_file`: kept so."""
-    stored, width = known.bytes or 0, FLOAT_BYTES[dtype]
-    if as_in_file:
-        return stored
-    return width * (known.parameters if known.parameters is not None else stored * 8 // FEWEST_BITS)
+def weights_of(source: Source, settings: Settings) -> int:
+    """Bytes that the weights take in memory; 0 where nothing is known.
+
+    Computed from the headers of the files, as `held` says what loading does with them. Of a package that is not here
+    yet, and of a file whose header cannot be read, from their sizes.
+    """
+    device, dtype = settings.device, settings.dtype
+    if device == "auto" and not any(path for pattern in GPUS for path in Path("/dev").glob(pattern)):
+        device = "cpu"
+    try:
+        grouped = keeps_groups(device, dtype, settings.compile == "auto")
+    except Unavailable:
+        grouped = False
+    try:
+        tensors, tied = stored(source)
+    except (OSError, ValueError):
+        tensors, tied = [], False
+    if tensors:
+        return bytes_held(tensors, grouped=grouped, dtype=dtype, tied=tied, packed=device == "cpu")
+    about = known(source)
+    return (about.bytes or 0) if grouped or about.parameters is None else BYTES[dtype] * about.parameters
 
 
 def budget_of(settings: Settings) -> int:

@@ -31,7 +31,7 @@ from kvscope.app.plan.profile import Profile
 from kvscope.app.plan.scenario import Arrival, Visit
 from kvscope.app.plan.setup import Setup
 
-MODEL = ServedModel("simulated", None, 0)
+MODEL = ServedModel("simulated", None, lambda: 0)
 PART_BYTES = 1024 * 1024
 """Stored in one transaction (app/engine/storing.py)."""
 

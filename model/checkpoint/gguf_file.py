@@ -15,10 +15,10 @@ from gguf.quants import dequantize
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_groups import groups_of
-from kvscope.model.checkpoint.gguf_header import Header, Malformed, TensorInfo
-from kvscope.model.checkpoint.gguf_parts import read_whole
 from kvscope.model.checkpoint.layout import Slot, fill, slots
 from kvscope.model.config import ModelConfig
+from kvscope.model.gguf_header import Header, Malformed, TensorInfo
+from kvscope.model.gguf_parts import read_whole
 from kvscope.model.linear import GroupedWeight
 from kvscope.model.rope import Scaling
 from kvscope.model.transformer import Weight

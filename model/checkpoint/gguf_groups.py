@@ -15,9 +15,10 @@ import torch
 from gguf import GGML_QUANT_SIZES
 from gguf import GGMLQuantizationType as Kind
 
-from kvscope.model.checkpoint.gguf_header import TensorInfo
 from kvscope.model.checkpoint.layout import Slot
+from kvscope.model.gguf_header import TensorInfo
 from kvscope.model.grouped import Bits, Groups
+from kvscope.model.held import GROUPED
 from kvscope.model.linear import GroupedWeight
 
 Raw = Callable[[str], tuple[TensorInfo, np.ndarray]]
@@ -36,7 +37,7 @@ class Unpacked(NamedTuple):
 def groups_of(slot: Slot, raw: Raw) -> GroupedWeight | None:
     """A matrix in groups; None where the file has it, or some of it, in a type that is not held so."""
     parts = [raw(part) for part, _ in slot.parts]
-    if any(info.kind not in KINDS for info, _ in parts):
+    if any(info.kind.name not in GROUPED for info, _ in parts):
         return None
     alike = groupby(parts, key=lambda part: part[0].kind)
     return tuple(_groups(kind, np.concatenate([rows for _, rows in some])) for kind, some in alike)
@@ -138,4 +139,4 @@ KINDS: dict[Kind, Callable[[np.ndarray], Unpacked]] = {
     Kind.Q5_K: _q5_k,
     Kind.Q6_K: _q6_k,
 }
-"""How blocks of each type, uint8 [rows, blocks of a row, bytes], are taken apart."""
+"""How blocks of each type in `GROUPED`, uint8 [rows, blocks of a row, bytes], are taken apart."""

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import torch
 
+from kvscope.model.compiler import Unavailable
 from kvscope.model.grouped import Bits, Groups
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.linear import plain_product
 from kvscope.model.native.implemented import implements
-from kvscope.model.native.library import Unavailable, load
+from kvscope.model.native.library import load
 from kvscope.model.native.products import products
 from kvscope.model.native.steps import NativeSteps
 from kvscope.model.transformer import Transformer

@@ -24,6 +24,8 @@ from pathlib import Path
 
 import torch
 
+from kvscope.model.compiler import Unavailable, c_compiler
+
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
 OPENMP, LINK = ("-fopenmp",), ("-shared",)
@@ -31,20 +33,15 @@ if sys.platform == "darwin":
     OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
 """Linking without OpenMP leaves its functions to be found in the library that torch has loaded: two in one process
 would each have threads of their own."""
-COMPILERS = ("cc", "gcc", "clang")
 FUNCTIONS = ("product", "block")
 COMPILING = "compiling-"
 LIMIT_S = 120.0
 AN_HOUR_S = 3600.0
 
 
-class Unavailable(RuntimeError):
-    """Why there is no native code, in a line."""
-
-
 def load(folder: Path) -> CDLL:
     """The native code, from `folder` or compiled and stored there. Raises Unavailable."""
-    compiler = _compiler()
+    compiler = c_compiler()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _clear_away(folder)
@@ -91,19 +88,6 @@ def _clear_away(folder: Path) -> None:
         with suppress(FileNotFoundError):  # another engine's, which is done with it
             if time.time() - left.stat().st_mtime > AN_HOUR_S:
                 shutil.rmtree(left, ignore_errors=True)
-
-
-def _compiler() -> list[str]:
-    """The command of `CC`, or the first C compiler on the path. Raises Unavailable."""
-    value = os.environ.get("CC", "")
-    try:
-        wanted = shlex.split(value)
-    except ValueError as error:
-        raise Unavailable(f"CC is {value!r}, which is no command: {error}") from error
-    for command in [wanted] if wanted else [[name] for name in COMPILERS]:
-        if shutil.which(command[0]):
-            return command
-    raise Unavailable(f"there is no C compiler ({shlex.join(wanted) if wanted else ', '.join(COMPILERS)})")
 
 
 def _compile(compiler: list[str], work: Path) -> Path:

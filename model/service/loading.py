@@ -9,8 +9,9 @@ import torch
 
 from kvscope.model.api import Progress, Refused, WeightDtype
 from kvscope.model.checkpoint import load
-from kvscope.model.linear import COMPUTED, name_of
-from kvscope.model.native import Native, Unavailable
+from kvscope.model.compiler import Unavailable
+from kvscope.model.held import keeps_groups
+from kvscope.model.native import Native
 from kvscope.model.packaged import cache_folder
 from kvscope.model.service.service import ModelService
 
@@ -28,9 +29,9 @@ def load_service(
     native code on a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence
     when the model cannot be had.
     """
-    chosen, weights = pick_device(device), getattr(torch, dtype)
-    native, line = _native(weights) if compiled and chosen == "cpu" else (None, "")
-    checkpoint = load(model, progress, weights, grouped=native is not None)
+    chosen = pick_device(device)
+    native, line = _native(chosen, dtype, compiled)
+    checkpoint = load(model, progress, getattr(torch, dtype), grouped=native is not None)
     if native and not any(isinstance(weight, tuple) for weight in checkpoint.weights.values()):
         line = f"{NO_NATIVE}: the weights are not in 4-bit or 8-bit groups"
     service = ModelService(checkpoint, chosen, native, line)
@@ -42,12 +43,12 @@ def load_service(
     return service
 
 
-def _native(weights: torch.dtype) -> tuple[Native | None, str]:
-    """Native code where it can be had, and a line about that."""
-    if weights != COMPUTED:
-        return None, f"{NO_NATIVE}: the weights are in {name_of(weights)}"
+def _native(device: str, dtype: WeightDtype, compiled: bool) -> tuple[Native | None, str]:
+    """Native code where it is of use and can be had, and a line about that, or "" where nobody asked for it."""
     try:
-        return Native.from_folder(cache_folder() / "native"), NATIVE
+        if keeps_groups(device, dtype, compiled):
+            return Native.from_folder(cache_folder() / "native"), NATIVE
+        return None, f"{NO_NATIVE}: the weights are in {dtype}" if compiled and device == "cpu" else ""
     except Unavailable as why:
         log.warning("%s: %s", NO_NATIVE, why)
         return None, f"{NO_NATIVE}: {why}"

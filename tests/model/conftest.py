@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from kvscope.model import hooks
-from kvscope.model.native import Native, Unavailable, library
+from kvscope.model.compiler import Unavailable, c_compiler
+from kvscope.model.native import Native
 from kvscope.model.packaged import cache_folder
 
 
@@ -21,7 +22,7 @@ def native() -> Native:
     that fails, or makes what gives other values than torch, fails the test.
     """
     try:
-        library._compiler()
+        c_compiler()
     except Unavailable as why:
         if os.environ.get("CI") == "true":
             raise

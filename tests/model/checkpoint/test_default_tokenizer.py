@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
 from kvscope.model.checkpoint.fetch import fetch
-from kvscope.model.checkpoint.gguf_header import mapped, read_header
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.tokenizer import Tokenizer
+from kvscope.model.gguf_header import mapped, read_header
 from kvscope.model.packaged import DEFAULT, cache_folder
 from tests.support.texts import TEXTS
 

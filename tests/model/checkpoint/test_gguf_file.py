@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.gguf_file import read_gguf
-from kvscope.model.checkpoint.gguf_header import format_of
 from kvscope.model.checkpoint.layout import slots
+from kvscope.model.gguf_header import format_of
 from tests.support.tiny_files import gguf_tensors, write_gguf
 
 

@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 
+from kvscope.model.compiler import COMPILERS, Unavailable
 from kvscope.model.native import Native, library
-from kvscope.model.native.library import AN_HOUR_S, COMPILERS, COMPILING, Unavailable, load
+from kvscope.model.native.library import AN_HOUR_S, COMPILING, load
 from kvscope.model.packaged import cache_folder
 from tests.support.waiting import eventually
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kvscope.model.checkpoint.gguf_header import Header, Malformed, mapped, read_header
+from kvscope.model.gguf_header import Header, Malformed, mapped, read_header
 from kvscope.model.sources import PART
 
 _COUNT, _NUMBER = "split.count", "split.no"

@@ -1,0 +1,52 @@
+"""The tensors that a model's files hold, by the files' headers: nothing is decoded, and torch not imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kvscope.model.held import Stored
+from kvscope.model.packaged import Packaged, cache_folder
+from kvscope.model.sources import Source, shapes_of
+
+_TOGETHER = ((re.compile(r"attn_[qkv]\."), "attn_qkv."), (re.compile(r"ffn_(gate|up)\."), "ffn_gate_up."))
+"""Tensors of a GGUF file that the transformer has as one matrix (model/checkpoint/layout.py)."""
+_TABLES = ("token_embd.weight", "embed_tokens.weight", "wte.weight")
+_POSITIONS = ("position_embd.weight", "wpe.weight")
+_HEADS = re.compile(r"output\.weight|(.*\.)?lm_head\.weight")
+_NO_WEIGHTS = "rope_"
+"""What the names of GGUF's tensors begin with that are no weights."""
+
+
+def stored(source: Source) -> tuple[list[Stored], bool]:
+    """The tensors, and whether the embedding table is the LM head too. None of a source that is not here.
+
+    Raises OSError, and ValueError for what cannot be read.
+    """
+    shapes = dict(_shapes(source))
+    tensors = [_stored(name, *about) for name, about in shapes.items() if not name.startswith(_NO_WEIGHTS)]
+    return tensors, not any(map(_HEADS.fullmatch, shapes))
+
+
+def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]:
+    """Of each tensor the name, shape, and GGML's type or ""."""
+    file = source.path
+    if isinstance(source.packaged, Packaged):
+        file = cache_folder() / source.packaged.file
+    if file is None or not file.exists():
+        return
+    if file.is_dir():
+        for part in sorted(file.glob("model*.safetensors")):
+            yield from ((name, (shape, "")) for name, shape in shapes_of(part).items())
+        return
+    from kvscope.model.gguf_parts import read_whole  # with it comes NumPy, which a server's start does without
+
+    header, _ = read_whole(file)
+    yield from ((info.name, (info.shape, info.kind.name)) for info in header.tensors.values())
+
+
+def _stored(name: str, shape: tuple[int, ...], kind: str) -> Stored:
+    matrix = "" if len(shape) < 2 or name.endswith(_POSITIONS) else name
+    for parts, together in _TOGETHER:
+        matrix = parts.sub(together, matrix)
+    return Stored(shape, matrix, name.endswith(_TABLES), kind)
