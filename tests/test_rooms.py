@@ -65,6 +65,7 @@ ROOMS = {
         *(
             "model",
             "app/paths.py",
+            "app/numbers.py",
             "app/page_table.py",
             "app/settings.py",
             "app/rate_limited_log.py",

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kvscope.app.numbers import NARROW_SPACE, size
 from kvscope.app.settings import Settings
 from kvscope.model.api import Refused, same_model
 from kvscope.model.compiler import Unavailable
@@ -191,6 +192,6 @@ def budget_of(settings: Settings) -> int:
     return int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def in_words(size: int) -> str:
+def in_words(count: int) -> str:
     """As a person reads it."""
-    return f"{size / 10**9:.1f} GB" if size >= 10**9 else f"{size / 10**6:.0f} MB"
+    return size(count).replace(NARROW_SPACE, " ")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kvscope.app.learn.wording import percent, size, written
+from kvscope.app.learn.wording import percent, written
+from kvscope.app.numbers import size
 from kvscope.model.log.reader import LogReader
 
 ByHand = Callable[[str], Mapping[str, Any]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-NARROW_SPACE = "\u202f"
-UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+from kvscope.app import numbers
+from kvscope.app.numbers import NARROW_SPACE
 
 
 def written(text: str) -> str:
@@ -12,22 +12,10 @@ def written(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent, with decimals where it is near 0 or 1, so that neither is claimed; beyond, bounds."""
+    """A share in whole percent, with decimals where it is near 0 or 1, and bounds in words."""
     value = 100 * share
-    if value < 0.005:
-        return f"less than 0.01{NARROW_SPACE}%"
-    if value >= 99.95:
-        return f"more than 99.9{NARROW_SPACE}%"
-    digits = 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2
-    return f"{value:.{digits}f}{NARROW_SPACE}%"
-
-
-def size(count: float) -> str:
-    """Bytes with three digits and a unit of powers of ten: 46.1 kB."""
-    for each, unit in UNITS:
-        if abs(count) >= each:
-            return f"{count / each:.3g}{NARROW_SPACE}{unit}"
-    return f"{count:,.0f}{NARROW_SPACE}B"
+    text = numbers.percent(share, 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2)
+    return text.replace(f"<{NARROW_SPACE}", "less than ").replace(f">{NARROW_SPACE}", "more than ")
 
 
 def plain(value: object) -> str:
@@ -35,8 +23,7 @@ def plain(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}".replace("-", "−")
+        return numbers.integer(value)
     if isinstance(value, float):
-        text = f"{value:,.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
-        return text.replace("-", "−")
+        return numbers.fixed(value, 3).rstrip("0").rstrip(".") if abs(value) < 1000 else numbers.integer(value)
     return str(value)

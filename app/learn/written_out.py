@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kvscope.app.learn.nodes import Node
+from kvscope.app.numbers import percent, short
 
 MARKS = {"strong": "**", "em": "*"}
 
@@ -34,17 +35,12 @@ def _predict(asked: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  ( ) {choice}" for choice in asked["choices"])
     yield from _hints(asked["hints"])
     if asked["number"] is not None:
-        right = f"{_number(asked['number'])} {asked['unit']}".strip()
-        room = f" (within {asked['within']:.0%})" if asked["within"] else ""
+        right = f"{short(asked['number'])} {asked['unit']}".strip()
+        room = f" (within {percent(asked['within'], 0)})" if asked["within"] else ""
         yield f"answer: It is {right}.{room}"
     yield from _of(("answer", asked["answer"]))
     yield from _of(("answer: the place", asked["cell"] and _asked(asked["cell"])), ("then shows", asked["shows"]))
     yield f"because: {_line(asked['because'])}"
-
-
-def _number(value: Any) -> str:
-    """As static/learn/player/number-text.js writes it."""
-    return f"{float(f'{value:.4g}'):.12g}" if isinstance(value, float) and not value.is_integer() else f"{int(value):,}"
 
 
 def _hints(hints: Sequence[Sequence[Node]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from PIL import Image, ImageColor, ImageDraw
 
+from kvscope.app.numbers import percent
 from kvscope.app.travel.card import shortened
 from kvscope.app.travel.fonts import Fonts
 from kvscope.app.travel.opening_head import OpeningHead
@@ -88,7 +89,7 @@ def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
     """The look in words, under the tokens."""
     query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
     where = f"Layer {shown.layer}, head {shown.head}:"
-    what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({shown.share:.0%})"
+    what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({percent(shown.share, 0)})"
     width = SIZE[0] - MARGIN - TEXT_LEFT
     fonts.draw(on, (TEXT_LEFT, 480), where, 27, MUTED)
     for index, line in enumerate(fonts.lines(what, 32, 600, width, 2)):

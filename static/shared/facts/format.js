@@ -1,4 +1,8 @@
-/** Formats numbers, units and tokens for the page. Pure; returns plain strings, always set as textContent. */
+/**
+ * Formats numbers, units and tokens for the page. Pure; returns plain strings, always set as textContent.
+ *
+ * app/numbers.py writes some of the same numbers, into lessons, cards and messages.
+ */
 
 import { language, msg } from "../words/msg.js";
 
@@ -27,7 +31,7 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10ff
 
 /** @returns {string} 46080 → "46,080" */
 export function integer(value) {
-  return withMinus(GROUPED.format(Math.round(value)));
+  return withMinus(GROUPED.format(Math.round(value) + 0)); // without a minus zero
 }
 
 /** @returns {string} a number with `digits` decimals and a true minus sign */
@@ -75,11 +79,12 @@ export function significant(value) {
   return fixed(value, Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
 }
 
-/** @returns {string} a share 0…1 as "22.2 %"; a share above 0 that rounds to 0 becomes a bound */
+/** @returns {string} a share 0…1 as "22.2 %"; one above 0 that rounds to 0, or below 1 that rounds to 1, becomes a bound */
 export function percent(share, digits = 1) {
   const least = 10 ** -digits;
   const value = share * 100;
   if (value > 0 && value < least / 2) return `<${NARROW_SPACE}${fixed(least, digits)}${NARROW_SPACE}%`;
+  if (value < 100 && value >= 100 - least / 2) return `>${NARROW_SPACE}${fixed(100 - least, digits)}${NARROW_SPACE}%`;
   return `${fixed(value, digits)}${NARROW_SPACE}%`;
 }
 

@@ -117,7 +117,7 @@ def test_a_model_that_is_too_large_alone_is_refused(engine_side: Started, tmp_pa
     large = write_fake(tmp_path, "large", size=700 * MB)
     chosen = models(tmp_path, "one", model_memory_bytes=800 * MB)
     side = engine_side(**{**chosen, "more_models": (large,)})
-    with pytest.raises(Refused, match=r"large needs about 1\.1 GB of memory; the models may take 800 MB"):
+    with pytest.raises(Refused, match=r"large needs about 1\.10 GB of memory; the models may take 800 MB"):
         side.pool.load(side.pool.models.named("large"))
     with pytest.raises(Refused, match="large needs about"):
         Models(replace(settings, model=large, more_models=(chosen["model"],), model_memory_bytes=800 * MB)).check()

@@ -189,7 +189,7 @@ def test_the_command_prints_what_the_reader_reads(tmp_path: Path) -> None:
         "shows: /#step=0",
         "“it” has *11*.",
         "ask: How many in 30 layers?",
-        "answer: It is 4.286 B. (within 10%)",
+        "answer: It is 4.286 B. (within 10\u202f%)",
         "  ( ) b",
         "answer: a",
     ):

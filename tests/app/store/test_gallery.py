@@ -144,7 +144,7 @@ def test_the_pair_of_temperatures_begins_with_the_very_same_scores(recorded: dic
 
 def test_the_measures_tell_right_from_wrong(recorded: dict[str, Recorded]) -> None:
     run = recorded["animal"]
-    said = {0.754: "75 %", 0.996: "99.6 %", 0.9999: "more than 99.9 %", 0.002: "0.2 %", 0: "less than 0.01 %"}
+    said = {0.754: "75 %", 0.996: "99.6 %", 0.9999: "more than 99.9 %", 0.002: "0.2 %", 0.00001: "less than 0.01 %"}
     assert {share: percent(share).replace("\u202f", " ") for share in said} == said
     assert render("{token 8} {token 1} {heads}", run) == "it animal 270"
     assert render("{weight 13 8 8 1}", run) != render("{weight 13 8 8 2}", run)

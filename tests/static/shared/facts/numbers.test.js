@@ -1,0 +1,18 @@
+/** The page's numbers and the server's own are written alike: cases that tests/app/test_numbers.py reads. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { plainNumber } from "../../../../static/learn/player/number-text.js";
+import { bytesShort, fixed, integer, percent } from "../../../../static/shared/facts/format.js";
+
+const CASES = JSON.parse(readFileSync(new URL("../../../fixtures/numbers.json", import.meta.url), "utf8"));
+const WRITERS = { percent, bytes: bytesShort, integer, fixed, short: plainNumber };
+
+test("every table is read", () => assert.deepEqual(Object.keys(CASES), Object.keys(WRITERS)));
+
+for (const [kind, write] of Object.entries(WRITERS))
+  test(`${kind}: a number is written as the server writes it`, () => {
+    for (const [given, text] of CASES[kind])
+      assert.equal(write(...given).replaceAll("\u202f", " "), text, `${kind}(${given})`);
+  });
