@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from kvscope.model.api import JoinRequest
 from kvscope.model.log.archive import Archive
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
-from kvscope.model.log.schema import FRAMES, Serving
+from kvscope.model.log.schema import FRAMES, FrameData, Serving, read_data
 from kvscope.model.log.untrusted import BadFile
-from kvscope.model.settings import Ask, Contiguous, Drafting, Join, Kept, ServingSettings
+from kvscope.model.settings import Ask, Change, Contiguous, Drafting, Join, Kept, Sampling, ServingSettings, Settings
 from tests.support.changed_logs import (
     changed,
     checked,
@@ -117,6 +118,35 @@ def test_a_log_leaves_no_setting_to_its_default(log: list[bytes]) -> None:
         found = refusal(log, 0, without_field(log[0], path))
         assert found, path
         assert f"{path[-1]} is missing" in found
+
+
+@pytest.mark.parametrize(
+    "kind", [Sampling, Drafting, ServingSettings, Change, Kept, Contiguous], ids=lambda kind: kind.__name__
+)
+def test_a_setting_that_is_added_is_its_default_in_logs_that_lack_it(kind: type[Settings], log: list[bytes]) -> None:
+    opened = header(log[0]).data
+    first, second, *_ = opened["study"]["rounds"]
+    older: dict[type[Settings], dict[str, Any]] = {
+        Sampling: opened["sampling"],
+        ServingSettings: first,
+        Drafting: second["draft"],
+        Change: Change(site="mlp", op="zero", layer=0).model_dump(),
+        Kept: {"sinks": 1, "heavy": 0, "recent": 2},
+        Contiguous: {"new_tokens": 4},
+    }
+
+    class Newer(kind):  # type: ignore[valid-type,misc]
+        new: Annotated[int, Field(ge=1)] = 4
+        other: Literal["some", "all"] = "all"
+
+    class Frame(FrameData):
+        settings: Newer
+
+    read = read_data(Frame, {"settings": older[kind]}, "open").settings
+    assert (read.new, read.other) == (4, "all")
+    assert read_data(Frame, {"settings": older[kind] | {"new": 7}}, "open").settings.new == 7
+    with pytest.raises(BadFile, match=r"open\.settings\.new"):
+        read_data(Frame, {"settings": older[kind] | {"new": 0}}, "open")
 
 
 def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:
