@@ -33,6 +33,8 @@ if sys.platform == "darwin":
     OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
 """Linking without OpenMP leaves its functions to be found in the library that torch has loaded: two in one process
 would each have threads of their own."""
+ONE_THREAD = ("-fopenmp-simd",)
+"""For Clang on Linux: what it makes of OpenMP calls functions of LLVM's library, and torch has GCC's there."""
 FUNCTIONS = ("product", "block")
 COMPILING = "compiling-"
 LIMIT_S = 120.0
@@ -45,13 +47,15 @@ def load(folder: Path) -> CDLL:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _clear_away(folder)
-        name = f"kernels-{_digest(compiler)}"
+        version = _run([*compiler, "--version"])
+        openmp = ONE_THREAD if "clang" in version and sys.platform == "linux" else OPENMP
+        name = f"kernels-{_digest(compiler, version, openmp)}"
         for path in folder.glob(f"{name}-*.so"):
             if path.name == _named(name, path):
                 with suppress(Unusable):  # it is compiled again
                     return _opened(path)
         with tempfile.TemporaryDirectory(dir=folder, prefix=COMPILING) as work:
-            made = _compile(compiler, Path(work))
+            made = _compile(compiler, openmp, Path(work))
             library = _opened(made)
             made.replace(folder / _named(name, made))
         return library
@@ -90,10 +94,10 @@ def _clear_away(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _compile(compiler: list[str], work: Path) -> Path:
+def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:
     """Compile in `work`; the library's path there. Raises Unavailable."""
     compiled, linked = work / "kernels.o", work / "kernels.so"
-    _run([*compiler, *OPTIONS, *OPENMP, "-c", str(SOURCE), "-o", str(compiled)])
+    _run([*compiler, *OPTIONS, *openmp, "-c", str(SOURCE), "-o", str(compiled)])
     _run([*compiler, *LINK, str(compiled), "-o", str(linked), "-lm"])
     return linked
 
@@ -129,9 +133,8 @@ def _why(lines: Iterable[str], status: int) -> str:
     return next((line.strip() for line in lines if "error" in line), f"status {status}")
 
 
-def _digest(compiler: list[str]) -> str:
-    """Raises Unavailable where the compiler does not even tell its version."""
+def _digest(compiler: list[str], version: str, openmp: tuple[str, ...]) -> str:
     machine = json.dumps(dict(torch.cpu.get_capabilities()), sort_keys=True)
-    command = " ".join((*compiler, *OPTIONS, *OPENMP, *LINK))
-    parts = (SOURCE.read_text("utf-8"), command, _run([*compiler, "--version"]), torch.__version__, machine)
+    command = " ".join((*compiler, *OPTIONS, *openmp, *LINK))
+    parts = (SOURCE.read_text("utf-8"), command, version, torch.__version__, machine)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

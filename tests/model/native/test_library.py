@@ -183,6 +183,30 @@ class TestCompiling:
         assert (old.exists(), new.exists()) == (False, True)
 
 
+class TestClang:
+    """On Linux it would call LLVM's OpenMP, and torch has GCC's."""
+
+    linux = pytest.mark.skipif(sys.platform != "linux", reason="torch has LLVM's OpenMP elsewhere")
+
+    @linux
+    def test_it_is_asked_for_code_of_one_thread(self, folder: Path, tmp_path: Path, compiler: Put) -> None:
+        compiler(GIVES)
+        script = tmp_path / "cc"
+        script.write_text(script.read_text().replace("cc 1.0", "Debian clang version 14.0.6"))
+        load(folder)
+        compiled, _ = (tmp_path / "calls").read_text().splitlines()
+        assert "-fopenmp-simd" in compiled.split()
+        assert "-fopenmp" not in compiled.split()
+
+    @linux
+    @pytest.mark.skipif(shutil.which("clang") is None, reason="there is no clang")
+    def test_what_it_makes_is_loaded_and_computes_as_torch_does(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CC", "clang")
+        Native.from_folder(folder)
+
+
 class TestDamage:
     @pytest.mark.parametrize("damage", ["empty", "text", "cut short", "a bit", "no functions"])
     def test_a_damaged_library_is_compiled_again(

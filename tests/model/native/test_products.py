@@ -151,4 +151,4 @@ class TestComparison:
             numbers = (c_float * (count * weight.outputs)).from_address(out)
             numbers[0] *= 1 + 1e-6
 
-        Native(cast(CDLL, SimpleNamespace(product=rounded, block=None)))
+        Native(cast(CDLL, SimpleNamespace(product=rounded, block=native._library.block)))
