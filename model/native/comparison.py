@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from kvscope.model.compiler import Unavailable
-from kvscope.model.config import ModelConfig
+from kvscope.model.config import ARCHITECTURES, ModelConfig
 from kvscope.model.grouped import Bits, Groups
 from kvscope.model.hooks import hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache
@@ -26,7 +26,7 @@ CLOSE_IN_A_BLOCK = 1e-4
 OUTPUTS = 37
 LENGTHS = (20, 1, 13)
 """Positions of the sequences that a block is compared with."""
-_TINY = ModelConfig("llama", layers=1, heads=4, kv_heads=2, head_dim=8, d=32, d_mlp=64, vocab=8, context=64)
+_TINY = ModelConfig(ARCHITECTURES[0], layers=1, heads=4, kv_heads=2, head_dim=8, d=32, d_mlp=64, vocab=8, context=64)
 
 
 def compare_products(products: Products) -> None:
