@@ -92,7 +92,7 @@ def known(source: Source) -> Known:
             case Source("packaged", packaged=Packaged() as packaged):
                 return _of_package(packaged)
             case Source("folder", path=Path() as folder):
-                files = _of_folder(folder)
+                files = files_of_folder(folder)
                 return Known(sum(file.stat().st_size for file in files), parameters=sum(map(_parameters, files)))
             case Source("file", path=Path() as file):
                 return Known(sum(part.stat().st_size for part in _parts(file)))
@@ -104,7 +104,7 @@ def known(source: Source) -> Known:
         return Known()
 
 
-def _of_folder(folder: Path) -> list[Path]:
+def files_of_folder(folder: Path) -> list[Path]:
     """The files that have the weights: one, or those that an index names, which may be in folders below."""
     single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if single.is_file() or not index.is_file():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kvscope.model.held import Stored
 from kvscope.model.packaged import Packaged, cache_folder
-from kvscope.model.sources import Source, shapes_of
+from kvscope.model.sources import Source, files_of_folder, shapes_of
 
 _TOGETHER = ((re.compile(r"attn_[qkv]\."), "attn_qkv."), (re.compile(r"ffn_(gate|up)\."), "ffn_gate_up."))
 """Tensors of a GGUF file that the transformer has as one matrix (model/checkpoint/layout.py)."""
@@ -36,7 +36,7 @@ def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]
     if file is None or not file.exists():
         return
     if file.is_dir():
-        for part in sorted(file.glob("model*.safetensors")):
+        for part in files_of_folder(file):
             yield from ((name, (shape, "")) for name, shape in shapes_of(part).items())
         return
     from kvscope.model.gguf_parts import read_whole  # with it comes NumPy, which a server's start does without
