@@ -40,6 +40,7 @@ from kvscope.app.settings import (
     default_data_dir,
 )
 from kvscope.app.stored_commands import backup, export, restore, runs, sessions, site, stats
+from kvscope.app.text_files import NotUtf8, text_of
 from kvscope.model.api import Refused, WeightDtype
 from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
 
@@ -233,7 +234,7 @@ def main(
     --database before a command to choose the runs and sessions it uses.
     """
     if token_file is not None:
-        token = token_file.read_text("utf-8").strip()
+        token = _written_in(token_file)
         if not re.fullmatch(TOKEN, token):
             raise WrongUse(
                 f"{token_file} contains no valid token: it must have 8 to 200 letters, digits or characters from -._~"
@@ -246,6 +247,15 @@ def main(
     _accept(terms)
     if context.invoked_subcommand is None:
         _serve(settings)
+
+
+def _written_in(token_file: Path) -> str:
+    try:
+        return text_of(token_file.read_bytes()).strip()
+    except NotUtf8 as error:
+        raise WrongUse(f"{token_file} contains no valid token: {error}.") from None
+    except OSError as error:
+        raise WrongUse(f"{token_file} cannot be read: {error.strerror}.") from None
 
 
 def _accept(terms: tuple[str, ...]) -> None:

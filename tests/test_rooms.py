@@ -61,6 +61,7 @@ ROOMS = {
             "model",
             "app/paths.py",
             "app/page_table.py",
+            "app/text_files.py",
             "app/settings.py",
             "app/rate_limited_log.py",
             "app/store",
