@@ -18,6 +18,7 @@ from kvscope.app.options import (
     check_frame_ancestors,
     check_networks,
     check_origin,
+    check_ray,
     check_resources,
     check_token,
     limit_options,
@@ -99,6 +100,7 @@ accept_terms = click.option(
 @click.option(
     "--ray",
     metavar="ADDRESS",
+    callback=check_ray,
     help="Run the engines in a Ray cluster: host:port of its head node, or auto; needs kvscope[cluster].",
 )
 @click.option(
