@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import get_args
+from typing import NoReturn, get_args
 
 import click
 
@@ -249,6 +252,28 @@ def main(
     _accept(terms)
     if context.invoked_subcommand is None:
         _serve(settings)
+    else:
+        context.call_on_close(_end_cleanly())
+
+
+def _end_cleanly() -> Callable[[], None]:
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes what it has half written. The function
+    undoes that. A command that was started to outlive its terminal (nohup) does.
+    """
+
+    def end(number: int, _frame: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, end)
+
+    def undo() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return undo
 
 
 def _written_in(token_file: Path) -> str:

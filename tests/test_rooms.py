@@ -25,6 +25,7 @@ Inside = Callable[[ast.AST], Iterable[ast.AST]]
 ROOMS = {
     "model": (
         *(
+            "model/work_folder.py",
             "model/settings.py",
             "model/api.py",
             "model/families.py",

@@ -15,14 +15,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import CDLL
 from pathlib import Path
 
 import torch
+
+from kvscope.model.work_folder import clear_away, work_folder
 
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
@@ -33,9 +33,7 @@ if sys.platform == "darwin":
 would each have threads of their own."""
 COMPILERS = ("cc", "gcc", "clang")
 FUNCTIONS = ("product", "block")
-COMPILING = "compiling-"
 LIMIT_S = 120.0
-AN_HOUR_S = 3600.0
 
 
 class Unavailable(RuntimeError):
@@ -47,14 +45,14 @@ def load(folder: Path) -> CDLL:
     compiler = _compiler()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _clear_away(folder)
+        clear_away(folder)
         name = f"kernels-{_digest(compiler)}"
         for path in folder.glob(f"{name}-*.so"):
             if path.name == _named(name, path):
                 with suppress(Unusable):  # it is compiled again
                     return _opened(path)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=COMPILING) as work:
-            made = _compile(compiler, Path(work))
+        with work_folder(folder) as work:
+            made = _compile(compiler, work)
             library = _opened(made)
             made.replace(folder / _named(name, made))
         return library
@@ -83,14 +81,6 @@ def _opened(path: Path) -> CDLL:
 def _named(name: str, path: Path) -> str:
     """What the file at `path` is called where it is whole."""
     return f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.so"
-
-
-def _clear_away(folder: Path) -> None:
-    """Remove what compiles left that were killed together with their engines."""
-    for left in folder.glob(f"{COMPILING}*"):
-        with suppress(FileNotFoundError):  # another engine's, which is done with it
-            if time.time() - left.stat().st_mtime > AN_HOUR_S:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def _compiler() -> list[str]:
