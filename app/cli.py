@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import signal
+import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import get_args
+from typing import NoReturn, get_args
 
 import click
 
@@ -18,6 +21,7 @@ from kvscope.app.options import (
     check_frame_ancestors,
     check_networks,
     check_origin,
+    check_ray,
     check_resources,
     check_token,
     limit_options,
@@ -40,6 +44,7 @@ from kvscope.app.settings import (
     default_data_dir,
 )
 from kvscope.app.stored_commands import backup, export, restore, runs, sessions, site, stats
+from kvscope.app.text_files import NotUtf8, text_of
 from kvscope.model.api import Refused, WeightDtype
 from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
 
@@ -98,6 +103,7 @@ accept_terms = click.option(
 @click.option(
     "--ray",
     metavar="ADDRESS",
+    callback=check_ray,
     help="Run the engines in a Ray cluster: host:port of its head node, or auto; needs kvscope[cluster].",
 )
 @click.option(
@@ -233,7 +239,7 @@ def main(
     --database before a command to choose the runs and sessions it uses.
     """
     if token_file is not None:
-        token = token_file.read_text("utf-8").strip()
+        token = _written_in(token_file)
         if not re.fullmatch(TOKEN, token):
             raise WrongUse(
                 f"{token_file} contains no valid token: it must have 8 to 200 letters, digits or characters from -._~"
@@ -246,6 +252,37 @@ def main(
     _accept(terms)
     if context.invoked_subcommand is None:
         _serve(settings)
+    else:
+        context.call_on_close(_end_cleanly())
+
+
+def _end_cleanly() -> Callable[[], None]:
+    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes what it has half written. The function
+    undoes that. A command that was started to outlive its terminal (nohup) does.
+    """
+
+    def end(number: int, _frame: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, end)
+
+    def undo() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return undo
+
+
+def _written_in(token_file: Path) -> str:
+    try:
+        return text_of(token_file.read_bytes()).strip()
+    except NotUtf8 as error:
+        raise WrongUse(f"{token_file} contains no valid token: {error}.") from None
+    except OSError as error:
+        raise WrongUse(f"{token_file} cannot be read: {error.strerror}.") from None
 
 
 def _accept(terms: tuple[str, ...]) -> None:

@@ -135,6 +135,20 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+RAY_ADDRESS = re.compile(r"auto|(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>\d{1,5})", re.ASCII)
+
+
+def check_ray(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    """The value. Raises BadParameter for what is no address of a cluster's head, such as what Ray prints for others."""
+    found = RAY_ADDRESS.fullmatch("auto" if value is None else value)
+    if found is None or not 0 < int(found["port"] or 1) < 2**16:
+        raise click.BadParameter(
+            f"{value!r} is not the address of a Ray cluster's head: host:port, such as 10.0.0.7:6379, or auto. "
+            "ray://… is for Ray's client, and http://… is Ray's dashboard."
+        )
+    return value
+
+
 def check_resources(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[tuple[str, float], ...]:
     """`name=amount,name=amount`. Raises click.BadParameter."""
     found = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)

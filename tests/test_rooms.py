@@ -25,6 +25,7 @@ Inside = Callable[[ast.AST], Iterable[ast.AST]]
 ROOMS = {
     "model": (
         *(
+            "model/work_folder.py",
             "model/settings.py",
             "model/api.py",
             "model/families.py",
@@ -67,6 +68,7 @@ ROOMS = {
             "app/paths.py",
             "app/numbers.py",
             "app/page_table.py",
+            "app/text_files.py",
             "app/settings.py",
             "app/rate_limited_log.py",
             "app/store",

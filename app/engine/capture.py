@@ -12,6 +12,7 @@ from threading import Event
 from kvscope.app.engine.process import resolve
 from kvscope.model.api import Frame, Progress, RunRequest, Service
 from kvscope.model.log import frames as codec
+from kvscope.model.work_folder import whole_file
 
 
 def capture(service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path) -> None:
@@ -19,17 +20,11 @@ def capture(service: str, model: str | None, device: str, dtype: str, request: R
 
     The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
     """
-    part = out.with_name(f"{out.name}.part")
-    with part.open("wb") as file:  # before the run, so that a file that cannot be written costs no minutes of work
-        try:
-            loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True)
-            _clear_line()
-            frames = _run(loaded, request)
-            file.write(codec.join(frame.payload for frame in frames))
-        except BaseException:
-            part.unlink()
-            raise
-    part.replace(out)
+    with whole_file(out) as file:  # before the run, so that a file that cannot be written costs no minutes of work
+        loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True)
+        _clear_line()
+        frames = _run(loaded, request)
+        file.write(codec.join(frame.payload for frame in frames))
     close = codec.header(frames[-1].payload).data
     ended = f"{close['reason']}: {close['error']}" if close["error"] else close["reason"]
     _say(f"{out}: {close['steps']} steps, {len(frames)} frames, {out.stat().st_size:,} bytes, ended by {ended}\n")

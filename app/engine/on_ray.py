@@ -28,11 +28,18 @@ from kvscope.model.api import Progress
 
 MISSING = "Ray is not installed. Install it with: pip install 'kvscope[cluster]'."
 NO_CLUSTER = "No Ray cluster answers at {address}. Start one with `ray start --head`, or correct --ray."
+NO_HEAD = (
+    "What answers at {address} is not the head of a Ray cluster. --ray takes host:port as `ray start --head` prints "
+    "it, usually port 6379, or auto; 8265 is the dashboard."
+)
 SAME_EVERYWHERE = "Install the same version on all machines of the cluster."
 NOT_THERE = f"A machine of the Ray cluster cannot run KVScope. {SAME_EVERYWHERE}"
 OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
 """Resources that every Ray cluster has."""
 KNOCK_S, LOOK_S = 5.0, 2.0
+SETTINGS, FRAME_HEAD_BYTES = 4, 9
+HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS, 0, 0, 0, 0, 0))
+"""What a client of gRPC says first; a server answers with a frame of its settings (RFC 9113, 3.4)."""
 SILENT_S = 10.0
 CONNECT_S = 30.0
 """After so long without a connection the relay ends, and the supervisor starts another: beside a node that was just
@@ -166,10 +173,22 @@ def placed(send: Send, cluster: Cluster) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Raise OSError where nothing listens, which Ray says after more than half a minute."""
+    """Raise OSError where nothing listens, which Ray says after more than half a minute; and NotPlaced where something
+    else than a gRPC server does, for which it would wait.
+    """
     host, colon, port = address.rpartition(":")
-    if colon and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK_S).close()
+    if not (colon and port.isdecimal()):
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), KNOCK_S) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") != "0":
+            return
+        try:
+            connection.sendall(HTTP2_PREFACE)
+            answer = connection.makefile("rb").read(FRAME_HEAD_BYTES)
+        except OSError:
+            answer = b""
+    if len(answer) < FRAME_HEAD_BYTES or answer[3] != SETTINGS:
+        raise NotPlaced(NO_HEAD.format(address=address))
 
 
 def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[Any]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -24,6 +23,7 @@ from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.queue import Requester
 from kvscope.model.api import ChangedRun
+from kvscope.model.work_folder import whole_file
 
 MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
 """Questions being computed or waited for: in all, of one address, of one client. A page asks a handful at a time."""
@@ -165,9 +165,8 @@ class Questions:
             return
         with suppress(OSError):  # a full disk: it is computed again
             self._folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+            with whole_file(self._folder / key) as file:
                 file.write(answer)
-            os.replace(file.name, self._folder / key)
             self._keep_within(DISK_BYTES)
 
     def _remember(self, key: str, answer: bytes) -> None:
@@ -181,7 +180,8 @@ class Questions:
 
     def _keep_within(self, most: int) -> None:
         """Delete what nobody has asked for longest until the folder has at most so many bytes."""
-        files = sorted(((file, file.stat()) for file in self._folder.iterdir()), key=lambda item: item[1].st_mtime)
+        found = ((file, file.stat()) for file in self._folder.iterdir() if file.is_file())
+        files = sorted(found, key=lambda item: item[1].st_mtime)
         over = sum(status.st_size for _, status in files) - most
         for file, status in files:
             if over <= 0:

@@ -14,7 +14,7 @@ from kvscope.app.learn.ideas import ideas
 from kvscope.app.learn.lesson_check import WORD, Known, LessonCheck, words_of
 from kvscope.app.learn.library import PATHS, files_of
 from kvscope.app.learn.nodes import text_of
-from kvscope.app.learn.parse import Lesson, read, read_front
+from kvscope.app.learn.parse import Lesson, id_of, read, read_front
 from kvscope.app.learn.paths import read_paths
 from kvscope.app.store.gallery import Recording
 
@@ -59,7 +59,7 @@ def check(
     that ship, which have reading paths and must show every idea. Raises OSError.
     """
     report, lessons = Report(own=shipped is not None), [read(path) for path in files_of(folder)]
-    earlier = {path.stem: read_front(path) for path in files_of(shipped)} if shipped else {}
+    earlier = {id_of(path): read_front(path) for path in files_of(shipped)} if shipped else {}
     known = Known(
         recordings={recording.path.stem: recording for recording in recordings},
         glossary=glossary,

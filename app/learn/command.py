@@ -27,7 +27,10 @@ def check_lessons(settings: Settings, /, folder: Path, print_them: bool) -> None
     from kvscope.app.learn.report import lines, report_of
     from kvscope.app.learn.written_out import lines_of
 
-    report = report_of(folder, settings.recordings_dir)
+    try:
+        report = report_of(folder, settings.recordings_dir)
+    except OSError as error:
+        raise WrongUse(f"{error.filename} cannot be read: {error.strerror}.") from None
     for lesson in report.shown if print_them else ():
         for line in lines_of(lesson):
             click.echo(line)

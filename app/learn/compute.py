@@ -1,14 +1,20 @@
-"""Computes expressions over the facts of a run, within bounds of time: `{kv.bytes_per_token * 16}`."""
+"""Computes expressions over the facts of a run, within bounds of time: `{kv.bytes_per_token * 16}`.
+
+One operation on numbers without a bound keeps every thread of the process waiting. So each operation has a bounded
+result, and the clock is read between two.
+"""
 
 from __future__ import annotations
 
 import ast
 import copy
+import operator
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simpleeval import EvalWithCompoundTypes, InvalidExpression
+from simpleeval import DEFAULT_OPERATORS, AttributeDoesNotExist, EvalWithCompoundTypes, InvalidExpression
 
 from kvscope.app.learn.facts import Facts, Pending
 from kvscope.app.learn.nodes import Node, walk
@@ -16,8 +22,77 @@ from kvscope.app.learn.wording import plain
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
+SECONDS = 0.5
+"""Of a processor, for one expression."""
+LARGEST_BITS, LONGEST = 128, 100_000
+"""Of a whole number: its bits; of a text or list that + makes: its characters or items."""
 PLAIN = (bool, int, float, str, list, dict, tuple)
 """Types of what an expression may give."""
+
+
+def _number(value: Any) -> Any:
+    """The value. Raises TypeError, ArithmeticError."""
+    if not isinstance(value, int | float):
+        raise TypeError("only numbers can be computed with; texts and lists can be joined with +")
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        raise ArithmeticError(f"a whole number may have at most {LARGEST_BITS} bits")
+    return value
+
+
+def _of_numbers(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation that has numbers and gives one."""
+    return lambda *given: _number(compute(*map(_number, given)))
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * abs(exponent) > 2 * LARGEST_BITS:
+        raise ArithmeticError(f"a whole number may have at most {LARGEST_BITS} bits")
+    return base**exponent
+
+
+def _sum(one: Any, other: Any) -> Any:
+    if not (isinstance(one, str | list | tuple) and type(one) is type(other)):
+        return _of_numbers(operator.add)(one, other)
+    if len(one) + len(other) > LONGEST:
+        raise ArithmeticError(f"a text or list may have at most {LONGEST:,} characters or items")
+    return one + other
+
+
+OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    **{kind: DEFAULT_OPERATORS[kind] for kind in (ast.Eq, ast.NotEq, ast.Gt, ast.Lt, ast.GtE, ast.LtE)},
+    **{kind: DEFAULT_OPERATORS[kind] for kind in (ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Not)},
+    **{kind: _of_numbers(DEFAULT_OPERATORS[kind]) for kind in (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)},
+    **{kind: _of_numbers(DEFAULT_OPERATORS[kind]) for kind in (ast.USub, ast.UAdd)},
+    ast.Mult: _of_numbers(operator.mul),
+    ast.Pow: _of_numbers(_power),
+    ast.Add: _sum,
+}
+WITHOUT = (ast.JoinedStr, ast.FormattedValue)
+"""A number with a format can be a text of any length."""
+
+
+class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
+    """The library's evaluator with `OPERATORS`, with a clock, and without methods: `.name` is the member of a fact."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__(operators=dict(OPERATORS), names=dict(facts.names), functions=dict(facts.functions))
+        self.nodes = {kind: evaluate for kind, evaluate in self.nodes.items() if kind not in WITHOUT}
+        self._until = 0.0
+
+    def eval(self, expr: str, previously_parsed: Any = None) -> Any:
+        self._until = time.thread_time() + SECONDS  # which does not pass while others compute
+        return super().eval(expr, previously_parsed)
+
+    def _eval(self, node: ast.AST) -> Any:
+        if time.thread_time() > self._until:
+            raise ArithmeticError(f"it takes longer than {SECONDS:g} s")
+        return super()._eval(node)
+
+    def _eval_attribute(self, node: ast.Attribute) -> Any:
+        whole = self._eval(node.value)
+        if not (isinstance(whole, Mapping) and node.attr in whole):
+            raise AttributeDoesNotExist(node.attr, self.expr)
+        return whole[node.attr]
 
 
 class NotComputed(ValueError):
@@ -38,7 +113,7 @@ class Computer:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._engine = EvalWithCompoundTypes(names=dict(facts.names), functions=dict(facts.functions))
+        self._engine = _Bounded(facts)
 
     def value(self, expression: str) -> Any:
         """The value. Raises NotComputed."""
@@ -65,6 +140,8 @@ class Computer:
             TypeError,
             ValueError,
             AttributeError,
+            RecursionError,
+            MemoryError,
         ) as error:
             raise NotComputed(f"{{{expression}}} cannot be computed: {self._reason(error)}") from None
         if not isinstance(found, PLAIN):

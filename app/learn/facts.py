@@ -27,11 +27,12 @@ class Facts:
     functions: Mapping[str, Callable[..., Any]]
 
 
+MOST_DIGITS = 40
 FORMATS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "size": size,
     "fixed": lambda value, digits=3: f"{value:,.{min(max(int(digits), 0), 12)}f}".replace("-", "−"),
-    "round": lambda value, digits=0: round(value, int(digits)),
+    "round": lambda value, digits=0: round(value, min(max(int(digits), -MOST_DIGITS), MOST_DIGITS)),
     "int": int,
     "abs": abs,
     "min": min,

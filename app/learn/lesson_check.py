@@ -123,6 +123,8 @@ class LessonCheck:
 
     def _front(self) -> None:
         front, steps = self._lesson.readable, len(self._lesson.steps)
+        if not self._lesson.text:  # nothing could be read, which is said
+            return
         if not STEPS[0] <= steps <= STEPS[1]:
             self._say(1, f"the lesson has {steps} steps; it must have {STEPS[0]} to {STEPS[1]}")
         if self.checks < CHECKS and not any(step.faults for step in self._lesson.steps):

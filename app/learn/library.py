@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from kvscope.app.learn.parse import Lesson, read
+from kvscope.app.learn.parse import Lesson, id_of, read
 from kvscope.app.learn.paths import Paths, read_paths
 from kvscope.app.learn.schema import Front
 from kvscope.app.store.gallery import Recording
+from kvscope.app.text_files import files_with
 from kvscope.model.log.reader import LogReader
 
 PATHS = "paths"
@@ -57,12 +58,12 @@ class Library:
                     known, stamp = self._lessons.get(path), _stamp(path)
                     found[path] = known if known and known[0] == stamp else (stamp, read(path))
             self._lessons = found
-            return {path.stem: lesson for path, (_, lesson) in found.items()}
+            return {lesson.id: lesson for _, lesson in found.values()}
 
     @property
     def listed(self) -> list[Listed]:
         """Those of the list, in their order."""
-        own = {path.stem for folder in self._folders[1:] for path in files_of(folder)}
+        own = {id_of(path) for folder in self._folders[1:] for path in files_of(folder)}
         lessons = self._current().values()
         return [_listed(each, number, each.front, own) for number, each in enumerate(lessons, 1) if each.front]
 
@@ -72,7 +73,7 @@ class Library:
         folder = self._folders[0].parent / PATHS
         steps = {id: len(each.steps) for id, each in self._current().items()}
         with self._lock:
-            state = (steps, [(path, _stamp(path)) for path in sorted(folder.glob("*.toml"))])
+            state = (steps, [(path, _stamp(path)) for path in files_with(".toml", folder)])
             if self._paths[0] != state:
                 self._paths = state, read_paths(folder, steps)
             return self._paths[1]
@@ -103,4 +104,4 @@ def _listed(lesson: Lesson, number: int, front: Front, own: Container[str]) -> L
 
 def files_of(folder: Path) -> list[Path]:
     """The lesson files of a folder in their order, which is that of their names."""
-    return sorted(folder.glob("*.md"))
+    return list(files_with(".md", folder))

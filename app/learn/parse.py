@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from kvscope.app.learn.faults import Fault
 from kvscope.app.learn.nodes import Node, Unsupported, blocks, markdown
 from kvscope.app.learn.schema import BLOCKS, Do, Front, Predict, StepBlock
 from kvscope.app.learn.yaml_block import allowed, read_block, readable
+from kvscope.app.text_files import NotUtf8, text_of
 
 STEP_LEVEL = "h2"
 
@@ -48,13 +50,21 @@ class Lesson:
 
 
 def read(path: Path) -> Lesson:
-    """The lesson of a file. Raises OSError."""
-    return parse(path.read_text("utf-8", errors="replace"), path.stem, path.name)
+    """The lesson of a file; one that is not UTF-8 has that fault and no step. Raises OSError."""
+    try:
+        return parse(text_of(path.read_bytes()), id_of(path), path.name)
+    except NotUtf8 as error:
+        return Lesson(id_of(path), path.name, None, [], [Fault(path.name, error.line, str(error))], unreadable=True)
+
+
+def id_of(path: Path) -> str:
+    """The id of the lesson in a file: its name without the ending, composed (NFC), as macOS may decompose it."""
+    return unicodedata.normalize("NFC", path.stem)
 
 
 def read_front(path: Path) -> Front | None:
-    """The front matter alone, which takes a tenth of the time. Raises OSError."""
-    tokens = markdown().parse(path.read_text("utf-8", errors="replace"))
+    """The front matter alone, which takes a tenth of the time. Raises OSError, NotUtf8."""
+    tokens = markdown().parse(text_of(path.read_bytes()))
     return (
         read_block(Front, tokens[0].content, path.name, 1)[0] if tokens and tokens[0].type == "front_matter" else None
     )

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from kvscope.app.learn.addresses import BadAddress, address_of
 from kvscope.app.learn.faults import Fault
 from kvscope.app.learn.schema import Strict
+from kvscope.app.text_files import NotUtf8, files_with, text_of
 
 QUESTIONS = "questions.toml"
 Leads = Annotated[str, Field(min_length=1, max_length=400)]
@@ -102,14 +103,16 @@ def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
             found.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
         return not why
 
-    for file in sorted(folder.glob("*.toml")):
+    for file in files_with(".toml", folder):
         try:
-            given = tomllib.loads(file.read_text("utf-8"))
+            given = tomllib.loads(text_of(file.read_bytes()))
             if file.name == QUESTIONS:
                 found.questions = [each for each in Questions.model_validate(given).question if led(file, each.leads)]
             else:
                 path = found.paths[file.stem] = ReadingPath.model_validate(given)
                 path.section = [each for each in path.section if led(file, each.leads)]
+        except NotUtf8 as error:
+            found.faults.append(Fault(file.name, error.line, str(error)))
         except (tomllib.TOMLDecodeError, ValidationError) as error:
             found.faults += _faults(file, error)
     return found

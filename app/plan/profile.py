@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from kvscope.app.bodies import read
 from kvscope.app.plan.errors import CannotPlan
+from kvscope.app.text_files import NotUtf8, text_of
 from kvscope.model.api import Refused
 from kvscope.model.settings import MAX_PROMPT_TOKENS, Settings
 
@@ -172,9 +173,11 @@ def load(path: Path = SHIPPED) -> Profile:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise CannotPlan(f"{path} has more than {MOST_BYTES:,} bytes, so it is not a profile.")
-        return read(Profile, path.read_bytes())
+        return read(Profile, text_of(path.read_bytes()).encode())
     except OSError as error:
         raise CannotPlan(f"{path} cannot be read: {error.strerror}.") from None
+    except NotUtf8 as error:
+        raise CannotPlan(f"{path} is not a profile: {error}.") from None
     except Refused as refused:
         message = refused.message.replace("The body", "It")
         raise CannotPlan(f"{path} is not a profile of `python -m tools.bench.capacity --measure`. {message}") from None

@@ -84,9 +84,6 @@ def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[
     try:
         opening = opening_of(found(settings.recordings_dir))
         return _Build(app, parts, folder, wanted, version).run(opening, report)
-    except BaseException:
-        folder.give_up()
-        raise
     finally:
         parts.runs.close()
 

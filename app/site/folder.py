@@ -1,60 +1,82 @@
-"""The folder of a static site: what is in it, by a manifest; files that are written whole, and only if they differ."""
+"""The folder of a static site: what is in it, by a manifest; files that are written whole, and only if they differ.
+
+The manifest names a file before the file is written, so that the next build knows, and can remove, whatever a build
+wrote that was killed.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
 
-MANIFEST = "kvscope-site.json"
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+MANIFEST, PART = "kvscope-site.json", "kvscope-site.part"
+"""`PART`: a file that is being written. All have this one name, so that a killed build leaves one at most."""
 FORMAT = 1
+UNFINISHED = ""
+"""Stamp of a part of which any number of files are written."""
 
 
 class CannotWrite(Exception):
     """The site cannot be written; the message is one readable sentence."""
 
 
+class Unit(BaseModel):
+    """A part of the site. `stamp`: tells whether to write its files again."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    stamp: str
+    files: list[str]
+
+
+class Manifest(BaseModel):
+    """What MANIFEST says."""
+
+    model_config = ConfigDict(strict=True)
+
+    about: str = "Static site of KVScope; `kvscope site` reads this file."
+    format: int
+    units: dict[str, Unit]
+
+
 class SiteFolder:
-    """The folder at `path`. `units`: the files of each part of the site, with the stamp that tells whether to write
-    them again. Methods raise CannotWrite.
-    """
+    """The folder at `path`, with its manifest's units by name. Methods raise CannotWrite."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._earlier = self._read()
-        self._units: dict[str, dict[str, Any]] = {}
+        self._units: dict[str, Unit] = {}
+        self._remove(PART)
         self._save(self._earlier)  # before all else, so that a folder of a build that was cut short is known as a site
 
     def is_written(self, unit: str, stamp: str) -> bool:
         """Whether the part is there with this stamp; then it stays as it is."""
         known = self._earlier.get(unit)
-        if (
-            known is None
-            or known["stamp"] != stamp
-            or not all((self._path / name).is_file() for name in known["files"])
-        ):
+        if known is None or known.stamp != stamp or not all(self._at(name).is_file() for name in known.files):
             return False
         self._units[unit] = known
         return True
 
     def keep(self, unit: str) -> bool:
-        """Keep what there is of a part that cannot be written now; whether there is anything."""
-        if unit in self._earlier:
-            self._units[unit] = self._earlier[unit]
-        return unit in self._units
+        """Keep what there is of a part that cannot be written now; whether an earlier build wrote it to its end."""
+        known = self._earlier.get(unit)
+        if known is None or known.stamp == UNFINISHED:
+            return False
+        self._units[unit] = known
+        return True
 
     def write(self, unit: str, stamp: str, files: Mapping[str, bytes]) -> None:
-        """Write a part."""
+        """Write a part. Its files are in the manifest before they are in the folder."""
+        known = self._earlier.get(unit, Unit(stamp=UNFINISHED, files=[]))
+        self._earlier[unit] = Unit(stamp=UNFINISHED, files=sorted({*known.files, *files}))
+        self._save(self._earlier | self._units)
         for name, content in files.items():
             self._write(name, content)
-        self._units[unit] = {"stamp": stamp, "files": sorted(files)}
-
-    def give_up(self) -> None:
-        """Note what was written, for the next build to go on from. Where that fails, the manifest stays as it was."""
-        with suppress(CannotWrite):
-            self._save(self._earlier | self._units)
+        self._units[unit] = Unit(stamp=stamp, files=sorted(files))
 
     def finish(self) -> int:
         """Remove what is of no part any more, and say so in the manifest; how many files there are."""
@@ -64,29 +86,44 @@ class SiteFolder:
         self._save(self._units)
         return len(there)
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _read(self) -> dict[str, Unit]:
         try:
             if not self._path.exists() or not any(self._path.iterdir()):
                 return {}
-            found = json.loads((self._path / MANIFEST).read_text("utf-8"))
-            if found["format"] != FORMAT:
+            found = Manifest.model_validate_json((self._path / MANIFEST).read_bytes())
+            if found.format != FORMAT:
                 raise ValueError("another version's")
-            units: dict[str, dict[str, Any]] = found["units"]
-            return units
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, ValueError, ValidationError):
             raise CannotWrite(
                 f"{self._path} is not empty and has no {MANIFEST} of KVScope. Choose another folder."
             ) from None
         except OSError as error:
             raise CannotWrite(f"{self._path} cannot be read: {error.strerror}.") from None
+        for name in _names(found.units.values()):
+            self._at(name)
+        return found.units
 
-    def _save(self, units: Mapping[str, Any]) -> None:
-        about = {"about": "Static site of KVScope; `kvscope site` reads this file.", "format": FORMAT, "units": units}
-        self._write(MANIFEST, json.dumps(about, indent=1, sort_keys=True).encode())
+    def _at(self, name: str) -> Path:
+        """The place of a file of the site. Raises CannotWrite for a name that leads elsewhere: whoever has written the
+        manifest, or put a link into the folder, must not decide what else is overwritten or removed.
+        """
+        given, inside = PurePosixPath(name), False
+        with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links that lead to each other
+            place = self._path.resolve() / given
+            inside = bool(given.parts) and place.resolve() == place
+        if not inside or ".." in given.parts or given.is_absolute():
+            raise CannotWrite(
+                f"{self._path / MANIFEST} names {name!r}, or a build would write it, and that is outside the folder or "
+                "a link. Remove the link, or choose another folder."
+            )
+        return self._path / given
+
+    def _save(self, units: Mapping[str, Unit]) -> None:
+        said = Manifest(format=FORMAT, units=dict(units)).model_dump()
+        self._write(MANIFEST, json.dumps(said, indent=1, sort_keys=True).encode())
 
     def _write(self, name: str, content: bytes) -> None:
-        path = self._path / name
-        part = path.with_name(f"{path.name}.part")
+        path, part = self._at(name), self._at(PART)
         try:
             if path.is_file() and path.read_bytes() == content:
                 return
@@ -100,7 +137,7 @@ class SiteFolder:
             raise CannotWrite(f"{path} cannot be written: {error.strerror}.") from None
 
     def _remove(self, name: str) -> None:
-        path = self._path / name
+        path = self._at(name)
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -110,5 +147,5 @@ class SiteFolder:
                 path.rmdir()
 
 
-def _names(units: Iterable[Mapping[str, Any]]) -> set[str]:
-    return {name for unit in units for name in unit["files"]}
+def _names(units: Iterable[Unit]) -> set[str]:
+    return {name for unit in units for name in unit.files}

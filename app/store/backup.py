@@ -20,6 +20,7 @@ from kvscope.app.store.database import FILE, OF_THE_MOMENT, connect, failing_as,
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.sessions import sessions_table
+from kvscope.model.work_folder import work_folder
 
 ROWS, LARGE_ROWS = 1000, 8
 """Rows copied at a time, of a table without and with payloads, which may have megabytes each."""
@@ -60,8 +61,7 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
 
     Raises StoreError.
     """
-    with tempfile.TemporaryDirectory(prefix="kvscope-") as name, _readable(file):
-        work = Path(name)
+    with work_folder(Path(tempfile.gettempdir())) as work, _readable(file):
         shutil.copyfile(file, work / FILE)
         _check(work / FILE, file)
         with _opened(work) as source, held(folder, url), _opened(folder, url) as target:
@@ -150,8 +150,8 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
 def _beside(file: Path) -> Iterator[Path]:
     """A folder for what will become `file`. Raises StoreError when it cannot be written."""
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent) as work:
-            yield Path(work)
+        with work_folder(file.parent) as work:
+            yield work
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {reason_of(error)}.") from None
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import math
 import re
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -37,6 +38,12 @@ NEWEST = "0005"
 """The newest migration. A database that has it is opened without loading Alembic."""
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+PORT = 5432
+SEVERAL_HOSTS = re.compile(
+    r"(?P<before>[a-z+]+://(?:[^/?#@]*@)?)(?P<hosts>[^/?#@]+,[^/?#@]+)(?P<after>(?:[/?].*)?)", re.S
+)
+"""The failover form of PostgreSQL's library: `postgresql://user:password@host:port,host:port/name`."""
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,]+)(?::(\d{1,5})?)?")
 MIGRATING, SERVING, WORKING = 0x6B765363, 0x6B765364, 0x6B765365
 """PostgreSQL's advisory locks: for as long as the schema is changed, for as long as a server is there, and for as long
 as its web process is. Of the last two the first is lost when the database is restarted, the other is taken again.
@@ -47,6 +54,12 @@ BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
 LOG_BYTES = 4 * 1024 * 1024
 """SQLite's log of changes is cut to this size when it has been copied into the database."""
+SESSION_MARK, SESSION_LOOKS = "kvscope.session", 8
+POOLED = (
+    "The database's address leads to a pooler in transaction mode, which gives each transaction another session. "
+    "KVScope holds locks and, in a cluster, listens in sessions of its own. Give the address of PostgreSQL itself, or "
+    "of a pooler in session mode."
+)
 TAKE_OVER_S = 2.0
 """How long a server that was just killed may take to let go of its database."""
 CONNECT_S = 5
@@ -136,6 +149,7 @@ def held(folder: Path, url: str | None = None, *, together: bool = False) -> Ite
     engine = connect(folder, url)
     try:
         if engine.dialect.name == "postgresql":
+            check_sessions(engine)
             with reading(engine) as connection:
                 holding = connection.execution_options(isolation_level="AUTOCOMMIT")
                 _wait_for_lock(holding, SERVING, shared=together)
@@ -147,6 +161,28 @@ def held(folder: Path, url: str | None = None, *, together: bool = False) -> Ite
             yield
     finally:
         engine.dispose()
+
+
+def check_sessions(engine: sa.Engine) -> None:
+    """Raise StoreError where a pooler shares out PostgreSQL's sessions by transaction: a lock would then be held for
+    whoever comes next, and news be heard by them.
+
+    A connection to PostgreSQL itself knows its session's number; a pooler gives it one of its own. Then what is set in
+    the session is looked for, while and after other connections have transactions.
+    """
+    mark = secrets.token_hex(8)
+    setting = sa.func.current_setting(SESSION_MARK, True)
+    with failing_as("The database cannot be used", in_full=True), engine.connect() as first:
+        session = first.execution_options(isolation_level="AUTOCOMMIT")
+        driver: Any = session.connection.driver_connection
+        if driver.info.backend_pid == session.scalar(sa.select(sa.func.pg_backend_pid())):
+            return
+        session.execute(sa.select(sa.func.set_config(SESSION_MARK, mark, False)))
+        for _ in range(SESSION_LOOKS):
+            with engine.connect() as other, other.begin():
+                shared = other.scalar(sa.select(setting)) == mark
+            if shared or session.scalar(sa.select(setting)) != mark:
+                raise StoreError(POOLED)
 
 
 def _wait_for_lock(connection: sa.Connection, lock: int, *, shared: bool = False) -> None:
@@ -199,7 +235,12 @@ def _postgresql(address: sa.URL, process: str | None) -> sa.Engine:
     try:
         from kvscope.app.store.postgresql import PatientConnection
 
-        engine = sa.create_engine(address.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_timeout=FREE_S)
+        engine = sa.create_engine(
+            address.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            pool_timeout=FREE_S,
+            connect_args={"prepare_threshold": None},  # a pooler may give the next statement to another session
+        )
     except ImportError:
         raise ArgumentError("PostgreSQL needs one more package: pip install 'kvscope[postgresql]'") from None
     sa.event.listen(
@@ -211,7 +252,7 @@ def _postgresql(address: sa.URL, process: str | None) -> sa.Engine:
 def _parsed(url: str) -> sa.URL:
     """Raises StoreError, with nothing of `url` in its message: any part of what cannot be read may be the password."""
     try:
-        address = sa.make_url(url)
+        address = _with_hosts(url)
         # Of a password with an @ in it, what follows the @ passes for the host, and the host is shown.
         if address.drivername in POSTGRESQL and "@" not in f"{address.host}{address.database}":
             return address
@@ -219,6 +260,23 @@ def _parsed(url: str) -> sa.URL:
         pass
     must = f"must have the form {DATABASE_URL_FORM}, with %40 for an @ in the password"
     raise StoreError(f"The database's address, from --database or DATABASE_URL, {must}.")
+
+
+def _with_hosts(url: str) -> sa.URL:
+    """The address; several hosts, with which SQLAlchemy cannot read it, stand in its query as it takes them. Of those
+    the one is used that can be written to, unless the address says otherwise. Raises ValueError, ArgumentError.
+    """
+    several = SEVERAL_HOSTS.fullmatch(url)
+    if several is None:
+        return sa.make_url(url)
+    found = [HOST.fullmatch(each) for each in several["hosts"].split(",")]
+    after = several["after"] if several["after"].startswith("/") else f"/{several['after']}"
+    address = sa.make_url(f"{several['before']}{after}")
+    hosts, ports = zip(*((unquote(each[1].strip("[]")), each[2] or str(PORT)) for each in found if each), strict=True)
+    if len(hosts) != len(found):
+        raise ValueError("a host is empty or has no port where one is expected")
+    given = {"target_session_attrs": "read-write", **address.query}
+    return address.set(query={**given, "host": ",".join(hosts), "port": ",".join(ports)})
 
 
 class _Deleted(OSError):
@@ -251,7 +309,9 @@ def is_key(text: str) -> bool:
 
 def _shown(address: sa.URL) -> str:
     """What to call a database in a message: a password may also be among what follows the `?`."""
-    return address.set(query={}).render_as_string(hide_password=True)
+    hosts = address.query.get("host", "")
+    several = {"host": hosts} if isinstance(hosts, str) and "," in hosts else {}
+    return address.set(query={}, **several).render_as_string(hide_password=True)
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:

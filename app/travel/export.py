@@ -11,6 +11,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.file import NotStored, SessionFile, of_run, of_session
 from kvscope.app.travel.page import SessionPage
+from kvscope.model.work_folder import whole_file
 
 SUFFIXES = (".html", ".safetensors")
 
@@ -60,11 +61,5 @@ def _found(runs: RunLog, name: str, level: str | None) -> SessionFile:
 
 
 def _write(chunks: Iterable[bytes], out: Path) -> int:
-    part = out.with_name(f"{out.name}.part")
-    try:
-        with part.open("wb") as file:
-            size = sum(file.write(chunk) for chunk in chunks)
-        part.replace(out)
-    finally:
-        part.unlink(missing_ok=True)
-    return size
+    with whole_file(out) as file:
+        return sum(file.write(chunk) for chunk in chunks)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from kvscope.model.work_folder import work_folder
 from kvscope.reader.errors import CannotRead
 from kvscope.reader.opening import open as open_run
 
@@ -28,7 +28,8 @@ def folder_for_figures(folder: Path) -> Iterator[None]:
     new = not folder.exists()
     with _writing(folder):
         folder.mkdir(exist_ok=True)
-        TemporaryDirectory(dir=folder).cleanup()
+        with work_folder(folder):
+            pass
     try:
         yield
     except BaseException:
@@ -46,7 +47,7 @@ def write_figures(recorded: Path, folder: Path) -> list[str]:
     run = open_run(recorded)
     if not run.steps:
         raise CannotRead(f"{recorded} has no complete step, so there is nothing to draw.")
-    with _writing(folder), TemporaryDirectory(dir=folder) as work:
+    with _writing(folder), work_folder(folder) as work:
         for kind in KINDS:
             figure = run.figure(kind, step=len(run.steps) - 1 if kind == "attention" else None)
             # The id is Plotly's own by chance otherwise, and the same run would be another file each time.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, NoReturn
 
 import jinja2
@@ -23,7 +24,13 @@ _LONGEST_REASON = 300
 _SECONDS = 0.5
 """Of a processor, for one conversation; a template takes thousandths of one."""
 _LARGEST = 10_000_000
-"""Characters or items that one multiplication may make, and the largest power."""
+"""Characters or items that one operation may make, and the largest base of a power."""
+_LARGEST_BITS = 4096
+"""Of a whole number."""
+_WIDE = re.compile(r"\d{5}|\*")
+"""In a text with places to fill: one that may be wider than its value."""
+_WIDENING = ("center", "indent", "batch", "slice", "round", "wordwrap", "tojson", "truncate")
+"""Filters that a number tells how much to write."""
 
 
 class ChatTemplate:
@@ -99,7 +106,7 @@ class _Generation(Extension):
 class _Bounded(ImmutableSandboxedEnvironment):
     """A sandbox that ends, too: neither loops nor macros go on for long, and nothing is multiplied without bound."""
 
-    intercepted_binops = frozenset(("*", "**"))
+    intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self, **options: Any):
         super().__init__(**options)
@@ -124,22 +131,64 @@ class _Bounded(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         __self.in_time()
+        _check_widths(*args, *kwargs.values())
+        method = getattr(__obj, "__wrapped__", __obj)  # the sandbox wraps the methods that format
+        text = getattr(method, "__self__", None)
+        if isinstance(text, str) and method.__name__ in ("format", "format_map"):
+            _check_format(text)
         return super().call(__context, __obj, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "%" and isinstance(left, str):
+            _check_format(left)
+        sizes = [len(each) if hasattr(each, "__len__") else None for each in (left, right)]
+        much = False
         if operator == "**":
             much = abs(right) > 64 or abs(left) > _LARGEST
-        else:
-            many = [len(each) if hasattr(each, "__len__") else each for each in (left, right)]
-            much = many != [left, right] and many[0] * many[1] > _LARGEST
+        elif operator == "*" and sizes != [None, None]:
+            much = (left if sizes[0] is None else sizes[0]) * (right if sizes[1] is None else sizes[1]) > _LARGEST
+        elif operator == "*" and isinstance(left, int) and isinstance(right, int):
+            much = left.bit_length() + right.bit_length() > _LARGEST_BITS
+        elif operator == "+" and None not in sizes:
+            much = sum(size or 0 for size in sizes) > _LARGEST
         if much:
             raise jinja2.TemplateRuntimeError(f"it creates a value that is too large with {operator}")
         return super().call_binop(context, operator, left, right)
 
 
+def _check_widths(*given: Any) -> None:
+    """Raises TemplateRuntimeError for a number that no width, indent or count in a prompt is."""
+    if any(isinstance(each, int) and abs(each) > _LARGEST for each in given):
+        raise jinja2.TemplateRuntimeError(f"it calls something with a number above {_LARGEST:,}")
+
+
+def _check_format(text: str) -> None:
+    """Raises TemplateRuntimeError."""
+    if _WIDE.search(text):
+        raise jinja2.TemplateRuntimeError("it formats a value to a width of more than 9,999 characters")
+
+
+def _bounded(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
+    """The filter, without widths that have no bound. What the library marks on a filter stays on it."""
+
+    @wraps(apply)
+    def bounded(*given: Any, **named: Any) -> Any:
+        if name == "format":
+            _check_format(next((str(each) for each in given if isinstance(each, str)), ""))
+        else:
+            _check_widths(*given, *named.values())
+        return apply(*given, **named)
+
+    return bounded
+
+
 def _environment() -> _Bounded:
-    environment = _Bounded(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation])
+    environment = _Bounded(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation], optimized=False
+    )
     environment.filters["tojson"] = _to_json
+    for name in ("format", *_WIDENING):
+        environment.filters[name] = _bounded(name, environment.filters[name])
     environment.globals["raise_exception"] = _raise
     environment.globals["strftime_now"] = lambda format: datetime.now().strftime(format)
     return environment

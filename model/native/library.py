@@ -11,12 +11,9 @@ import hashlib
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import CDLL
@@ -25,6 +22,7 @@ from pathlib import Path
 import torch
 
 from kvscope.model.compiler import Unavailable, c_compiler
+from kvscope.model.work_folder import clear_away, work_folder
 
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
@@ -36,9 +34,7 @@ would each have threads of their own."""
 ONE_THREAD = ("-fopenmp-simd",)
 """For Clang on Linux: what it makes of OpenMP calls functions of LLVM's library, and torch has GCC's there."""
 FUNCTIONS = ("product", "block")
-COMPILING = "compiling-"
 LIMIT_S = 120.0
-AN_HOUR_S = 3600.0
 
 
 def load(folder: Path) -> CDLL:
@@ -46,7 +42,7 @@ def load(folder: Path) -> CDLL:
     compiler = c_compiler()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _clear_away(folder)
+        clear_away(folder)
         version = _run([*compiler, "--version"])
         openmp = ONE_THREAD if "clang" in version and sys.platform == "linux" else OPENMP
         name = f"kernels-{_digest(compiler, version, openmp)}"
@@ -54,8 +50,8 @@ def load(folder: Path) -> CDLL:
             if path.name == _named(name, path):
                 with suppress(Unusable):  # it is compiled again
                     return _opened(path)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=COMPILING) as work:
-            made = _compile(compiler, openmp, Path(work))
+        with work_folder(folder) as work:
+            made = _compile(compiler, openmp, work)
             library = _opened(made)
             made.replace(folder / _named(name, made))
         return library
@@ -84,14 +80,6 @@ def _opened(path: Path) -> CDLL:
 def _named(name: str, path: Path) -> str:
     """What the file at `path` is called where it is whole."""
     return f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.so"
-
-
-def _clear_away(folder: Path) -> None:
-    """Remove what compiles left that were killed together with their engines."""
-    for left in folder.glob(f"{COMPILING}*"):
-        with suppress(FileNotFoundError):  # another engine's, which is done with it
-            if time.time() - left.stat().st_mtime > AN_HOUR_S:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:

@@ -95,6 +95,25 @@ REFUSED: dict[str, tuple[Any, list[dict[str, str]], str]] = {
     ),
     "a macro without an end": ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", ASKED, "recursion depth"),
     "a text of 100 GB": ("{{ 'a' * 10 * 10000000000 }}", ASKED, "a value that is too large with *"),
+    "a wide number": ("{{ '%1500000000d' % 1 }}", ASKED, "a width of more than 9,999"),
+    "a wide number by a filter": ("{{ '%1500000000d' | format(1) }}", ASKED, "a width of more than 9,999"),
+    "a wide number by a method": ("{{ '{:1500000000d}'.format(1) }}", ASKED, "a width of more than 9,999"),
+    "a width that is given": ("{{ '%*d' % (1500000000, 1) }}", ASKED, "a width of more than 9,999"),
+    "a wide text": ("{{ 'x'.ljust(1500000000) }}", ASKED, "a number above"),
+    "a text filled with zeros": ("{{ 'x'.zfill(10 ** 9) }}", ASKED, "a number above"),
+    "a centred text": ("{{ 'x' | center(1500000000) }}", ASKED, "a number above"),
+    "a deep indent": ("{{ messages | tojson(indent=1500000000) }}", ASKED, "a number above"),
+    "a text that doubles": (
+        "{% set n = namespace(a='x') %}{% for i in range(60) %}{% set n.a = n.a + n.a %}{% endfor %}",
+        ASKED,
+        "a value that is too large with +",
+    ),
+    "a number that is squared again and again": (
+        "{% set n = namespace(a=3) %}{% for i in range(60) %}{% set n.a = n.a * n.a %}{% endfor %}",
+        ASKED,
+        "a value that is too large with *",
+    ),
+    "powers of powers": ("{{ 9 ** 9 ** 9 }}", ASKED, "a value that is too large with **"),
     "a number of a billion digits": ("{{ 10 ** 1000000000 }}", ASKED, "a value that is too large with **"),
 }
 

@@ -1,4 +1,4 @@
-"""A lesson's beginning in text, and a recorded run that lessons are computed over."""
+"""A lesson in text, its beginning, and a recorded run that lessons are computed over."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from kvscope.model.log.reader import LogReader
 
 RECORDINGS = Settings(Path()).recordings_dir
 HEAD = "---\ntitle: A title\nminutes: 3\nideas: [C2]\nrun: animal\n---\n\n"
+PREDICT = "```predict\nask: Which?\nchoices: [a, b]\nanswer: a\nbecause: So.\n```\n\n"
+GOOD = HEAD + "".join(f'## Step {n}\n\n```step\nat: "/#step={n}"\n```\n\nWords.\n\n{PREDICT}' for n in range(5))
 
 
 @cache

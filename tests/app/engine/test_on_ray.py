@@ -8,10 +8,13 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
+from threading import Thread
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from kvscope.app.cli import main
 from kvscope.app.engine import on_ray
 from kvscope.app.engine.messages import LoadFailed
 from kvscope.app.engine.on_ray import Cluster, EngineActor
@@ -95,6 +98,65 @@ def test_a_cluster_that_does_not_answer_is_named_with_the_remedy(address: str, s
         on_ray.placed(lambda _message: None, Cluster(address))
     assert says in str(caught.value)
     assert "ray start --head" in str(caught.value)
+
+
+DASHBOARD = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize("answer", [DASHBOARD, b"", b"\x15\x03\x01\0\x02\x02", b"-ERR unknown command\r\n", None])
+def test_what_is_no_head_of_a_cluster_is_named_with_the_form_of_an_address(
+    monkeypatch: pytest.MonkeyPatch, answer: bytes | None
+) -> None:
+    """`None`: it never answers."""
+    monkeypatch.setattr(on_ray, "KNOCK_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(100)
+                if answer is None:
+                    connection.recv(1)
+                else:
+                    connection.sendall(answer)
+
+        Thread(target=serve, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(on_ray.NotPlaced, match="host:port") as caught:
+            on_ray.placed(lambda _message: None, Cluster(address))
+    assert address in str(caught.value)
+
+
+ADDRESSES = {
+    "auto": True,
+    "10.0.0.7:6379": True,
+    "ray-head.default.svc:6379": True,
+    "[fd00::7]:6379": True,
+    "ray://10.0.0.7:10001": False,
+    "http://10.0.0.7:8265": False,
+    "https://10.0.0.7:8265/": False,
+    "grpc://10.0.0.7:6379": False,
+    "10.0.0.7": False,
+    "10.0.0.7:6379/": False,
+    "10.0.0.7:": False,
+    ":6379": False,
+    "10.0.0.7:0": False,
+    "10.0.0.7:65536": False,
+    "10.0.0.7:port": False,
+    "fd00::7:6379": False,
+    "10.0.0.7:6379,10.0.0.8:6379": False,
+    "10.0.0.7:6379 ": False,
+    "": False,
+    "local": False,
+    "AUTO": False,
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_host_and_port_or_auto(address: str) -> None:
+    result = CliRunner().invoke(main, ["--ray", address, "models"])
+    assert (result.exit_code == 0) is ADDRESSES[address], result.output
+    assert ADDRESSES[address] or "host:port" in result.output
 
 
 def test_without_ray_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,10 @@ from kvscope.app.cli import main
 from kvscope.app.learn.check import reading_level
 from kvscope.app.learn.report import report_of
 from kvscope.app.paths import lessons_dir
-from tests.support.lessons import HEAD, RECORDINGS
+from tests.support.lessons import GOOD, PREDICT, RECORDINGS
 
 MOST_YEARS = 9
 """School year whose pupils can read the lessons."""
-PREDICT = "```predict\nask: Which?\nchoices: [a, b]\nanswer: a\nbecause: So.\n```\n\n"
-GOOD = HEAD + "".join(f'## Step {n}\n\n```step\nat: "/#step={n}"\n```\n\nWords.\n\n{PREDICT}' for n in range(5))
 
 
 def test_the_lessons_that_ship_are_right() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,10 @@ def test_worked_examples_have_their_published_values(facts: Facts) -> None:
     assert value('by_hand("a", "decode.mixed", 0, 0, 0)') == pytest.approx(1.322, abs=5e-4)
 
 
+MANY_SECONDS = 3.0
+"""Of a processor's time, which does not pass while others compute; an expression has half a second of it."""
+
+
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
@@ -58,6 +64,70 @@ def test_worked_examples_have_their_published_values(facts: Facts) -> None:
 def test_what_cannot_be_computed_says_why(facts: Facts, expression: str, said: str) -> None:
     with pytest.raises(NotComputed, match=said.replace("(", r"\(")):
         Computer(facts).value(expression)
+
+
+UNBOUNDED = [
+    "3999999**3999999",
+    "9**9**9",
+    "2**2**2**2**2**2",
+    "(2**127)**(2**127)",
+    "2**-(10**18)",
+    "'%1500000000d' % 1",
+    "'%s' % tokens",
+    "'ab' * 10**9",
+    "tokens * 10**9",
+    "10**9 * [0]",
+    "1 << 10**9",
+    "f'x'",
+    "'x'.ljust(10**9)",
+    "max([10**9], key='x'.ljust)",
+    "max(['9' * 9], key='x'.join)",
+    "max(tokens, key=tokens.append)",
+    "max([1500000000], key=(1).to_bytes)",
+    "[x for x in tokens for y in tokens for z in tokens for w in tokens]",
+    "[[[[[1 for a in tokens] for b in tokens] for c in tokens] for d in tokens] for e in tokens]",
+    "[steps for a in tokens for b in tokens for c in tokens]",
+    "round(1, -10**30) % 10**40",
+    "fixed(10**38, 10**9) + 1",
+    "(" * 99 + "1" + ")" * 99 + "**9**9",
+    "int('9' * 99)",
+    "int(1e300) * int(1e300)",
+    "sum([x * 10**38 for x in [1, 2, 3]]) * 10**2",
+    "(-1) ** 0.5",
+]
+"""Expressions of at most 200 characters whose result, or way to it, has no bound that anybody could wait for."""
+
+
+@pytest.mark.parametrize("expression", UNBOUNDED)
+def test_what_has_no_bound_is_refused_soon(facts: Facts, expression: str) -> None:
+    began = time.thread_time()
+    with pytest.raises(NotComputed):
+        Computer(facts).value(expression)
+    assert time.thread_time() - began < MANY_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2 ** 10", 1024),
+        ("2 ** -1", 0.5),
+        ("10 ** 38", 10**38),
+        ("2 ** 0.5", 2**0.5),
+        ("-7 // 2", -4),
+        ("7 % 4", 3),
+        ("'a' + 'b'", "ab"),
+        ("tokens[:1] + ['x']", ["The", "x"]),
+        ("round(1234, -2)", 1200),
+        ("round(12, -10**9)", 0),
+        ("round(1.25, 10**9)", 1.25),
+        ("[x for x in [1, 2, 3] if x > 1]", [2, 3]),
+        ("max([1, -3], key=abs)", -3),
+        ("'yes' if 'a' in 'cat' else 'no'", "yes"),
+        ("True + True", 2),
+    ],
+)
+def test_what_is_bounded_is_computed_as_python_does(facts: Facts, expression: str, value: object) -> None:
+    assert Computer(facts).value(expression) == value
 
 
 def test_prose_has_its_values_and_keeps_what_has_none(facts: Facts) -> None:

