@@ -48,7 +48,7 @@ class Come(Unreader):  # type: ignore[misc]
         super().__init__()
         self.unread(data)
 
-    def chunk(self, size_hint: int | None = None) -> bytes:  # noqa: ARG002
+    def chunk(self, size_hint: int | None = None) -> bytes:
         """There is no more."""
         return b""
 

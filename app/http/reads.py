@@ -12,6 +12,7 @@ from kvscope.app.engine.questions import Computation, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
+from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
 
 
@@ -27,11 +28,20 @@ class Reads:
 
         Raises Problem, and what Questions.ask raises.
         """
+        computation = Computation(method, arguments, lasting, model)
+        if access.is_stored_only():
+            return self._stored(computation)
         if model is not None:
             model.touch()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
-        return self._questions.ask(Computation(method, arguments, lasting, model), Requester(*visitor), count)
+        return self._questions.ask(computation, Requester(*visitor), count)
+
+    def _stored(self, computation: Computation) -> Any:
+        answer = self._questions.stored(computation)
+        if answer is None:
+            raise Problem(403, access.NOT_STORED, field="Sec-Fetch-Site")
+        return answer
 
     def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:
         """The same of what has another answer each time, such as a measurement."""
