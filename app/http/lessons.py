@@ -142,7 +142,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         WORKS_OUT,
         "Read a lesson with its expressions computed over a run",
         {200: json_answer("the lesson; docs/lessons.md describes it", RenderedLesson)},
-        *(404, 422, 503),
+        *(403, 404, 422, 503),
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
