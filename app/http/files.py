@@ -20,8 +20,9 @@ from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.produced import Produced
 from kvscope.app.http.requests import PageQuery, query
-from kvscope.app.http.sessions import REVALIDATED
+from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
 from kvscope.app.http.share import kept
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
@@ -31,16 +32,22 @@ from kvscope.app.travel.file import NotStored, of_session
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import SessionPage
 
+MOST_KEPT_BYTES = 8 * 1024 * 1024
+"""Of the log and the values of a session whose page is kept; larger ones are packed while they are sent."""
 CHUNK_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT)
 RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits) -> Blueprint:
-    """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
+def blueprint(
+    sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits, produced: Produced
+) -> Blueprint:
+    """The routes, over these sessions, and what is made of them. Files that come in wait in `folder` while they are
+    read.
+    """
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
-    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits)
+    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits, produced)
     routes.get("/<session>.html")(api.page)
     routes.post("")(api.keep)
     return routes
@@ -49,8 +56,16 @@ def blueprint(sessions: SessionStore, budget: Budget, engine: Pool, folder: Path
 class FileRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, budget: Budget, lookup: RunLookup, folder: Path, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        sessions: SessionStore,
+        budget: Budget,
+        lookup: RunLookup,
+        folder: Path,
+        limits: Limits,
+        produced: Produced,
+    ) -> None:
+        self._limits, self._produced = limits, produced
         self._sessions, self._budget, self._lookup, self._folder = sessions, budget, lookup, folder
         self._reading = Lock()
 
@@ -64,14 +79,19 @@ class FileRoutes:
     )
     def page(self, session: str) -> Response:
         """`GET /api/sessions/<id>.html?level=`"""
-        self._lookup.known(session)
+        with forgotten_if_deleted(self._produced, session):
+            self._lookup.known(session)
         level = query(PageQuery, status=400).level
         try:
             page = SessionPage(of_session(self._sessions, session, level))
         except NotStored as error:
             raise Problem(409, str(error), field="level", limit=[error.stored]) from None
         response = Response(mimetype="text/html")
-        if request.method == "HEAD":
+        if request.if_none_match.contains(page.tag):
+            response.status_code = 304
+        elif page.stored_bytes <= MOST_KEPT_BYTES:
+            response.data = self._produced.of(session, page.tag, lambda: b"".join(page))
+        elif request.method == "HEAD":
             response.content_length = page.measure()
         else:
             response.response = page
@@ -80,7 +100,6 @@ class FileRoutes:
         response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(page.tag)
-        response.make_conditional(request)
         return response
 
     @describe(

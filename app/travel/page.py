@@ -61,6 +61,11 @@ class SessionPage:
         """What it is called when it is saved."""
         return f"kvscope-{self._manifest['id']}.html"
 
+    @property
+    def stored_bytes(self) -> int:
+        """What it is made of: somewhat fewer bytes than it has without its code."""
+        return int(self._manifest["bytes"]) + sum(part["bytes"] for part in self._value_parts)
+
     def measure(self) -> int:
         """Its exact size in bytes. The log is packed for that, and dropped; values need not even be read."""
         values = self._value_parts
@@ -104,7 +109,7 @@ class SessionPage:
             code=self._code,
         )
 
-    @cached_property
+    @property
     def _code(self) -> str:
         """The page's modules, packed."""
         return packed_modules(self._page)
