@@ -25,9 +25,6 @@ View = TypeVar("View", bound=Callable[..., Any])
 SCHEME = "Bearer "
 WANTED = "This server requires a token. Its operator has an address that ends in #token=…; open that address once."
 OTHER_SITE = "Only KVScope's own pages may send this request; it came from a page of another site, or from a frame."
-NOT_STORED = (
-    "This is not stored, and pages of other sites, frames included, may not have it computed. Open it in KVScope."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class Access:
     def problems(self) -> tuple[int, ...]:
         """Statuses of the problems that follow from it."""
         asks = {"anyone": (), "token": (401,), "secret": (401, 403)}[self.who]
-        return (*asks, *((403,) if self.pages != "any" else ()), *((429,) if self.counted else ()))
+        return (*asks, *((403,) if self.pages == "own" else ()), *((429,) if self.counted else ()))
 
 
 SENDS = Access("anyone", "sends a page or its files", pages="any", everywhere=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from flask import request
+from flask import Response, abort, request
 
 from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.questions import Computation, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
-from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
 
 
@@ -39,8 +38,8 @@ class Reads:
 
     def _stored(self, computation: Computation) -> Any:
         answer = self._questions.stored(computation)
-        if answer is None:
-            raise Problem(403, access.NOT_STORED, field="Sec-Fetch-Site")
+        if answer is None:  # no problem of the page's, whose browser would report one as an error
+            abort(Response(status=204, headers={"Cache-Control": "no-store"}))
         return answer
 
     def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:

@@ -208,6 +208,20 @@ def test_it_obeys_the_page_around_alone_and_only_its_commands(
     expect(page.locator("#late iframe")).to_be_attached()
 
 
+def test_in_a_sandboxed_frame_nothing_is_computed_and_what_is_stored_is_shown(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, short_run: str
+) -> None:
+    session = share(server, short_run, title="Not looked at yet", open={**HEAD, "view": "model"}).id
+    lens = f"{server.url}api/sessions/{session}/lens?step=3"
+    inspector = course(new_page(), made(session)).embed.get_by_role("region", name="Inspector", exact=True)
+    expect(inspector).to_contain_text("not stored with this session")
+    assert requests.get(lens, headers={"Origin": "null", "Sec-Fetch-Site": "cross-site"}, timeout=60).status_code == 204
+    assert requests.get(lens, headers={"Sec-Fetch-Site": "same-origin"}, timeout=60).ok  # as the page of the link does
+    inspector = course(new_page(), made(session)).embed.get_by_role("region", name="Inspector", exact=True)
+    expect(inspector).to_contain_text("parts 4, 5 and 6 are applied")
+    expect(inspector).not_to_contain_text("not stored with this session")
+
+
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
 def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
     new_page: Callable[..., Page], course: Callable[..., Course], server: Server, session: str, size: tuple[int, int]
