@@ -20,7 +20,7 @@ from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.produced import Produced
+from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
 from kvscope.app.http.share import kept
@@ -32,8 +32,6 @@ from kvscope.app.travel.file import NotStored, of_session
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.app.travel.page import SessionPage
 
-MOST_KEPT_BYTES = 8 * 1024 * 1024
-"""Of the log and the values of a session whose page is kept; larger ones are packed while they are sent."""
 CHUNK_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT)
 RETRY_WHEN_BUSY_S = 5
@@ -83,13 +81,13 @@ class FileRoutes:
             self._lookup.known(session)
         level = query(PageQuery, status=400).level
         try:
-            page = SessionPage(of_session(self._sessions, session, level))
+            file = of_session(self._sessions, session, level)
         except NotStored as error:
             raise Problem(409, str(error), field="level", limit=[error.stored]) from None
-        response = Response(mimetype="text/html")
+        page, response = SessionPage(file), Response(mimetype="text/html")
         if request.if_none_match.contains(page.tag):
             response.status_code = 304
-        elif page.stored_bytes <= MOST_KEPT_BYTES:
+        elif file.stored_bytes <= MOST_KEPT_BYTES:
             response.data = self._produced.of(session, page.tag, lambda: b"".join(page))
         elif request.method == "HEAD":
             response.content_length = page.measure()

@@ -1,4 +1,4 @@
-"""What is made of a saved session, its picture and its page: a session never changes, so each is made once."""
+"""What is made of a saved session, its picture, file and page: a session never changes, so each is made once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from threading import Lock
 from kvscope.app.http.problems import Problem
 
 WAIT_S = 30.0
+MOST_KEPT_BYTES = 8 * 1024 * 1024
+"""Of the frames and values of a session whose file or page is kept; larger ones are made while they are sent."""
 RETRY_S = 5
 BUSY = "Pictures or pages of other sessions are being made. Try again in a moment."
 
@@ -27,11 +29,6 @@ class Produced:
         self._kept: OrderedDict[Key, bytes] = OrderedDict()
         self._bytes = 0
         self._making: dict[Key, Future[bytes]] = {}
-
-    def has(self, session: str, tag: str) -> bool:
-        """Whether nothing has to be made for it."""
-        with self._lock:
-            return (session, tag) in self._kept
 
     def of(self, session: str, tag: str, make: Callable[[], bytes]) -> bytes:
         """What `make` makes of a session; `tag` tells its forms and versions apart.

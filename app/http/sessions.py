@@ -18,7 +18,7 @@ from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.produced import Produced
+from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
@@ -35,6 +35,7 @@ from kvscope.model.log.frames import header, to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
+ARCHIVE = "safetensors"
 PICTURE = "2"
 """Version of how a session's picture is drawn: part of its ETag, as its colours are."""
 
@@ -90,9 +91,12 @@ class SessionRoutes:
     )
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
-        self.lookup.known(session)
-        file = of_session(self._sessions, session).archive()
-        response = Response(file, mimetype=BINARY)
+        with forgotten_if_deleted(self._produced, session):
+            self.lookup.known(session)
+        file = of_session(self._sessions, session)
+        kept = file.stored_bytes <= MOST_KEPT_BYTES
+        made = self._produced.of(session, ARCHIVE, file.archive) if kept else file.archive()
+        response = Response(made, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
 
@@ -110,14 +114,15 @@ class SessionRoutes:
     )
     def thumbnail(self, session: str) -> Response:
         """`GET /api/sessions/<id>.png`"""
+        tag = f"{session}-{PICTURE}-{palette.version()}"
+        is_there = request.if_none_match.contains(tag)
+        if not is_there:
+            count(self._limits)
         with forgotten_if_deleted(self._produced, session):
             self.lookup.known(session)
-        tag = f"{session}-{PICTURE}-{palette.version()}"
-        if request.if_none_match.contains(tag):
+        if is_there:
             response = Response(status=304)
         else:
-            if not self._produced.has(session, tag):
-                count(self._limits)
             picture = self._produced.of(session, tag, partial(self._drawn, session))
             if not picture:
                 raise Problem(404, "This session has no attention to draw.", field="session")

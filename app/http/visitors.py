@@ -52,7 +52,8 @@ def client_of(request: Request) -> Visitor:
     """
     address = network_of(request.remote_addr or "")
     if not is_own_page(request.environ):
-        address += OF_OTHER_SITES
+        elsewhere = address + OF_OTHER_SITES
+        return Visitor(elsewhere, elsewhere)
     return Visitor(token_of(request.headers.get(CLIENT_HEADER)) or address, address)
 
 

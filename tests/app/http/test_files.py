@@ -449,7 +449,10 @@ def test_no_value_in_a_frames_data_is_a_fault_of_the_server(app: Flask, key: str
     assert send(app.test_client(), rebuilt(change)).status_code in (201, 400, 413, 422)
 
 
-@pytest.mark.parametrize(("name", "makes"), [(".png", "travel.thumbnail.draw"), (".html", "travel.page.file_page")])
+@pytest.mark.parametrize(
+    ("name", "makes"),
+    [(".png", "travel.thumbnail.draw"), (".html", "travel.page.file_page"), (".safetensors", "travel.file.join")],
+)
 def test_a_picture_and_a_page_are_made_once_and_are_gone_with_their_session(
     app: Flask, name: str, makes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
