@@ -13,7 +13,7 @@ from typing import IO
 from flask import Blueprint, Response, request
 
 from kvscope.app.engine.pool import Pool
-from kvscope.app.http.access import IMPORTS, READS, count
+from kvscope.app.http.access import IMPORTS, PACKS, count
 from kvscope.app.http.answers import Shared
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
@@ -68,7 +68,7 @@ class FileRoutes:
         self._reading = Lock()
 
     @describe(
-        READS,
+        PACKS,
         "A saved session as one HTML page that needs no server",
         {200: Answer("the page, sent as a download", {"text/html": None}, ("Content-Disposition",))},
         *(400, 404, 409),
@@ -85,7 +85,10 @@ class FileRoutes:
         except NotStored as error:
             raise Problem(409, str(error), field="level", limit=[error.stored]) from None
         page, response = SessionPage(file), Response(mimetype="text/html")
-        if request.if_none_match.contains(page.tag):
+        is_there = request.if_none_match.contains(page.tag)
+        if not is_there:
+            count(self._limits)
+        if is_there:
             response.status_code = 304
         elif file.stored_bytes <= MOST_KEPT_BYTES:
             response.data = self._produced.of(session, page.tag, lambda: b"".join(page))

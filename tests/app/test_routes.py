@@ -149,9 +149,10 @@ COSTS_AND_FOR_ANY_PAGE = {
     "/api/by-hand/{example}",
     "/api/by-hand/{example}/code",
     "/api/lessons/{lesson}",
+    "/api/sessions/{session}.html",
     "/api/sessions/{session}.png",
 }
-"""What embeds show that nothing stores, and a picture that is drawn once."""
+"""What embeds show that nothing stores, and what is made of a session once."""
 
 
 def test_a_route_is_for_own_pages_unless_it_only_reads(filled: Filled) -> None:
