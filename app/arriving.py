@@ -41,7 +41,7 @@ class InvalidHost(ParseException):  # type: ignore[misc]
     """A request that names no server, or two (RFC 9112, 3.2)."""
 
 
-class Come(Unreader):  # type: ignore[misc]
+class Received(Unreader):  # type: ignore[misc]
     """What has come of a request, and nothing after it."""
 
     def __init__(self, data: bytes) -> None:
@@ -89,12 +89,12 @@ class Arriving:
             self._read_head()
 
     def _read_head(self) -> None:
-        come = Come(bytes(self.data))
+        received = Received(bytes(self.data))
         try:
-            request = self.parse(come)
+            request = self.parse(received)
         except NoMoreData:
             return
-        head, body = len(self.data) - len(come.take_buffered()), request.body.reader
+        head, body = len(self.data) - len(received.take_buffered()), request.body.reader
         length = body.length if isinstance(body, LengthReader) else None
         expects = any(name == "EXPECT" for name, _ in request.headers)
         self.streamed = length is None or length > MAX_WHOLE_BODY_BYTES or expects
