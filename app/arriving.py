@@ -1,14 +1,25 @@
-"""A request on its way in: how much of it is here, how much longer it may take, and how a connection is turned away."""
+"""A request on its way in: how much of it is here, how much longer it may take, and how a connection is turned away.
+
+Where it ends is what gunicorn's parser says, which reads it again in the thread that answers: with a second reader of
+the same syntax there would be requests that one takes for whole and the other waits for.
+"""
 
 from __future__ import annotations
 
-import re
 import select
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from socket import socket
+from typing import Any
+from urllib.parse import urlsplit
 
-from gunicorn.http.unreader import SocketUnreader
+from gunicorn.config import Config
+from gunicorn.http.body import LengthReader
+from gunicorn.http.errors import NoMoreData, ParseException
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import SocketUnreader, Unreader
 
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.security import BARE
@@ -21,15 +32,48 @@ SLOWEST_BYTES_PER_S = 16 * 1024
 MAX_HEAD_BYTES = 32 * 1024
 MAX_WHOLE_BODY_BYTES = 192 * 1024
 """A body that is longer (only a file can be), or whose length is not told, is read while the request is answered."""
-END_OF_HEAD = b"\r\n\r\n"
-LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n", re.IGNORECASE)
-STREAMED = re.compile(rb"\r\n(?:transfer-encoding|expect):", re.IGNORECASE)
+LINE_END = b"\n"
+Parse = Callable[[Unreader], Request]
+"""Reads the head of a request. Raises ParseException, and NoMoreData where its end has not come."""
+
+
+class InvalidHost(ParseException):  # type: ignore[misc]
+    """A request that names no server, or two (RFC 9112, 3.2)."""
+
+
+class Received(Unreader):  # type: ignore[misc]
+    """What has come of a request, and nothing after it."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self.unread(data)
+
+    def chunk(self, size_hint: int | None = None) -> bytes:
+        """There is no more."""
+        return b""
+
+
+def parser(settings: Config, client: Any) -> Parse:
+    """What reads the heads of this client's requests."""
+    return partial(_parsed, settings, client)
+
+
+def _parsed(settings: Config, client: Any, unreader: Unreader) -> Request:
+    request = Request(settings, unreader, client)
+    host = next((value for name, value in request.headers if name == "HOST"), None)
+    if host == "" or (host is None and request.version >= (1, 1)):
+        raise InvalidHost("it has no Host")
+    named = urlsplit(request.uri).netloc if "://" in request.uri and not request.uri.startswith("/") else None
+    if named is not None and named.lower() != (host or "").lower():
+        raise InvalidHost("its address and its Host differ")
+    return request
 
 
 @dataclass(slots=True)
 class Arriving:
     """What has come of one request. `idle_until`: when the wait for its first byte ends."""
 
+    parse: Parse
     idle_until: float
     data: bytearray = field(default_factory=bytearray)
     _began: float | None = None
@@ -37,16 +81,24 @@ class Arriving:
     streamed: bool = False
 
     def take(self, data: bytes) -> None:
-        """More of it."""
+        """More of it. Raises ParseException as soon as it cannot become a request."""
         if self._began is None:
             self._began = time.monotonic()
-        looked = max(0, len(self.data) - len(END_OF_HEAD))
         self.data += data
-        if self._whole is None and (end := self.data.find(END_OF_HEAD, looked)) >= 0:
-            head = bytes(self.data[: end + 2])
-            length = match[1] if (match := LENGTH.search(head)) else b"0"
-            self.streamed = int(length) > MAX_WHOLE_BODY_BYTES or STREAMED.search(head) is not None
-            self._whole = end + len(END_OF_HEAD) + (0 if self.streamed else int(length))
+        if self._whole is None and LINE_END in data:
+            self._read_head()
+
+    def _read_head(self) -> None:
+        received = Received(bytes(self.data))
+        try:
+            request = self.parse(received)
+        except NoMoreData:
+            return
+        head, body = len(self.data) - len(received.take_buffered()), request.body.reader
+        length = body.length if isinstance(body, LengthReader) else None
+        expects = any(name == "EXPECT" for name, _ in request.headers)
+        self.streamed = length is None or length > MAX_WHOLE_BODY_BYTES or expects
+        self._whole = head + (0 if self.streamed or length is None else length)
 
     @property
     def is_whole(self) -> bool:

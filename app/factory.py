@@ -50,6 +50,7 @@ from kvscope.app.http import runs as run_routes
 from kvscope.app.http import sessions as session_routes
 from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
+from kvscope.app.http.produced import Produced
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.http.visitors import Visitor
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MOST_PRODUCED_BYTES = 64 * 1024 * 1024
+"""Pictures and pages of sessions that are kept in memory."""
 PRESENCE_S = 1.0
 """How often the database is looked at while nobody uses it."""
 
@@ -165,6 +168,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
     reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits)
+    produced = Produced(MOST_PRODUCED_BYTES)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
@@ -188,9 +192,9 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     security.everywhere(app)
     app.register_blueprint(run_routes.blueprint(runs, engine, reads, scheduler, limits))
     app.register_blueprint(studies.blueprint(runs, engine, scheduler, limits, shipped))
-    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits))
+    app.register_blueprint(session_routes.blueprint(runs, sessions, budget, engine, reads, maker, limits, produced))
     app.register_blueprint(openapi.blueprint())
-    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits))
+    app.register_blueprint(files.blueprint(sessions, budget, engine, settings.data_dir, limits, produced))
     app.register_blueprint(oembed.blueprint(sessions))
     app.register_blueprint(
         pages.blueprint(

@@ -1,5 +1,5 @@
-"""The table of routes and Socket.IO events: who may call each, what it costs, its limit, and which of several
-web processes answers. `python -m` prints it.
+"""The table of routes and Socket.IO events: who may call each, from which pages, what it costs, its limit, and which of
+several web processes answers. `python -m` prints it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kvscope.app.http.access import Access, declared
 from kvscope.app.http.openapi import METHODS, path_of
 from kvscope.app.settings import Settings
 
-HEAD = "| Method | Address | Who | Cost | Limit | Web process |\n|---|---|---|---|---|---|\n"
+HEAD = "| Method | Address | Who | Pages | Cost | Limit | Web process |\n|---|---|---|---|---|---|---|\n"
 
 
 def rows(app: Flask) -> list[tuple[str, str, Access]]:
@@ -33,7 +33,7 @@ def rows(app: Flask) -> list[tuple[str, str, Access]]:
 def markdown(app: Flask) -> str:
     """The same as a table."""
     return HEAD + "".join(
-        f"| {method} | `{path}` | {access.who} | {access.cost} | {access.limit} | "
+        f"| {method} | `{path}` | {access.who} | {access.pages} | {access.cost} | {access.limit} | "
         f"{'any' if access.everywhere else 'leader'} |\n"
         for method, path, access in rows(app)
     )

@@ -92,6 +92,7 @@ class Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "error",
             "logger_class": WorkerLog,
             "control_socket_disable": True,
+            "http_parser": "python",  # the one that is tested, also where the other one is installed
             "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
             "post_fork": self._prepare,
             "post_worker_init": self._announce,

@@ -34,7 +34,7 @@ from gunicorn.http.errors import (
 )
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from kvscope.app.arriving import HEAD_S, Arriving, Paced, refusal
+from kvscope.app.arriving import HEAD_S, Arriving, Paced, parser, refusal
 from kvscope.app.http.problems import fault
 from kvscope.app.http.visitors import network_of
 
@@ -155,7 +155,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def handle_error(self, _request: Any, client: socket.socket, _address: Any, error: Exception) -> None:
         """Say what is wrong with a request that is no HTTP, or that the server failed."""
         if isinstance(error, ParseException) and not isinstance(error, OURS):
-            answer = refusal(NOT_HTTP.get(type(error), 400), f"The request is not valid HTTP: {error}.")
+            answer = refusal(*not_http(error))
         else:
             self.log.exception("handling a request failed")
             answer = refusal(500, fault().detail)
@@ -201,7 +201,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 self._close(connection)
 
     def _await(self, connection: Connection, idle_s: float, data: bytes) -> None:
-        self._arriving[connection] = Arriving(time.monotonic() + idle_s)
+        parse = parser(self.cfg, connection.client)
+        self._arriving[connection] = Arriving(parse, time.monotonic() + idle_s)
         self._register(connection, partial(self._on_data, connection))
         if data:
             self._take(connection, data)
@@ -224,7 +225,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
     def _take(self, connection: Connection, data: bytes) -> None:
         arriving = self._arriving[connection]
-        arriving.take(data)
+        try:
+            arriving.take(data)
+        except ParseException as error:
+            self._turn_away(connection, *not_http(error))
+            return
         if arriving.is_too_long:
             self._turn_away(connection, 431, "The request line and headers are too long.")
         elif arriving.is_whole:
@@ -293,6 +298,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.nr_conns -= 1
         self._counted["connections", connection.address] -= 1
         connection.close()
+
+
+def not_http(error: ParseException) -> tuple[int, str]:
+    """Status and sentence for a request that is not valid."""
+    return NOT_HTTP.get(type(error), 400), f"The request is not valid HTTP: {error}."
 
 
 def _received(sock: socket.socket) -> bytes | None:

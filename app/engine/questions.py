@@ -94,6 +94,11 @@ class Questions:
                 self._compute(key, computation, requester, computing)
             return _read(computing.result())
 
+    def stored(self, computation: Computation) -> Answer | None:
+        """The answer, if it is kept."""
+        answer = self._known(self._key(computation), computation.lasting)
+        return None if answer is None else _read(answer)
+
     def ask_again(self, computation: Computation, requester: Requester) -> Answer:
         """The answer as it is now, which is not kept. Raises as `ask`."""
         with self._turn(requester):

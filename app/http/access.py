@@ -14,31 +14,34 @@ from typing import Any, Literal, TypeVar, assert_never
 from flask import Flask, current_app, request
 
 from kvscope.app.http.limits import Limits, What
+from kvscope.app.http.origins import is_own_page
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import Visitor, client_of
 
 Who = Literal["anyone", "token", "secret"]
+Pages = Literal["own", "stored", "any"]
 View = TypeVar("View", bound=Callable[..., Any])
 
 SCHEME = "Bearer "
 WANTED = "This server requires a token. Its operator has an address that ends in #token=…; open that address once."
-OTHER_SITE = "A page of another site may embed a saved session, but may not request computed values."
+OTHER_SITE = "Only KVScope's own pages may send this request; it came from a page of another site, or from a frame."
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """`who`: anyone; whoever has the server's token, where it was given one; or the secret that came with the thing.
 
-    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not;
-    `own_pages`: refused to pages of other sites; `everywhere`: of several web processes every one answers it, from the
-    database alone. What is not marked so the leader answers (forwarding.py).
+    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not; `pages`:
+    which pages a browser may send it from: KVScope's own, those of other sites too where the answer is stored
+    (reads.py), or any; `everywhere`: of several web processes every one answers it, from the database alone. What is
+    not marked so the leader answers (forwarding.py).
     """
 
     who: Who
     cost: str
     counted: What | None = None
     bound: str = "requests from one address at once"
-    own_pages: bool = False
+    pages: Pages = "own"
     everywhere: bool = False
 
     @property
@@ -50,19 +53,24 @@ class Access:
     def problems(self) -> tuple[int, ...]:
         """Statuses of the problems that follow from it."""
         asks = {"anyone": (), "token": (401,), "secret": (401, 403)}[self.who]
-        return (*asks, *((403,) if self.own_pages else ()), *((429,) if self.counted else ()))
+        return (*asks, *((403,) if self.pages == "own" else ()), *((429,) if self.counted else ()))
 
 
-SENDS = Access("anyone", "sends a page or its files", everywhere=True)
-READS = Access("anyone", "reads stored data", everywhere=True)
+SENDS = Access("anyone", "sends a page or its files", pages="any", everywhere=True)
+READS = Access("anyone", "reads stored data", pages="any", everywhere=True)
+READS_RUN = Access("anyone", "reads stored data", everywhere=True)
 READS_STATE = Access("anyone", "reads stored data")
 """And what only the process that leads knows: whether a run is paused or queued, or what is being computed of it."""
-DESCRIBES = Access("anyone", "reports the state of the server", everywhere=True)
-TELLS = Access("anyone", "reports the state of the server")
-DRAWS = Access("anyone", "draws stored data", "reads")
-COMPUTES = Access("anyone", "computes", "reads", own_pages=True)
-ASKS = Access("token", "computes", "reads", own_pages=True)
-MEASURES = Access("token", "computes for several seconds", "runs", own_pages=True)
+DESCRIBES = Access("anyone", "reports the state of the server", pages="any", everywhere=True)
+TELLS = Access("anyone", "reports the state of the server", pages="any")
+DRAWS = Access("anyone", "draws stored data once", "reads", pages="any")
+PACKS = Access("anyone", "packs stored data once", "reads", pages="any", everywhere=True)
+COMPUTES = Access("anyone", "computes", "reads")
+ANSWERS = Access("anyone", "computes", "reads", pages="stored")
+WORKS_OUT = Access("anyone", "computes a worked example", "reads", pages="any")
+"""A few numbers, in a millisecond: what its embed shows, also with other numbers."""
+ASKS = Access("token", "computes", "reads")
+MEASURES = Access("token", "computes for several seconds", "runs")
 STARTS = Access("token", "starts and stores a run", "runs")
 LOADS = Access("token", "loads a model", "runs")
 STEERS = Access("token", "controls a run")
@@ -113,20 +121,29 @@ def counted() -> What:
     return what
 
 
-def _refuse_other_sites() -> None:
-    """Browsers say which site's page a request comes from. A sandboxed frame that embeds a session has no origin.
+def is_stored_only() -> bool:
+    """Whether whoever sends the request gets what is stored, and nothing that is computed for it."""
+    return asked().pages == "stored" and not is_own_page(request.environ)
 
-    Before anything of what is asked about is read: whoever opens that page has sent the request without knowing.
+
+def refuse_other_sites() -> None:
+    """Raise Problem for what is no request of an own page.
+
+    Before anything of what is asked about is read: whoever opens another page has sent the request without knowing.
     """
-    foreign = request.headers.get("Sec-Fetch-Site") == "cross-site" and request.headers.get("Origin") != "null"
-    if foreign and request.endpoint is not None and asked().own_pages:
+    if not is_own_page(request.environ):
         raise Problem(403, OTHER_SITE, field="Sec-Fetch-Site")
+
+
+def _refuse_what_is_for_own_pages() -> None:
+    if request.endpoint is not None and asked().pages == "own":
+        refuse_other_sites()
 
 
 def init_app(app: Flask, token: str | None) -> None:
     """Ask for the token where a route needs it, unless the server has none. A secret is for the view to check."""
     declare(SENDS)(app.view_functions["static"])
-    app.before_request(_refuse_other_sites)
+    app.before_request(_refuse_what_is_for_own_pages)
     if token is None:
         return
     wanted = token.encode()

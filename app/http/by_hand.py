@@ -13,7 +13,7 @@ from dataclasses import replace
 from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
-from kvscope.app.http.access import COMPUTES, SENDS, declare
+from kvscope.app.http.access import SENDS, WORKS_OUT, declare
 from kvscope.app.http.answers import Code, Worked
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.openapi import describe, json_answer
@@ -72,7 +72,7 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
     @routes.get("/api/by-hand/<example>")
     @describe(
-        COMPUTES,
+        WORKS_OUT,
         "Compute a worked example; query parameters replace its numbers",
         {200: json_answer("every number of the example", Worked)},
         *(404, 422, 503),
@@ -88,7 +88,7 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
     @routes.get("/api/by-hand/<example>/code")
     @describe(
-        COMPUTES,
+        WORKS_OUT,
         "What the lines of the model's source computed in a step of a worked example",
         {200: json_answer("the shapes, by file and line (`/api/code`)", Code)},
         *(404, 422, 503),

@@ -13,15 +13,16 @@ from typing import IO
 from flask import Blueprint, Response, request
 
 from kvscope.app.engine.pool import Pool
-from kvscope.app.http.access import IMPORTS, READS, count
+from kvscope.app.http.access import IMPORTS, PACKS, count
 from kvscope.app.http.answers import Shared
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.requests import PageQuery, query
-from kvscope.app.http.sessions import REVALIDATED
+from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
 from kvscope.app.http.share import kept
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
@@ -37,10 +38,14 @@ RETRY_WHEN_BUSY_S = 5
 LONGEST_WAIT_S = 60.0
 
 
-def blueprint(sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits) -> Blueprint:
-    """The routes, over these sessions. Files that come in wait in `folder` while they are read."""
+def blueprint(
+    sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits, produced: Produced
+) -> Blueprint:
+    """The routes, over these sessions, and what is made of them. Files that come in wait in `folder` while they are
+    read.
+    """
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
-    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits)
+    api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits, produced)
     routes.get("/<session>.html")(api.page)
     routes.post("")(api.keep)
     return routes
@@ -49,13 +54,21 @@ def blueprint(sessions: SessionStore, budget: Budget, engine: Pool, folder: Path
 class FileRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, budget: Budget, lookup: RunLookup, folder: Path, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        sessions: SessionStore,
+        budget: Budget,
+        lookup: RunLookup,
+        folder: Path,
+        limits: Limits,
+        produced: Produced,
+    ) -> None:
+        self._limits, self._produced = limits, produced
         self._sessions, self._budget, self._lookup, self._folder = sessions, budget, lookup, folder
         self._reading = Lock()
 
     @describe(
-        READS,
+        PACKS,
         "A saved session as one HTML page that needs no server",
         {200: Answer("the page, sent as a download", {"text/html": None}, ("Content-Disposition",))},
         *(400, 404, 409),
@@ -64,14 +77,22 @@ class FileRoutes:
     )
     def page(self, session: str) -> Response:
         """`GET /api/sessions/<id>.html?level=`"""
-        self._lookup.known(session)
+        with forgotten_if_deleted(self._produced, session):
+            self._lookup.known(session)
         level = query(PageQuery, status=400).level
         try:
-            page = SessionPage(of_session(self._sessions, session, level))
+            file = of_session(self._sessions, session, level)
         except NotStored as error:
             raise Problem(409, str(error), field="level", limit=[error.stored]) from None
-        response = Response(mimetype="text/html")
-        if request.method == "HEAD":
+        page, response = SessionPage(file), Response(mimetype="text/html")
+        is_there = request.if_none_match.contains(page.tag)
+        if not is_there:
+            count(self._limits)
+        if is_there:
+            response.status_code = 304
+        elif file.stored_bytes <= MOST_KEPT_BYTES:
+            response.data = self._produced.of(session, page.tag, lambda: b"".join(page))
+        elif request.method == "HEAD":
             response.content_length = page.measure()
         else:
             response.response = page
@@ -80,7 +101,6 @@ class FileRoutes:
         response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(page.tag)
-        response.make_conditional(request)
         return response
 
     @describe(

@@ -11,6 +11,7 @@ import errno
 import hmac
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -24,12 +25,15 @@ from werkzeug.exceptions import HTTPException
 from kvscope.app.http import socket_guard
 from kvscope.app.http.access import declared
 from kvscope.app.http.hosts import FORWARDED, PEER, PEER_SAID
+from kvscope.app.http.places import Places
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.visitors import network_of
 from kvscope.app.store.lead import Lead
 from kvscope.app.store.member import Member
 
 AT_ONCE = 100
-"""Requests that are forwarded at once; more wait for one to end."""
+"""Requests that are forwarded at once. More wait for one to end, so long:"""
+FREE_S = 2.0
 CONNECT_S, ANSWER_S = 2.0, 90.0
 """A question to the engine may take a minute."""
 RETRY_S = 2
@@ -55,7 +59,8 @@ class Forwarding:
     def __init__(self, app: Flask, inner: WSGIApplication, member: Member) -> None:
         self._app, self._inner, self._member = app, inner, member
         self._everywhere: dict[str, bool] | None = None
-        self._pool = urllib3.PoolManager(maxsize=AT_ONCE, block=True, retries=False)
+        self._places = Places(AT_ONCE, FREE_S)
+        self._pool = urllib3.PoolManager(maxsize=AT_ONCE, retries=False)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
@@ -65,17 +70,28 @@ class Forwarding:
         if endpoint is None or self._is_everywhere(endpoint):
             return self._inner(environ, start_response)
         lead = None if environ[PEER_SAID] else self._member.lead
-        try:
-            answer = None if lead is None else self._forwarded(environ, lead)
-        except HTTPError:
-            answer = None
-        if answer is not None:
-            start_response(f"{answer.status} {_phrase(answer.status)}", _kept(answer.headers.items()))
-            return _Body(answer)
+        if lead is not None:
+            try:
+                answer = self._leaders(environ, start_response, lead)
+            except Problem as problem:
+                return problem.response()(environ, start_response)
+            if answer is not None:
+                return answer
         if endpoint == READINESS:
             return self._inner(environ, start_response)
         sentence = "No web process leads at the moment; another one takes over. Try again in a moment."
         return Problem(503, sentence, retry_after=RETRY_S).response()(environ, start_response)
+
+    def _leaders(self, environ: WSGIEnvironment, start_response: StartResponse, lead: Lead) -> Iterable[bytes] | None:
+        """The leader's answer, which has a place until it has been sent; None where there is none. Raises Problem."""
+        with ExitStack() as place:
+            place.enter_context(self._places.held(network_of(environ.get("REMOTE_ADDR", ""))))
+            try:
+                answer = self._forwarded(environ, lead)
+            except HTTPError:
+                return None
+            start_response(f"{answer.status} {_phrase(answer.status)}", _kept(answer.headers.items()))
+            return _Body(answer, place.pop_all())
 
     def _endpoint(self, environ: WSGIEnvironment) -> str | None:
         """The route of a request; None of what no route or each process itself has to answer."""
@@ -114,10 +130,10 @@ class Forwarding:
 
 
 class _Body:
-    """The body of an answer as it comes; its connection is given back at the end."""
+    """The body of an answer as it comes; its connection and its place are given back at the end."""
 
-    def __init__(self, answer: urllib3.BaseHTTPResponse) -> None:
-        self._answer = answer
+    def __init__(self, answer: urllib3.BaseHTTPResponse, place: ExitStack) -> None:
+        self._answer, self._place = answer, place
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -127,8 +143,9 @@ class _Body:
 
     def close(self) -> None:
         """Without the rest of it, if there is any."""
-        self._answer.drain_conn() if self._answer.length_remaining == 0 else self._answer.close()
-        self._answer.release_conn()
+        with self._place:
+            self._answer.drain_conn() if self._answer.length_remaining == 0 else self._answer.close()
+            self._answer.release_conn()
 
 
 def is_leads_secret(member: Member, secret: str) -> bool:

@@ -16,12 +16,14 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from kvscope.app.http.origins import scheme_of
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import is_loopback
 
 LOOPBACK_NAME = "localhost"
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::[0-9]*)?")
 FORWARDED_FOR = "HTTP_X_FORWARDED_FOR"
+FORWARDED_PROTO = "HTTP_X_FORWARDED_PROTO"
 FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
 """Headers that proxies add."""
 PEER = "HTTP_X_KVSCOPE_PEER"
@@ -115,6 +117,11 @@ class Proxies:
             environ["REMOTE_ADDR"] = SOMEBODY
             log.warning(UNNAMED)
         if trusted:
+            scheme = scheme_of(environ.get(FORWARDED_PROTO, "").rpartition(",")[2])
+            if scheme is None:
+                environ.pop(FORWARDED_PROTO, None)
+            else:
+                environ[FORWARDED_PROTO] = scheme
             if not PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "").rpartition(",")[2].strip()):
                 environ.pop("HTTP_X_FORWARDED_PREFIX", None)
             return self._behind(environ, start_response)

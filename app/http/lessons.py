@@ -12,7 +12,7 @@ from flask import Blueprint, Response, jsonify, render_template, url_for
 from pydantic import Field
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.http.access import COMPUTES, READS, SENDS, count, declare
+from kvscope.app.http.access import COMPUTES, READS, SENDS, WORKS_OUT, count, declare, refuse_other_sites
 from kvscope.app.http.answers import LessonList, RenderedLesson
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.limits import Limits
@@ -139,14 +139,16 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
 
     @routes.get("/api/lessons/<lesson>")
     @describe(
-        COMPUTES,
+        WORKS_OUT,
         "Read a lesson with its expressions computed over a run",
         {200: json_answer("the lesson; docs/lessons.md describes it", RenderedLesson)},
-        *(404, 422, 503),
+        *(403, 404, 422, 503),
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
         asked, found = query(LessonQuery), known(lesson)
+        if asked.run:
+            refuse_other_sites()
         count(limits)
         response = jsonify(**answer(found, by_hand, asked.run))
         response.headers["Cache-Control"] = "no-cache"

@@ -20,6 +20,7 @@ from flask import Flask, request
 from flask_socketio import ConnectionRefusedError, SocketIO
 
 from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
+from kvscope.app.http.origins import is_own_origin
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
 from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, TextPacket
@@ -136,6 +137,7 @@ class Live:
         """Serve Socket.IO on the application."""
         socket = SocketIO(
             app,
+            cors_allowed_origins=is_own_origin,
             async_mode="threading",  # left unset, an installed gevent would win
             async_handlers=False,  # a viewer's watch and unwatch must not overtake each other
             manage_session=False,

@@ -11,7 +11,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.questions import under_changes
-from kvscope.app.http.access import COMPUTES, READS
+from kvscope.app.http.access import ANSWERS, COMPUTES, READS, READS_RUN
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
@@ -34,31 +34,35 @@ class LogRoutes:
 
     def register(self, routes: Blueprint) -> None:
         """Add the routes to a blueprint."""
-        routes.get("/<log>/frames")(self.frames)
+        routes.get("/<log>/frames", endpoint="frames")(self._frames_view())
         for name, question in QUESTIONS.items():
             routes.get(f"/<log>/{name}", endpoint=name)(self._view(name, question))
 
-    @describe(
-        READS,
-        "Read the frames of a log",
-        {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
-        *(404, 422),
-        query=AfterQuery,
-        revalidated=True,
-    )
-    def frames(self, log: str) -> Response:
-        """`GET …/frames?after=`"""
-        head = self._lookup.known(log)
-        after = query(AfterQuery).after
-        payloads = self._logs.all_frames(log, after)
-        first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
-        response = Response(to_stream(chain(first, payloads)), mimetype=BINARY)
-        response.implicit_sequence_conversion = False  # or the library reads all of it to tell its length
-        response.headers["Cache-Control"] = "no-cache"
-        if head.closed:
-            response.set_etag(f"{log}-{after}-{head.last_seq}-{head.bytes}")
-            response.make_conditional(request)
-        return response
+    def _frames_view(self) -> Callable[[str], Response]:
+        """The view of the frames: those of a run are for own pages, as its id is."""
+
+        @describe(
+            READS if self._lasting else READS_RUN,
+            "Read the frames of a log",
+            {200: binary_answer("each frame's length as unsigned 32-bit little-endian, then the frame")},
+            *(404, 422),
+            query=AfterQuery,
+            revalidated=True,
+        )
+        def view(log: str) -> Response:
+            head = self._lookup.known(log)
+            after = query(AfterQuery).after
+            payloads = self._logs.all_frames(log, after)
+            first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
+            response = Response(to_stream(chain(first, payloads)), mimetype=BINARY)
+            response.implicit_sequence_conversion = False  # or the library reads all of it to tell its length
+            response.headers["Cache-Control"] = "no-cache"
+            if head.closed:
+                response.set_etag(f"{log}-{after}-{head.last_seq}-{head.bytes}")
+                response.make_conditional(request)
+            return response
+
+        return view
 
     def _view(self, name: str, question: Question) -> Callable[[str], Response]:
         """The view that answers one question."""
@@ -66,7 +70,7 @@ class LogRoutes:
         types = () if question.answer is None else (question.answer,)
 
         @describe(
-            COMPUTES,
+            ANSWERS if self._lasting and not question.anew else COMPUTES,
             question.summary,
             {200: answer(question.meaning, *types)},
             *(404, 409, 422, 503),

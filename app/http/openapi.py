@@ -167,6 +167,7 @@ SECURITY: Mapping[str, list[dict[str, list[str]]]] = {
     "token": [{}, {"server_token": []}],  # of a server that was given one
     "secret": [{"delete_token": []}],
 }
+NOT_STORED = "The answer is not stored, and nothing is computed for pages of other sites."
 PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",)}
 
 
@@ -206,6 +207,8 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
             "description": "The content named by If-None-Match is unchanged.",
             "headers": _headers(("ETag",)),
         }
+    if operation.access.pages == "stored":
+        responses["204"] = {"description": NOT_STORED}
     for status in problems:
         responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
     said: dict[str, Any] = {

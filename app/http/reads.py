@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from flask import request
+from flask import Response, abort, request
 
 from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.questions import Computation, Questions
@@ -27,11 +27,20 @@ class Reads:
 
         Raises Problem, and what Questions.ask raises.
         """
+        computation = Computation(method, arguments, lasting, model)
+        if access.is_stored_only():
+            return self._stored(computation)
         if model is not None:
             model.touch()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
-        return self._questions.ask(Computation(method, arguments, lasting, model), Requester(*visitor), count)
+        return self._questions.ask(computation, Requester(*visitor), count)
+
+    def _stored(self, computation: Computation) -> Any:
+        answer = self._questions.stored(computation)
+        if answer is None:  # no problem of the page's, whose browser would report one as an error
+            abort(Response(status=204, headers={"Cache-Control": "no-store"}))
+        return answer
 
     def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:
         """The same of what has another answer each time, such as a measurement."""

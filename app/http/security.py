@@ -73,7 +73,8 @@ def _make_nonce() -> None:
 
 def _add_headers(frame_ancestors: str, response: Response) -> Response:
     nonce = g.get("csp_nonce", "")
-    framed_by = frame_ancestors if request.path.startswith(EMBED_PREFIX) else "'self'"
+    is_embed = request.path.startswith(EMBED_PREFIX)
+    framed_by = frame_ancestors if is_embed else "'self'"
     ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
@@ -84,7 +85,9 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     is_open = request.method in ("GET", "HEAD") and request.path.startswith(OPEN_PREFIXES)
     if is_open:
         response.headers["Access-Control-Allow-Origin"] = "*"
-    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin" if is_open else "same-origin"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin" if is_open or is_embed else "same-origin"
+    if is_embed:  # a page that is cross-origin isolated frames only what promises the same of all that it loads
+        response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
     if request.path.startswith(VENDOR_PREFIX) and response.status_code in (200, 304):
         response.headers["Cache-Control"] = f"public, max-age={VENDOR_MAX_AGE_S}"
     return response

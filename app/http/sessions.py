@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 
 from flask import Blueprint, Response, jsonify, request
@@ -15,13 +18,14 @@ from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
 from kvscope.app.http.openapi import Answer, binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
+from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
 from kvscope.app.paths import static_dir
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import SessionStore
+from kvscope.app.store.sessions import Deleted, SessionStore
 from kvscope.app.travel import palette
 from kvscope.app.travel.card import title_of
 from kvscope.app.travel.file import of_session
@@ -31,6 +35,7 @@ from kvscope.model.log.frames import header, to_stream
 
 REVALIDATED = "no-cache"
 """A session never changes, but it can be deleted, and is then to be gone."""
+ARCHIVE = "safetensors"
 PICTURE = "2"
 """Version of how a session's picture is drawn: part of its ETag, as its colours are."""
 
@@ -43,10 +48,13 @@ def blueprint(
     reads: Reads,
     maker: ValueMaker,
     limits: Limits,
+    produced: Produced,
 ) -> Blueprint:
-    """The routes, over this log, these sessions, this engine, and what computes values to be stored."""
+    """The routes, over this log, these sessions, this engine, what computes values to be stored, and what is made of
+    sessions.
+    """
     routes = Blueprint("sessions", __name__, url_prefix="/api")
-    api = SessionRoutes(sessions, engine, limits)
+    api = SessionRoutes(sessions, engine, limits, produced)
     sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
     routes.get("/runs/<run>/share")(sharing.choices)
     routes.post("/runs/<run>/share")(sharing.share)
@@ -64,8 +72,8 @@ def blueprint(
 class SessionRoutes:
     """One method per route."""
 
-    def __init__(self, sessions: SessionStore, engine: Pool, limits: Limits) -> None:
-        self._sessions, self._limits = sessions, limits
+    def __init__(self, sessions: SessionStore, engine: Pool, limits: Limits, produced: Produced) -> None:
+        self._sessions, self._limits, self._produced = sessions, limits, produced
         self.lookup = RunLookup(sessions, engine, noun="session")
 
     @describe(READS, "The manifest of a saved session", {200: json_answer("it", Session)}, 404, revalidated=True)
@@ -83,9 +91,12 @@ class SessionRoutes:
     )
     def archive(self, session: str) -> Response:
         """`GET /api/sessions/<id>.safetensors`"""
-        self.lookup.known(session)
-        file = of_session(self._sessions, session).archive()
-        response = Response(file, mimetype=BINARY)
+        with forgotten_if_deleted(self._produced, session):
+            self.lookup.known(session)
+        file = of_session(self._sessions, session)
+        kept = file.stored_bytes <= MOST_KEPT_BYTES
+        made = self._produced.of(session, ARCHIVE, file.archive) if kept else file.archive()
+        response = Response(made, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
 
@@ -103,18 +114,25 @@ class SessionRoutes:
     )
     def thumbnail(self, session: str) -> Response:
         """`GET /api/sessions/<id>.png`"""
-        self.lookup.known(session)
         tag = f"{session}-{PICTURE}-{palette.version()}"
-        if request.if_none_match.contains(tag):
+        is_there = request.if_none_match.contains(tag)
+        if not is_there:
+            count(self._limits)
+        with forgotten_if_deleted(self._produced, session):
+            self.lookup.known(session)
+        if is_there:
             response = Response(status=304)
         else:
-            count(self._limits)
-            response = Response(self._drawn(session), mimetype="image/png")
+            picture = self._produced.of(session, tag, partial(self._drawn, session))
+            if not picture:
+                raise Problem(404, "This session has no attention to draw.", field="session")
+            response = Response(picture, mimetype="image/png")
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(tag)
         return response
 
     def _drawn(self, session: str) -> bytes:
+        """The picture; empty where there is nothing to draw."""
         # Not before it is wanted: most servers are asked for the page first, and should answer at once.
         from kvscope.app.travel import lanes_picture, thumbnail
 
@@ -126,7 +144,7 @@ class SessionRoutes:
         try:
             return thumbnail.draw(opening_head(frames, manifest["open"]), *named)
         except NothingToShow:
-            raise Problem(404, "This session has no attention to draw.", field="session") from None
+            return b""
 
     @describe(
         READS,
@@ -159,7 +177,18 @@ class SessionRoutes:
         self.lookup.known(session)
         if not self._sessions.withdraw(session, delete_token("link")):
             raise Problem(403, "This is not a deletion token of this session.", field="Authorization")
+        self._produced.forget(session)
         return Response(status=204)
+
+
+@contextmanager
+def forgotten_if_deleted(produced: Produced, session: str) -> Iterator[None]:
+    """Keep nothing of a session that another process has deleted."""
+    try:
+        yield
+    except Deleted:
+        produced.forget(session)
+        raise
 
 
 def _revalidated(response: Response) -> Response:

@@ -12,9 +12,12 @@ from typing import NamedTuple
 
 from flask import Request
 
+from kvscope.app.http.origins import is_own_page
+
 CLIENT_HEADER = "X-KVScope-Client"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 """As the page makes it (static/shared/state/visitor.js)."""
+OF_OTHER_SITES = ", pages of other sites"
 HOUSEHOLD_BITS = 64
 """Of an IPv6 address: what one household or class has as its own, with every address below it."""
 
@@ -44,9 +47,13 @@ def client_of(request: Request) -> Visitor:
     """Whoever sent the request.
 
     The address is that of the connection, or what a trusted proxy says of it: that is settled before the request gets
-    here.
+    here. What other sites' pages send from there counts by itself: it is without limits on no machine, and takes
+    nothing of what its visitor may do.
     """
     address = network_of(request.remote_addr or "")
+    if not is_own_page(request.environ):
+        elsewhere = address + OF_OTHER_SITES
+        return Visitor(elsewhere, elsewhere)
     return Visitor(token_of(request.headers.get(CLIENT_HEADER)) or address, address)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, jsonify
 
 from kvscope.app.engine.pool import Pool
-from kvscope.app.http.access import ASKS, COMPUTES
+from kvscope.app.http.access import ANSWERS, ASKS
 from kvscope.app.http.answers import Cut, Embedding, WordsBeside
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
@@ -37,7 +37,7 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
 
     @routes.get("/embedding")
     @describe(
-        COMPUTES,
+        ANSWERS,
         "A token's embedding, and the nearest embeddings of the vocabulary",
         {200: json_answer("the embedding, and its coordinates among the nearest", Embedding)},
         *(422, 503),

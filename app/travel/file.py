@@ -40,6 +40,12 @@ class SessionFile:
         """How much of the exact values it has: one of LEVELS."""
         return level_of(self.manifest)
 
+    @property
+    def stored_bytes(self) -> int:
+        """About its size: that of its frames and its exact values."""
+        values = self.manifest.get("values")
+        return int(self.manifest["bytes"]) + sum(part["bytes"] for part in (values["parts"] if values else ()))
+
     def archive(self) -> bytes:
         """All of it as one safetensors file (docs/frames.md, One file)."""
         about = {field: self.manifest[field] for field in ABOUT}

@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -60,8 +61,11 @@ def file_page(
     return (piece.encode() for piece in pieces if piece)
 
 
+@cache
 def packed_modules(page: Page) -> str:
-    """All modules that a page is made of."""
+    """All modules that a page is made of, as they were when they were first asked for: packing them takes longer than
+    the rest of a file.
+    """
     return packed(json.dumps(page_source.modules(static_dir(), page.script), ensure_ascii=False).encode())
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from kvscope.app.page_table import links, page_of
+from kvscope.app.page_table import Page, links, page_of
 from kvscope.app.paths import static_dir, templates_dir
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
@@ -41,6 +41,14 @@ def frame_parts(file: SessionFile) -> Iterator[tuple[str, str]]:
     return ((part_id(seq), packed(payload)) for seq, payload in enumerate(file.frames()))
 
 
+@cache
+def _looks(page: Page) -> str:
+    """Stands for the code and the looks of a page, as they were when this was first asked for (`packed_modules`)."""
+    shell = (templates_dir() / TEMPLATE).read_text("utf-8")
+    looks = [packed_modules(page), page_source.styles(static_dir(), page.style, ""), shell]
+    return sha256(json.dumps(looks).encode()).hexdigest()
+
+
 class SessionPage:
     """The page of one session; iterating gives its text, encoded, in chunks."""
 
@@ -48,12 +56,10 @@ class SessionPage:
         self._file, self._manifest, self._version = file, file.manifest, page_source.own_version()
         self._page = page_of("serving" if file.manifest.get("workload") else "stage")
 
-    @property
+    @cached_property
     def tag(self) -> str:
         """Changes whenever the page's text does."""
-        looks = page_source.styles(static_dir(), self._page.style, "")
-        shell = (templates_dir() / TEMPLATE).read_text("utf-8")
-        asked = [self._manifest["id"], self._file.level, self._version, self._code, looks, shell, links()]
+        asked = [self._manifest["id"], self._file.level, self._version, _looks(self._page), links()]
         return sha256(json.dumps(asked).encode()).hexdigest()[:32]
 
     @property
@@ -104,7 +110,7 @@ class SessionPage:
             code=self._code,
         )
 
-    @cached_property
+    @property
     def _code(self) -> str:
         """The page's modules, packed."""
         return packed_modules(self._page)

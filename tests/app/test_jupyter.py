@@ -51,7 +51,8 @@ def served(folder: Path, options: list[str]) -> Iterator[LiveServer]:
 
 def said(hub: Jupyter) -> dict[str, str]:
     """What the hub's own proxy hands on of a browser's request."""
-    return {**hub.headers, "Host": NAME, "X-Forwarded-Proto": "https", "Origin": f"https://{NAME}"}
+    page = {"Origin": f"https://{NAME}", "Sec-Fetch-Site": "same-origin"}
+    return {**hub.headers, "Host": NAME, "X-Forwarded-Proto": "https", **page}
 
 
 def greeting(hub: Jupyter, server: LiveServer) -> str:

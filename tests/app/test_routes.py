@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -133,6 +134,85 @@ def test_what_anyone_may_call_stores_nothing_and_asks_the_engine_only_where_that
                 assert access.counted or not asked, (method, path)
     finally:
         sa.event.remove(parts.runs.engine, "before_cursor_execute", statement)
+
+
+FOREIGN = [
+    {"Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"},
+    {"Sec-Fetch-Site": "cross-site", "Origin": "null"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:8000"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+]
+"""What browsers say of requests of a page elsewhere: fetch, a sandboxed frame, an image, another port; old browsers."""
+COSTS_AND_FOR_ANY_PAGE = {
+    "/api/by-hand/{example}",
+    "/api/by-hand/{example}/code",
+    "/api/lessons/{lesson}",
+    "/api/sessions/{session}.html",
+    "/api/sessions/{session}.png",
+}
+"""What embeds show that nothing stores, and what is made of a session once."""
+
+
+def test_a_route_is_for_own_pages_unless_it_only_reads(filled: Filled) -> None:
+    assert Access("anyone", "does something").pages == "own"
+    for method, path, access in routes(filled):
+        if access.who != "anyone" or method not in ("GET", "HEAD"):
+            assert access.pages == "own", (method, path)
+        elif access.counted and path not in COSTS_AND_FOR_ANY_PAGE:
+            assert access.pages != "any", (method, path)
+    assert all(access.pages == "own" for method, _, access in table.rows(filled.app) if method == "event")
+
+
+@pytest.mark.parametrize("headers", FOREIGN, ids=str)
+def test_a_page_elsewhere_gets_what_the_table_says_and_has_nothing_computed(
+    filled: Filled, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = filled.app.extensions["kvscope"]
+    monkeypatch.setattr(parts.engine, "call", asked := Mock(side_effect=AssertionError))
+    engines = len(parts.engine.engines)
+    for method, path, access in routes(filled):
+        with filled.ask(method, path, headers | bearer(TOKEN)) as answer:
+            status, text = answer.status_code, answer.text if access.pages == "own" else ""
+        if access.pages == "own":
+            assert (status, "own pages" in text) == (403, True), (method, path)
+        elif access.pages == "stored":
+            assert status in (200, 204), (method, path)
+        else:
+            assert status != 403, (method, path)
+        assert not asked.called or path in COSTS_AND_FOR_ANY_PAGE, (method, path)
+        asked.reset_mock()
+    assert len(parts.engine.engines) == engines
+
+
+def test_a_page_elsewhere_gets_an_answer_once_it_is_stored(filled: Filled) -> None:
+    path, foreign = "/api/sessions/{session}/lens", {"Sec-Fetch-Site": "cross-site", "Origin": "null"}
+    own = {"Sec-Fetch-Site": "same-origin"}
+    there = f"{path.format(**filled.known)}?step=3"
+    client = filled.app.test_client()
+    assert client.get(there, headers=foreign).status_code == 204
+    computed = client.get(there, headers=own)
+    stored = client.get(there, headers=foreign)
+    assert computed.status_code == stored.status_code == 200
+    assert computed.data == stored.data
+
+
+def test_a_lesson_over_a_run_is_for_own_pages(filled: Filled) -> None:
+    there = "/api/lessons/{lesson}?run={run}".format(**filled.known)
+    client = filled.app.test_client()
+    assert client.get(there, headers=FOREIGN[1]).status_code == 403
+    assert client.get(there).status_code == 200
+
+
+def test_pages_elsewhere_are_counted_also_on_this_machine_and_by_themselves(filled: Filled) -> None:
+    """The limit is one in a minute; nobody else of this machine has any."""
+    client = filled.app.test_client()
+    for number in range(2):
+        foreign = client.get(f"/api/by-hand/a?temperature=1.{number}", headers=FOREIGN[0])
+        own = client.get(f"/api/by-hand/a?temperature=2.{number}", headers={"Sec-Fetch-Site": "same-origin"})
+        assert own.status_code == 200
+    assert foreign.status_code == 429
 
 
 def test_a_secret_is_of_one_thing(filled: Filled) -> None:

@@ -50,7 +50,12 @@ def answer(sock: socket.socket) -> tuple[int, dict[str, object]]:
     return int(head.split()[1]), json.loads(body)
 
 
-@pytest.mark.parametrize("first", [HALF_HEAD, HALF_BODY], ids=["half heads", "half bodies"])
+ODD_LENGTH = HALF_BODY.replace(b"Content-Length: ", b"Content-Length: " + b"0" * 24)
+
+
+@pytest.mark.parametrize(
+    "first", [HALF_HEAD, HALF_BODY, ODD_LENGTH], ids=["half heads", "half bodies", "half bodies with an odd length"]
+)
 def test_more_halves_than_one_address_may_have_take_no_thread_and_no_place_from_the_page(
     server: LiveServer, first: bytes
 ) -> None:
@@ -115,6 +120,10 @@ def test_a_head_without_an_end_is_refused(server: LiveServer) -> None:
         (b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
         (b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: braille\r\n\r\n", 501),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\n\r\n", 417),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\nHost: localhost\n\n", 400),
     ],
 )
 def test_what_is_no_http_is_told_so_in_a_problem(server: LiveServer, said: bytes, status: int) -> None:

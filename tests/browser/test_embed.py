@@ -70,11 +70,14 @@ class Course:
 def course(server: Server) -> Iterator[Callable[..., Course]]:
     """Serves a page with what is given in its body on another origin, and another site, than the server's."""
     bodies: list[str] = []
+    headers: dict[str, str] = {}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200 if self.path == "/" else 204)
             self.send_header("Content-Type", "text/html")
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(bodies[-1].encode() if self.path == "/" else b"")
 
@@ -84,7 +87,9 @@ def course(server: Server) -> Iterator[Callable[..., Course]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as host:
         Thread(target=host.serve_forever, daemon=True).start()
 
-        def make(page: Page, body: str) -> Course:
+        def make(page: Page, body: str, isolated: str = "") -> Course:
+            policies = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": isolated}
+            headers.update(policies if isolated else {})
             bodies.append(f"""<!doctype html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">
                 <title>A course</title>
                 <body style="min-height:4000px"><p><button>before</button></p>{body}<p><button>after</button></p>
@@ -206,6 +211,20 @@ def test_it_obeys_the_page_around_alone_and_only_its_commands(
     assert abs(shown.height - before) < 60
     page.evaluate("id => document.body.insertAdjacentHTML('beforeend', `<p id=late data-kvscope=${id}></p>`)", session)
     expect(page.locator("#late iframe")).to_be_attached()
+
+
+def test_in_a_sandboxed_frame_nothing_is_computed_and_what_is_stored_is_shown(
+    new_page: Callable[..., Page], course: Callable[..., Course], server: Server, short_run: str
+) -> None:
+    session = share(server, short_run, title="Not looked at yet", open={**HEAD, "view": "model"}).id
+    lens = f"{server.url}api/sessions/{session}/lens?step=3"
+    inspector = course(new_page(), made(session)).embed.get_by_role("region", name="Inspector", exact=True)
+    expect(inspector).to_contain_text("not stored with this session")
+    assert requests.get(lens, headers={"Origin": "null", "Sec-Fetch-Site": "cross-site"}, timeout=60).status_code == 204
+    assert requests.get(lens, headers={"Sec-Fetch-Site": "same-origin"}, timeout=60).ok  # as the page of the link does
+    inspector = course(new_page(), made(session)).embed.get_by_role("region", name="Inspector", exact=True)
+    expect(inspector).to_contain_text("parts 4, 5 and 6 are applied")
+    expect(inspector).not_to_contain_text("not stored with this session")
 
 
 @pytest.mark.parametrize("size", SIZES, ids=["wide", "narrow"])
@@ -370,6 +389,26 @@ def test_other_pages_work_in_a_sandboxed_frame_that_is_as_high_as_they_are(
     figure = shown.embed.get_by_role("figure", name="Cache against length")
     figure.scroll_into_view_if_needed()
     expect(figure.locator(".main-svg").first).to_be_visible()
+
+
+@pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
+@pytest.mark.parametrize("sandbox", ["", 'sandbox="allow-scripts"'], ids=["plain", "sandboxed"])
+def test_a_page_that_is_cross_origin_isolated_embeds_too(
+    new_page: Callable[..., Page],
+    course: Callable[..., Course],
+    server: Server,
+    session: str,
+    policy: str,
+    sandbox: str,
+) -> None:
+    page = new_page()
+    shown = course(page, f'<iframe src="{server.url}embed/{session}" {sandbox}></iframe>', isolated=policy)
+    assert page.evaluate("crossOriginIsolated")
+    shown.expect_step(3)
+    shown.rest()
+    assert shown.height > 600
+    shown = course(page, f'<iframe src="{server.url}embed/by-hand/a" {sandbox}></iframe>', isolated=policy)
+    expect(shown.embed.locator('[data-cell="mixed1:3:1"]')).to_be_visible()
 
 
 def builder(page: Page) -> Locator:

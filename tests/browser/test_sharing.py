@@ -177,7 +177,7 @@ def test_without_its_model_a_link_says_what_is_not_stored(
         stage.look_at(PLACE + view)
         stage.expect_view(view)
         expect(stage.region("Inspector")).to_contain_text(
-            "not stored with this session, and the session’s model is not loaded"
+            "not stored with this session, and its model cannot be asked for them here"
         )
     complaints.allow("status of 409")
     problem = '{"title": "Conflict", "status": 409, "detail": "Another model made this run."}'

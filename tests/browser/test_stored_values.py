@@ -22,7 +22,7 @@ from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
 from tests.support.traffic import requests_of
 from tests.support.waiting import until
 
-NOT_STORED = "not stored with this session, and the session’s model is not loaded"
+NOT_STORED = "not stored with this session, and its model cannot be asked for them here"
 ROUNDED = 2.0**-10
 DECIMAL = r"[\u2212-]?\d[\d,]*\.\d+"
 

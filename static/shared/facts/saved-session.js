@@ -1,6 +1,7 @@
 /** What a saved session adds to its run: the step it opens at, its notes, and its limits. Pure. */
 
 import { isOfOtherModel } from "../log/model.js";
+import { NOT_STORED } from "../log/problem.js";
 import { msg } from "../words/msg.js";
 
 /** In place of controls that only a run with an engine has. */
@@ -32,10 +33,10 @@ export function modelFor(run, { state, model }) {
 /**
  * @param {import("../log/run.js").Run} run
  * @param {{status: number}|null} problem why exact values were refused
- * @returns {boolean} whether the reason is that the server does not run the model of a saved run
+ * @returns {boolean} whether the reason is that the server does not run the model of a saved run, or not for this page
  */
 export function isNotStored(run, problem) {
-  return run.saved !== null && [409, 503].includes(problem?.status);
+  return run.saved !== null && [NOT_STORED, 409, 503].includes(problem?.status);
 }
 
 /** @returns {number[]} the steps that have notes, in order, each once */

@@ -2,7 +2,7 @@
 
 import { msg } from "../words/msg.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
-import { Problem, problemOf } from "./problem.js";
+import { NOT_STORED, Problem, problemOf } from "./problem.js";
 import { readFrames } from "./read-frames.js";
 import { createStored } from "./stored.js";
 import { watch } from "./watch.js";
@@ -11,6 +11,12 @@ import { watch } from "./watch.js";
 const QUEUE_POLL_MS = 1000;
 /** How often in a row the state of a queued run is requested from a server that cannot answer now. */
 const MOST_QUEUE_TRIES = 30;
+
+const NOT_COMPUTED = {
+  title: msg`Not stored`,
+  detail: msg`This answer is not stored, and an embedded page cannot have it computed. Open the link in KVScope to see it.`,
+  status: NOT_STORED,
+};
 
 /**
  * @param {Object} parts
@@ -59,6 +65,13 @@ export function createClient({
 
   const request = (path, options = {}) =>
     answered(() => fetch(path, { ...options, headers: { ...identity(), ...options.headers } }));
+
+  /** What the engine computes. For a page inside a page of another site it computes nothing. */
+  const computed = async (path) => {
+    const response = await request(path);
+    if (response.status === NOT_STORED) throw new Problem(NOT_COMPUTED);
+    return response;
+  };
 
   const post = async (path, body) => {
     const headers = { "Content-Type": "application/json" };
@@ -149,7 +162,7 @@ export function createClient({
   /** Answers from values stored with the saved session if possible, else from the engine. */
   const answerTo = async (question, { run, ...wanted }) => {
     if (isSaved(run) && stored[question]) return stored[question]({ run, ...wanted });
-    const response = await request(at(run, `/${question}${queryOf(wanted)}`));
+    const response = await computed(at(run, `/${question}${queryOf(wanted)}`));
     if (response.headers.get("Content-Type")?.startsWith("application/json")) return response.json();
     return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
   };
@@ -264,7 +277,7 @@ export function createClient({
     tokens: (asked) => post("/api/tokens", asked),
 
     /** A token's learned row, and the nearest tokens; without `model`, of the default.  @throws {Problem} */
-    embedding: async (asked) => (await request(`/api/embedding${queryOf(asked)}`)).json(),
+    embedding: async (asked) => (await computed(`/api/embedding${queryOf(asked)}`)).json(),
 
     /** The rows of words beside each other (docs/frames.md, Of the vocabulary).  @throws {Problem} */
     words: (asked) => post("/api/words", asked),

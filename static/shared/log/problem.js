@@ -2,6 +2,9 @@
 
 import { msg } from "../words/msg.js";
 
+/** The status of an answer that is not stored, to a page for which nothing is computed. */
+export const NOT_STORED = 204;
+
 /** Has the fields of the server's problem document (RFC 9457). */
 export class Problem extends Error {
   constructor({ title, detail = "", status = 0, field = null, limit = null }, retryAfter = null) {

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import errno
+import importlib
 import io
 import json
 import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -26,7 +29,7 @@ from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
 from tests.support.integrity import damage_of
 from tests.support.live_server import FAKE, ROOT
-from tests.support.over_http import problem, started
+from tests.support.over_http import bearer, problem, started
 from tests.support.reading_here import reading_here
 from tests.support.stored import limit_pages
 
@@ -444,3 +447,32 @@ def test_no_value_in_a_frames_data_is_a_fault_of_the_server(app: Flask, key: str
         header["__metadata__"][key] = json.dumps(fields)
 
     assert send(app.test_client(), rebuilt(change)).status_code in (201, 400, 413, 422)
+
+
+@pytest.mark.parametrize(
+    ("name", "makes"),
+    [(".png", "travel.thumbnail.draw"), (".html", "travel.page.file_page"), (".safetensors", "travel.file.join")],
+)
+def test_a_picture_and_a_page_are_made_once_and_are_gone_with_their_session(
+    app: Flask, name: str, makes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, function = f"kvscope.app.{makes}".rpartition(".")
+    made = Mock(wraps=getattr(importlib.import_module(module), function))
+    monkeypatch.setattr(f"{module}.{function}", made)
+    run = split(RECORDING.read_bytes())[0].run
+    words = {"title": f"One that is deleted, {name}"}
+    client = app.test_client()
+    session = client.post(f"/api/runs/{run}/share", json=words).json
+    address = f"/api/sessions/{session['id']}{name}"
+    stranger = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda _: app.test_client().get(address, headers=stranger).data, range(16)))
+    assert len(set(got)) == 1
+    assert len(got[0]) > 1000
+    assert made.call_count == 1
+    tag = client.get(address).headers["ETag"]
+    assert client.get(address, headers={"If-None-Match": tag}).status_code == 304
+    assert client.delete(f"/api/sessions/{session['id']}", headers=bearer(session["delete_token"])).status_code == 204
+    assert client.get(address).status_code == 410
+    assert client.get(address, headers={"If-None-Match": tag}).status_code == 410
+    assert made.call_count == 1

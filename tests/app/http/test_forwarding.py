@@ -140,3 +140,17 @@ def test_an_answer_that_breaks_off_does_not_end_as_if_it_were_whole() -> None:
         with pytest.raises(ConnectionResetError):
             _ = follower(f"http://127.0.0.1:{listener.getsockname()[1]}").get("/elsewhere").data
         thread.join()
+
+
+def test_answers_that_nobody_reads_leave_room_for_another_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "FREE_S", 0.0)
+    with leader() as (address, _):
+        client, unread = follower(address), []
+        for _ in range(forwarding.AT_ONCE + 30):
+            unread.append(client.get("/elsewhere", environ_base={"REMOTE_ADDR": "192.0.2.1"}, buffered=False))
+        assert {answer.status_code for answer in unread} == {418, 503}
+        other = client.get("/elsewhere", environ_base={"REMOTE_ADDR": "192.0.2.2"})
+        assert other.status_code == 418
+        for answer in unread:
+            answer.close()
+        assert client.get("/elsewhere", environ_base={"REMOTE_ADDR": "192.0.2.1"}).status_code == 418

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -171,3 +171,58 @@ def test_a_request_with_another_secret_is_not_answered() -> None:
 def test_a_server_that_is_alone_passes_over_the_header() -> None:
     told = echo([], []).get("/", headers={**SAID, "X-KVScope-Peer": "right"}, environ_base={"REMOTE_ADDR": "10.0.0.9"})
     assert told.json == {"address": "10.0.0.9", "host": "localhost", "scheme": "http"}
+
+
+@pytest.mark.parametrize(
+    ("said", "scheme"),
+    [
+        *(("wss", "https"), ("ws", "http"), ("HTTPS", "https"), ("http, wss", "https"), ("https,http", "http")),
+        *((" https ", "https"), ("ftp", "http"), ("", "http"), ("https://", "http"), ("https, ", "http")),
+    ],
+)
+def test_the_protocol_that_a_proxy_names_is_that_of_a_page(said: str, scheme: str) -> None:
+    client = echo(["kv.school.example"], ["127.0.0.1"])
+    assert client.get("/", headers={**FORWARDED, "X-Forwarded-Proto": said}).json["scheme"] == scheme
+
+
+@pytest.fixture(scope="module")
+def behind_a_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    options = ["--proxy", "127.0.0.1", "--allowed-host", "kv.example"]
+    server = LiveServer(tmp_path_factory.mktemp("proxied") / "data", "delay=0.01", options=options)
+    yield server
+    server.close()
+    assert "Traceback" not in server.errors
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("proto", "host", "origin", "opens"),
+    [
+        ("wss", "kv.example", "https://kv.example", True),
+        ("ws", "kv.example", "http://kv.example", True),
+        ("WSS", "KV.example", "https://kv.example", True),
+        ("wss", "kv.example:443", "https://kv.example", True),
+        ("https", "kv.example", "HTTPS://KV.example:443", True),
+        ("https", "kv.example.", "https://kv.example", True),
+        ("http", "kv.example:80", "http://kv.example", True),
+        ("http, wss", "other.example, kv.example", "https://kv.example", True),
+        ("https", "kv.example:8443", "https://kv.example:8443", True),
+        ("wss", "kv.example", "http://kv.example", False),
+        ("wss", "kv.example", "https://other.example", False),
+        ("wss", "kv.example", "null", False),
+        ("https", "kv.example:8443", "https://kv.example", False),
+        ("ws", "kv.example", "https://kv.example:80", False),
+        ("https", "kv.example", "https://kv.example.evil.example", False),
+        ("https, http", "kv.example", "https://kv.example", False),
+    ],
+)
+def test_a_live_connection_opens_to_the_page_of_the_address_that_the_proxy_names(
+    behind_a_proxy: LiveServer, proto: str, host: str, origin: str, opens: bool
+) -> None:
+    socket = f"ws://127.0.0.1:{behind_a_proxy.port}/socket.io/?EIO=4&transport=websocket"
+    said = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Host": host, "X-Forwarded-Proto": proto}
+    if opens:
+        websocket.create_connection(socket, header=said, origin=origin, timeout=10).close()
+    else:
+        with pytest.raises(websocket.WebSocketBadStatusException, match="400"):
+            websocket.create_connection(socket, header=said, origin=origin, timeout=10)

@@ -44,3 +44,22 @@ def test_the_application_s_own_answers_say_each_thing_once(client: FlaskClient) 
     for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"):
         assert len(headers.getlist(name)) == 1
     assert "nonce" in headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "path", ["none", "by-hand/a", "by-hand/none", "memory", "serving", "learn/01-what-is-a-token", "learn/none"]
+)
+def test_what_is_framed_elsewhere_can_be_framed_by_an_isolated_page_and_is_not_read(
+    client: FlaskClient, path: str
+) -> None:
+    headers = client.get(f"/embed/{path}", headers={"Origin": "null"}).headers
+    assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
+    assert headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert ANYONE not in headers
+
+
+@pytest.mark.parametrize("path", ["/", "/s/none", "/gallery", "/api/runs/none", "/metrics"])
+def test_nothing_else_is_loaded_by_other_sites(client: FlaskClient, path: str) -> None:
+    headers = client.get(path).headers
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "Cross-Origin-Embedder-Policy" not in headers

@@ -69,7 +69,7 @@ function useScene({ state, client, layer, query }) {
 
 const NOTES = {
   unavailable: msg`The exact values come from the model, which is not ready. The drawing shows the attention weights of the run’s log.`,
-  none: `${msg`The drawing shows shapes, and the attention weights of the run’s log. All other values are not stored with this session, and the session’s model is not loaded.`} ${TO_GET_THEM}`,
+  none: `${msg`The drawing shows shapes, and the attention weights of the run’s log. All other values are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`,
   damaged: msg`The exact values stored with this session are damaged. The drawing shows the attention weights of the run’s log.`,
   failed: msg`The model did not give the exact values. The drawing shows the attention weights of the run’s log.`,
   idle: msg`The run is still writing. Pause it to see every value; the drawing shows the attention weights of its log.`,

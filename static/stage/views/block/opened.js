@@ -17,7 +17,7 @@ const FLOAT_BYTES = 4;
 const WAITING = {
   loading: msg`Loading the weights from the model…`,
   unavailable: msg`The weights come from the model, which is not ready.`,
-  none: msg`The weights are not stored with this session, and the session’s model is not loaded.`,
+  none: msg`The weights are not stored with this session, and its model cannot be asked for them here.`,
   failed: msg`The model did not give the weights.`,
 };
 

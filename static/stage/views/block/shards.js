@@ -14,7 +14,7 @@ const WAITING = {
   idle: msg`The run is still writing. Pause it to see the layer on several devices.`,
   loading: msg`The model is computing each device’s part…`,
   unavailable: msg`The model computes this, and it is not ready.`,
-  none: msg`The parts of the devices are not stored with this session, and the session’s model is not loaded.`,
+  none: msg`The parts of the devices are not stored with this session, and its model cannot be asked for them here.`,
   failed: msg`The model did not give the parts of the devices.`,
 };
 

@@ -50,7 +50,7 @@ function Awaited() {
 /** Why the exact numbers are missing. */
 const WHY = {
   loading: msg`Asking the model…`,
-  none: msg`Exact values are not stored with this session, and the session’s model is not loaded.`,
+  none: msg`Exact values are not stored with this session, and its model cannot be asked for them here.`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };

@@ -176,7 +176,7 @@ function LensWords({ lens, layerStop }) {
   }
   if (lens.status === "idle") return msg`Pause to compute the best guess after each layer.`;
   if (lens.status === "none")
-    return `${msg`Best guesses after each layer are not stored with this session, and the session’s model is not loaded.`} ${TO_GET_THEM}`;
+    return `${msg`Best guesses after each layer are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`;
   if (lens.status === "unavailable") return msg`Best guesses after each layer are available when the model is loaded.`;
   if (lens.status === "damaged") return msg`Best guesses after each layer are stored with this session but damaged.`;
   if (lens.status === "failed")

@@ -21,7 +21,7 @@ const NOTES = {
 
 /** Why no exact values are available. */
 const MISSING = {
-  none: `${msg`Exact values are not stored with this session, and the session’s model is not loaded.`} ${TO_GET_THEM}`,
+  none: `${msg`Exact values are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`,
   damaged: msg`The exact values stored with this session are damaged.`,
   failed: msg`The model did not give the exact values.`,
 };

@@ -11,7 +11,7 @@ const BAR_PX = 64;
 const WAITING = {
   loading: msg`Computing the logits of every position in one pass…`,
   unavailable: msg`The model is not ready yet.`,
-  none: msg`The prediction at each position is not stored with this session, and the session’s model is not loaded.`,
+  none: msg`The prediction at each position is not stored with this session, and its model cannot be asked for them here.`,
 };
 
 /** @param {{state: Object, client: Object}} props */

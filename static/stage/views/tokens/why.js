@@ -45,7 +45,7 @@ function waitingText(word, { status, problem }) {
   if (!word) return null;
   if (status === "unavailable") return msg`The model is loading. You can look up any word when it is ready.`;
   if (status === "none")
-    return msg`The logits of other tokens are not stored with this session, and the session’s model is not loaded. You can look up the listed tokens.`;
+    return msg`The logits of other tokens are not stored with this session, and its model cannot be asked for them here. You can look up the listed tokens.`;
   if (status === "failed") return problem.detail || problem.title;
   return msg`Looking up “${word}”…`;
 }

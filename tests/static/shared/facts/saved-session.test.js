@@ -103,8 +103,8 @@ test("exact values of a saved run need its own model, and none that loads will d
 test("a refusal means not stored only for a saved run, and only when the model is what is missing", () => {
   const saved = { saved: {} };
   assert.deepEqual(
-    [409, 503, 500, 0].map((status) => isNotStored(saved, { status })),
-    [true, true, false, false],
+    [204, 409, 503, 500, 0].map((status) => isNotStored(saved, { status })),
+    [true, true, true, false, false],
   );
   assert.equal(isNotStored(saved, null), false);
   assert.equal(isNotStored({ saved: null }, { status: 409 }), false);

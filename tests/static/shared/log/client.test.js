@@ -415,3 +415,12 @@ test("a run that is taken out of the line says so", async () => {
   open();
   await assert.rejects(started, { title: "Removed from the queue" });
 });
+
+test("what is not stored and not computed for this page is a problem, not an answer", async () => {
+  const fetch = async () => new Response(null, { status: 204 });
+  const client = createClient({ fetch, connect: () => null });
+  const wanted = { run: "r1", step: 0 };
+  for (const ask of [client.ask("lens"), client.ask("head"), client.embedding]) {
+    await assert.rejects(ask(wanted), { name: "Problem", status: 204 });
+  }
+});
