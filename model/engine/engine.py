@@ -68,7 +68,8 @@ class Engine:
         self.runner = Runner(transformer, self.cache, device)
         self.guesser = Guesser(self.runner, self.scheduler)
         self.passes: list[PassRecord] = []
-        """The passes for runs that `advance` made last: one, or one for each run where the pass of all failed."""
+        """The passes that `advance` made last: one for runs, one for those with changes; or one for each run where the pass
+        of all failed."""
         self.changes: Changes | None = None
         """With which `replay` computes."""
 
@@ -236,14 +237,18 @@ class Engine:
         return self.scheduler.busy
 
     def advance(self) -> list[Record]:
-        """One forward pass for all runs that are not paused, and one for each beam search; the records that gave, each
-        run's in log order.
+        """One forward pass for all runs that are not paused, one for those of them with changes, and one for each beam
+        search; the records that gave, each run's in log order.
 
-        Where a pass of several runs raises, each is tried in a pass of its own, so that only the run at fault fails.
+        Runs with changes have a pass of their own, since the transformer itself computes it, line by line: the others
+        keep what `Runner.steps` does faster. Where a pass of several runs raises, each is tried in a pass of its own,
+        so that only the run at fault fails.
         """
-        ready = self.scheduler.ready_runs()
         self.passes = []
-        records = self._advance_runs(ready) if ready else []
+        records: list[Record] = []
+        ready = self.scheduler.ready_runs()
+        for runs in ([run for run in ready if not run.changes], [run for run in ready if run.changes]):
+            records += self._advance_runs(runs) if runs else []
         for search in self.scheduler.ready_searches():
             records += self._advance_search(search)
         return records

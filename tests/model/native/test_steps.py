@@ -28,7 +28,17 @@ from kvscope.model.settings import Kept
 from kvscope.model.source.calls import step_calls
 from kvscope.model.transformer import Batch, RMSNorm, Transformer
 from tests.support.grouped import checkpoint_of, grouped_weights, write_grouped
-from tests.support.tiny import GREEDY, SAMPLED, advance_all, prompt, random_weights, steps, tiny_config, tokens
+from tests.support.tiny import (
+    GREEDY,
+    SAMPLED,
+    advance_all,
+    check_cache,
+    prompt,
+    random_weights,
+    steps,
+    tiny_config,
+    tokens,
+)
 
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {},
@@ -327,6 +337,17 @@ class TestUnknown:
         new = fast.cache.extend(sequence, 1)
         done = fast.runner.run([Entry([1], 0, new, fast.cache.slots(sequence), changes=off)])
         assert (counted.asked, counted.taken, done.by) == (1, 0, "lines")
+
+
+def test_a_changed_run_leaves_native_steps_to_the_others(native: Native) -> None:
+    _, fast, _ = engines("llama", native)
+    off = Changes("off", (Edit("blocks.0.attn.mixed", 0, None, 0.0),))
+    fast.admit("ordinary", prompt(5), GREEDY, 4)
+    fast.admit("changed", prompt(6), GREEDY, 4, changes=off)
+    records = advance_all(fast)
+    assert [record.by for record in steps(records, "ordinary")] == ["lines", *["native"] * 3]
+    assert [record.by for record in steps(records, "changed")] == ["lines"] * 4
+    check_cache(fast)
 
 
 def built(path: Path) -> dict[str, Any]:
