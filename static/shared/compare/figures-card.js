@@ -6,7 +6,7 @@ import { bytes, integer, milliseconds } from "../facts/format.js";
 import { Badge } from "../ui/badge.js";
 import { Chart } from "../ui/chart.js";
 import { msg } from "../words/msg.js";
-import { accountOf, decodeTimes } from "./differences.js";
+import { accountOf, decodeSteps, decodeTimes } from "./differences.js";
 
 const MINUS = "\u2212";
 
@@ -73,7 +73,7 @@ function Times({ runs, version, step }) {
           kind: /** @type {"line"} */ ("line"),
           tone: ["plain", "output"][i],
           thin: i === 0,
-          points: run.steps.slice(1).map(({ data }, at) => ({ x: at + 1, y: data.ms.total })),
+          points: decodeSteps(run).map(({ data }) => ({ x: data.step, y: data.ms.total })),
         }))
         .filter(({ points }) => points.length > 0),
     [runs[0], runs[1], version],

@@ -15,6 +15,7 @@
  * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
  */
 
+import { isInherited } from "../facts/step-rows.js";
 import { CHANGING, keptFor } from "./changing.js";
 import { changed, storeOf } from "./create-store.js";
 import { progressAt, revealAt, sweepShare } from "./easing.js";
@@ -194,7 +195,8 @@ function derive(state) {
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
   const step = clamp(state.step, 0, last);
   const layers = run?.layers ?? 0;
-  const moving = state.reducedMotion ? layers : revealAt(state.progress, layers, msOf(run, step));
+  const atOnce = state.reducedMotion || (run && isInherited(run, step));
+  const moving = atOnce ? layers : revealAt(state.progress, layers, msOf(run, step));
   const reveal = state.layerStop ?? moving;
   const moment = clamp(state.intro.moment, 0, momentsOf(state).length - 1);
   const intro = moment === state.intro.moment ? state.intro : { ...state.intro, moment };

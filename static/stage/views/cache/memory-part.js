@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/facts/format.js";
+import { stepRows } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
@@ -23,7 +24,7 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
     <${Growth} run=${run} step=${step} onPick=${onPick} />
     <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
     <h4 data-names="cache-blocks">${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
-    <${Blocks} account=${account} newest=${run.steps[step].rows} />`;
+    <${Blocks} account=${account} newest=${stepRows(run, step).computed} />`;
 }
 
 function Formula({ model, account }) {
