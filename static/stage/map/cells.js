@@ -201,14 +201,14 @@ export function attentionColours({ inherited }, { attention, attentionNow }) {
 
 /** Prefill: all rows, newest at the bottom, keys left to right; masked cells and rows of an earlier run stay empty. */
 export function paintTriangle(target, view, layer, head, box, theme) {
-  const { positions, firstQuery } = view;
+  const { positions, reused } = view;
   const colours = attentionColours(view, theme).packed;
   const height = box.y1 - box.y0;
   for (let y = 0; y < height; y++) {
     const first = Math.floor((y * positions) / height);
     const last = Math.max(first + 1, Math.ceil(((y + 1) * positions) / height));
-    if (last <= firstQuery) continue;
-    const top = Math.max(first, firstQuery);
+    if (last <= reused) continue;
+    const top = Math.max(first, reused);
     const shades = largest(view, layer, head, top, Math.min(positions, last));
     const from = view.firstKey(layer, top);
     paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours, from });

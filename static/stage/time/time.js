@@ -33,7 +33,7 @@ export function Time({ state, dispatch }) {
         number: milliseconds(decode.here),
         says: `${msg`Time of the step with the input ${newest}.`} ${prefill ? timeOfPrefill(run, prefill) : ""} ${ofParent(run, settled)}`,
       }
-    : { number: milliseconds(prefill.ms), says: html`${firstTokenText(run)} ${ofParent(run, settled)}` };
+    : { number: milliseconds(prefill.ms), says: firstTokenText(run) };
   return html`<${Card} ...${opens} dispatch=${dispatch} origin=${originOf([run.steps[settled]])} ...${text}>
     <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />
   <//>`;
@@ -71,7 +71,8 @@ function timeOfPrefill({ prefillPasses, steps }, prefill) {
       );
 }
 
-function firstTokenText({ reused, promptLength, prefillRows, prefillPasses: passes }) {
+function firstTokenText(run) {
+  const { reused, promptLength, prefillRows, prefillPasses: passes } = run;
   const term = html`<${Term} id="ttft">${msg`TTFT`}<//>`;
   const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
   const tokens = reused
@@ -83,7 +84,7 @@ function firstTokenText({ reused, promptLength, prefillRows, prefillPasses: pass
           form`The ${prompt} prompt token was computed in one pass.`,
           form`All ${prompt} prompt tokens were computed in one pass.`,
         );
-  return html`${nodes`Time to the first token (${term}).`} ${tokens}`;
+  return html`${nodes`Time to the first token (${term}).`} ${isInherited(run, 0) ? ofParent(run, 0) : tokens}`;
 }
 
 function StepBars({ run, step, dispatch }) {
