@@ -10,6 +10,7 @@
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  * `ended`: what ran beside a run to its end and whose
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
+ * `headChosen`: the selected layer or head is the viewer's choice, or a link's: nothing else moves it.
  * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
  * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
  * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
@@ -53,6 +54,7 @@ export const initialState = {
   speed: 1,
   reducedMotion: false,
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  headChosen: false,
   entered: 0,
   hover: null,
   code: false,
@@ -81,6 +83,8 @@ export const initialState = {
   printing: false,
   phase: "loading",
 };
+
+const EFFECTS = "effects";
 
 /** The playhead does not move by itself. */
 const standing = { playing: false, following: false, wanted: false, layerStop: null };
@@ -142,6 +146,7 @@ const REDUCERS = {
     hover: null,
     whatIf: null,
     selection: { ...initialState.selection, view },
+    headChosen: false,
   }),
   /** Following jumps to a new step at once. A playhead that waited for a step stops waiting. */
   grew: (state) => {
@@ -172,9 +177,11 @@ const REDUCERS = {
   /** Moves one layer forward or back and stops there. */
   walk: (state, { change }) => walked(state, change),
 
-  select: (state, { selection }) => ({ selection: { ...state.selection, ...selection } }),
+  select: selected,
   /** As `select`, from the keyboard: focus follows. */
-  enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
+  enter: (state, action) => ({ ...selected(state, action), entered: state.entered + 1 }),
+  /** A head worth seeing, for a viewer who has chosen none. */
+  suggest: (state, { layer, head }) => (state.headChosen ? {} : { selection: { ...state.selection, layer, head } }),
   hover: (_state, { hover }) => ({ hover }),
   code: (_state, { open }) => ({ code: open }),
   ended: (state, { run, experiment }) => ({ ended: [...state.ended, { run, experiment }] }),
@@ -211,12 +218,24 @@ function sweepEnd({ run, step }) {
   return sweepShare(msOf(run, step), run?.layers ?? 0);
 }
 
+/** @param {Object} state @param {{selection: Object, chosen?: boolean}} action `chosen`: false if the page itself carries a head over */
+function selected(state, { selection, chosen = true }) {
+  // What the effects view measures is of one step: playback would go on to the next.
+  const stops = selection.view === EFFECTS && state.selection.view !== EFFECTS;
+  const isOfHead = ["layer", "head"].some((name) => selection[name] !== undefined);
+  return {
+    ...(stops ? REDUCERS.pause(state) : {}),
+    selection: { ...state.selection, ...selection },
+    headChosen: state.headChosen || (chosen && isOfHead),
+  };
+}
+
 function walked({ run, step, layerStop, selection }, change) {
   if (!run?.steps.length) return {};
   const at = walk({ step, layerStop }, change, { steps: run.steps.length, layers: run.layers });
   const progress = at.layerStop ? progressAt(at.layerStop, run.layers, msOf(run, at.step)) : 1;
   const layer = at.layerStop ? at.layerStop - 1 : run.layers - 1;
-  return { ...standing, ...at, progress, selection: { ...selection, layer } };
+  return { ...standing, ...at, progress, selection: { ...selection, layer }, headChosen: true };
 }
 
 function clamp(value, low, high) {

@@ -57,7 +57,11 @@ test("a task that starts something is done when its result is there, and any oth
   for (const field of ["run", "prompt", "branched_at", "experiment"]) {
     const started = task({ [field]: { differs_from: "" } });
     assert.deepEqual(play(started, shown({ [field]: "x", ended: false })).done, [], field);
-    assert.deepEqual(play(started, shown({ [field]: "x", ended: false }), shown({ [field]: "x", ended: true })).done, [0], field);
+    assert.deepEqual(
+      play(started, shown({ [field]: "x", ended: false }), shown({ [field]: "x", ended: true })).done,
+      [0],
+      field,
+    );
   }
   assert.deepEqual(play(task({ head: { equals: 6 } }), shown({ head: 6, ended: false })).done, [0]);
 });
