@@ -92,6 +92,7 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
       onConnection: (connected) => {
         if (connected !== state().connected) dispatch({ type: "connection", connected });
       },
+      onCaughtUp: (steps) => dispatch({ type: "caughtUp", steps }),
       onProblem: (problem) => dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem }),
     });
   };

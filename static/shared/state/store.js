@@ -35,6 +35,7 @@ export const initialState = {
   insteadOf: null,
   version: 0,
   connected: true,
+  caughtUp: 0,
   opening: false,
   branching: null,
   held: false,
@@ -113,6 +114,8 @@ const REDUCERS = {
   waits: (_state, { waits }) => ({ waits }),
 
   connection: (_state, { connected }) => ({ connected }),
+  /** Steps that came at once after the connection was back; 0 once that was said long enough. */
+  caughtUp: (_state, { steps }) => ({ caughtUp: steps }),
 
   /** The run cannot be loaded: it is removed, and the reason is shown. */
   unwatchable: (_state, { problem }) => ({
@@ -131,6 +134,7 @@ const REDUCERS = {
     insteadOf,
     asking: false,
     connected: true,
+    caughtUp: 0,
     problem: null,
     opening: false,
     branching: null,
