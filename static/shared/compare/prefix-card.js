@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { integer, quoted } from "../facts/format.js";
 import { Badge } from "../ui/badge.js";
-import { rowCount } from "../words/counts.js";
+import { positionsInWords, rowCount } from "../words/counts.js";
 import { msg } from "../words/msg.js";
 import { prefixOf } from "./prefix.js";
 
@@ -48,7 +48,7 @@ const Frame = ({
 </section>`;
 
 function blockInWords({ first, last, state }) {
-  return msg`Positions ${first} to ${last}: ${STATES[state]}`;
+  return msg`${positionsInWords(first, last)}: ${STATES[state]}`;
 }
 
 function rowsInWords({ first, last }) {

@@ -42,3 +42,8 @@ export function gpuCount(count) {
 export function stepsInWords(first, last) {
   return first === last ? msg`Step ${first}` : msg`Steps ${first} to ${last}`;
 }
+
+/** @returns {string} "Position 3", or "Positions 0 to 3" */
+export function positionsInWords(first, last) {
+  return first === last ? msg`Position ${first}` : msg`Positions ${first} to ${last}`;
+}

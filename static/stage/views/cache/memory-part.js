@@ -6,6 +6,7 @@ import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/fact
 import { stepRows } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { positionsInWords } from "../../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { cacheAccount, cacheBytes, cacheGrowth, globalBytes, localLayers, otherCaches } from "../../kv-cache/facts.js";
 import { Smaller } from "./smaller.js";
@@ -153,7 +154,10 @@ function Block({ block, first, size, fresh, dropped }) {
   const { id, filled, sharedBy } = block;
   const number = first / size + 1;
   const last = first + filled - 1;
-  const label = msg`Block ${number} of this run, block ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
+  const name = msg`Block ${number} of this run, block ${id} of the pool.`;
+  const label = filled
+    ? msg`${name} ${positionsInWords(first, last)}: ${filled} of ${size} filled.`
+    : msg`${name} It is empty.`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-cached");
   const classes = [sharedBy > 1 && "is-shared", dropped && "is-dropped"].filter(Boolean).join(" ");
   const words = [
