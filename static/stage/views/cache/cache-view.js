@@ -68,7 +68,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
       !run.open.study &&
       part(
         "kept",
-        html`<${Fetched} of=${KEPT} run=${run} step=${step} selection=${state.selection} ready=${ready} client=${client} dispatch=${dispatch} />`,
+        html`<${Fetched} of=${KEPT} waits=${msg`Loading…`} run=${run} step=${step} selection=${state.selection} ready=${ready} client=${client} dispatch=${dispatch} />`,
       )
     }
   </div>`;
