@@ -57,13 +57,14 @@ function useRanges(run, begun) {
 
 /** What an empty map waits for. */
 function Empty({ state: { phase, run, opening } }) {
-  const text = run && !run.close
-    ? msg`Loading the run…`
-    : opening
-      ? msg`Waiting for the run to start…`
-      : phase === "loading"
-        ? msg`The model is loading.`
-        : msg`Run a prompt to see every layer, every head and every cached key and value here.`;
+  const text =
+    run && !run.close
+      ? msg`Loading the run…`
+      : opening
+        ? msg`Waiting for the run to start…`
+        : phase === "loading"
+          ? msg`The model is loading.`
+          : msg`Run a prompt to see every layer, every head and every cached key and value here.`;
   return html`<p class="empty muted centred" role="status">${text}</p>`;
 }
 
