@@ -61,5 +61,6 @@ if (!framed) {
 if (!framed && !saved) controller.pollReadiness();
 mountOwnPage(Page, {
   ...{ framed, settings },
+  hasEnded: () => Boolean(store.state().log?.close) && store.state().waits === null,
   props: { store, later: createQueue({ requestFrame, now }), controller, client, limits, saved },
 });

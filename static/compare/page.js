@@ -52,7 +52,7 @@ function Compare({ state, dispatch, watching, client, recordings, ownRuns, theme
       </div>
       ${
         isComparable(state) &&
-        html`<${Comparison} a=${a.log} b=${b.log} version=${version} place=${place} onPlace=${(to) => dispatch({ type: "place", place: to })} mine=${client.isMine} />`
+        html`<${Comparison} a=${a.log} b=${b.log} version=${version} place=${place} onPlace=${(to) => dispatch({ type: "place", place: to })} mine=${client.isMine} isHere=${(run) => !run.saved && !recordings.some(({ id }) => id === run.id)} />`
       }
     </main>
   `;

@@ -11,9 +11,10 @@ import { tellHeight } from "./tell-height.js";
 
 /**
  * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: which of its parts are lit, and which the pointer is at
- * @param {{framed: boolean, settings: Object, props: Object}} options `framed`: inside another page; `settings`: of `storageOr`
+ * @param {{framed: boolean, settings: Object, props: Object, hasEnded?: () => boolean}} options `framed`: inside another page; `settings`: of `storageOr`;
+ *   `hasEnded`: whether what the page shows is complete
  */
-export function mountOwnPage(Page, { framed, settings, props }) {
+export function mountOwnPage(Page, { framed, settings, props, hasEnded = () => true }) {
   // Before the page changes its address.
   const picture = isPicture(window);
   const asked = framed ? embedOfSearch(window.location.search).theme : null;
@@ -23,7 +24,7 @@ export function mountOwnPage(Page, { framed, settings, props }) {
   function Whole() {
     const [theme, setTheme] = useOwnTheme(settings, asked);
     useEffect(() => {
-      if (picture) return joinLesson({ window, setTheme, lights });
+      if (picture) return joinLesson({ window, setTheme, lights, hasEnded });
       return framed ? tellHeight() : undefined;
     }, []);
     return html`<${Page} ...${props} framed=${framed} theme=${theme} setTheme=${setTheme} lights=${lights} />`;

@@ -34,15 +34,16 @@ export function litStore() {
 }
 
 /**
- * @param {{window: Window, setTheme: (theme: string) => void, lights: {state: Function, dispatch: Function}}} parts
+ * @param {{window: Window, setTheme: (theme: string) => void, lights: {state: Function, dispatch: Function}, hasEnded: () => boolean}} parts
+ *   `hasEnded`: whether what the page shows is complete, and not still being computed
  * @returns {() => void} ends it
  */
-export function joinLesson({ window, setTheme, lights: store }) {
+export function joinLesson({ window, setTheme, lights: store, hasEnded }) {
   document.documentElement.dataset.lesson = "true";
   const sight = createSight(window);
   const picture = createPicture({
     window,
-    read: () => ({ ...pageShows(window.location), lit: store.state().pointed }),
+    read: () => ({ ...pageShows(window.location), ended: hasEnded(), lit: store.state().pointed }),
     commands: {
       theme: ({ theme }) => setTheme(theme),
       lit({ names }) {

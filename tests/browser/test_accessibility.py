@@ -81,7 +81,7 @@ def over_the_stage(stage: Stage, run: str) -> Iterator[str]:
     expect(form.get_by_label("Link", exact=True)).to_be_visible()
     yield "a link"
     page.keyboard.press("Escape")
-    stage.region("Inspector").get_by_role("button", name="Switch off head").click()
+    stage.region("Inspector").get_by_role("button", name="What if").click()
     changes = page.get_by_role("dialog", name="What if")
     changes.get_by_label("How").select_option(label="steer with two prompts")
     yield "changes of a run"

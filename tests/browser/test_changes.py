@@ -26,7 +26,7 @@ def panel(stage: Stage) -> Locator:
 def switch_off(stage: Stage, run: str, step: int = 3) -> Locator:
     """Open the panel with the head in sight switched off."""
     stage.at(run, step, "head", layer=LAYER, head=HEAD).get_by_role(
-        "button", name=f"Switch off head {HEAD} of layer {LAYER}…"
+        "button", name=f"What if… Switch off head {HEAD} of layer {LAYER}"
     ).click()
     expect(panel(stage).get_by_role("listitem")).to_have_count(1)
     return panel(stage)
@@ -101,7 +101,7 @@ def test_the_list_is_edited_and_undone(stage: Stage, short_run: str) -> None:
     composed.get_by_role("heading").press("Escape")
     expect(panel(stage)).to_have_count(0)
     stage.page.keyboard.press("ArrowUp")
-    switch = stage.region("Inspector").get_by_role("button", name=re.compile("^Switch off"))
+    switch = stage.region("Inspector").get_by_role("button", name=re.compile("^What if"))
     expect(switch).to_have_accessible_name(re.compile(f"layer {LAYER + 1}"))
     switch.click()
     expect(name).to_have_count(2)
@@ -154,7 +154,7 @@ def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(
     changed = server.changed_run(short_run, {"site": "head", "op": "zero", "layer": LAYER, "head": HEAD})
     stage = Stage(new_page(**PHONE), server)
     inspector = stage.at(changed, 3, "head", layer=LAYER, head=HEAD)
-    opener = inspector.get_by_role("button", name=f"Switch off head {HEAD} of layer {LAYER}…")
+    opener = inspector.get_by_role("button", name=f"What if… Switch off head {HEAD} of layer {LAYER}")
     tops = [
         inspector.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Model", "Query·key", "Code")
     ]

@@ -98,7 +98,7 @@ def test_leaving_a_token_out_and_switching_its_row_off_lead_to_each_other(stage:
     cell.click()
     tokens = inspector.get_by_role("region", name="Tokens of the text")
     expect(tokens).to_contain_text("Switching its row off gives other numbers")
-    tokens.get_by_role("button", name=re.compile(r"^Switch off token .* \(position 2\)…$")).click()
+    tokens.get_by_role("button", name=re.compile(r"^What if… Switch off token .* \(position 2\)$")).click()
     panel = stage.page.get_by_role("dialog", name="What if", exact=True)
     expect(panel.get_by_role("listitem")).to_contain_text("Leaving the token out makes it shorter")
     inspector.get_by_role("button", name="Model", exact=True).click()

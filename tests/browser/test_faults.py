@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.support.complaints import Complaints
 from tests.support.server import Server
 from tests.support.stage import Stage
+from tests.support.waiting import eventually
 
 LONG = 256
 
@@ -76,3 +78,23 @@ def test_a_viewer_without_a_network_for_a_while_ends_with_all_steps(stage: Stage
     for word, step in zip(stage.words.all(), log.steps, strict=True):
         byte = int(step["token"]["bytes"], 16)
         expect(word).to_contain_text(chr(byte).strip() if byte < 0x80 else f"\\x{byte:02X}")
+
+
+def test_a_page_whose_socket_went_silent_catches_up_as_soon_as_the_network_is_back(stage: Stage) -> None:
+    """As after sleep: the socket is open, and nothing comes over it. Its own pings would notice after 45 s."""
+    silent = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda message: None if silent else socket.send(message))
+
+    stage.page.route_web_socket(re.compile("/socket.io/"), connect)
+    stage.open()
+    run = stage.run("Once upon a time", LONG)
+    expect(stage.words.nth(2)).to_be_visible()
+    silent = True
+    seen = stage.words.count()
+    eventually(lambda: stage.server.status(run)["steps"] > seen + 4)
+    stage.page.evaluate("dispatchEvent(new Event('online'))")
+    expect(stage.page.locator("#caught-up")).to_contain_text("Caught up")
+    expect(stage.slider).not_to_have_attribute("max", str(seen - 1))

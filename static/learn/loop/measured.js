@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { integer, times } from "../../shared/facts/format.js";
-import { rowsComputed } from "../../shared/facts/twins.js";
+import { rowsBefore, stepRows } from "../../shared/facts/step-rows.js";
 import { useLog } from "../../shared/loading/use-log.js";
 import { useConnected, useTwin } from "../../shared/loading/use-twin.js";
 import { under } from "../../shared/log/root.js";
@@ -30,9 +30,10 @@ function Counted({ run, client, ready, use }) {
   const twin = useTwin({ client, run, connected, cache: "none" });
   const [prompt, added] = [run.promptLength, run.steps.length];
   const loop = loopOf(prompt, added);
-  const counted = ({ steps }) => steps.reduce((rows, step) => rows + rowsComputed(step), 0);
+  const counted = (log) => log.steps.reduce((rows, _, step) => rows + stepRows(log, step).computed, 0);
+  const before = rowsBefore(run);
   const whole = twin.log?.steps.length === added;
-  const cached = counted(run) + run.reused;
+  const cached = counted(run) + before;
   return html`
     <p>${msg`“${run.open.prompt}”: ${integer(prompt)} prompt tokens, ${integer(added)} new ones.`} <button type="button" class="link-button own-tools" onClick=${() => use(prompt, added)}>${msg`Use these numbers`}</button></p>
     <div class="across" tabindex="0" role="region" aria-label=${msg`Counted and computed rows`}><table class="learn-table">
@@ -43,7 +44,7 @@ function Counted({ run, client, ready, use }) {
         <tr><th scope="row">${msg`ratio`}</th><td class="is-number">${whole ? times(counted(twin.log) / cached) : "–"}</td><td class="is-number">${times(loop.ratio)}</td></tr>
       </tbody>
     </table></div>
-    ${run.reused > 0 && html`<p class="muted small">${msg`${integer(run.reused)} of the prompt’s rows came from the cache of an earlier run; they are counted as computed.`}</p>`}
+    ${before > 0 && html`<p class="muted small">${msg`${integer(before)} of the rows came from the cache of an earlier run; they are counted as computed.`}</p>`}
     <${TwinState} twin=${twin} run=${run} ready=${ready} />
     <p><a href=${under(`/?run=${run.id}#view=cache`)}>${msg`Open this run at “Why a cache?”, with the time and the memory of each step`}</a></p>`;
 }

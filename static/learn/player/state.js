@@ -63,10 +63,15 @@ export const reduce = (state, action) => changed(REDUCERS, state, action);
 
 const clamp = (value, last) => Math.min(Math.max(value, 0), last);
 
-/** A task once done stays so, whatever the picture shows afterwards. */
+/** Fields that change as soon as something is started, before its result is there. */
+const OF_WHAT_RUNS = ["run", "prompt", "branched_at", "experiment"];
+
+/** A task once done stays so, whatever the picture shows afterwards. One that starts something is done when its result is there. */
 function withDone({ lesson, index, done }, shown) {
   const task = lesson.steps[index]?.do;
-  return task && !done.includes(index) && holds(task.check, shown) ? [...done, index] : done;
+  if (!task || done.includes(index) || !holds(task.check, shown)) return done;
+  const awaits = shown.ended === false && OF_WHAT_RUNS.some((field) => field in task.check);
+  return awaits ? done : [...done, index];
 }
 
 /** A prediction of a place is right once that place is clicked. */

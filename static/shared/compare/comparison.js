@@ -22,10 +22,10 @@ import { TokenColumns } from "./token-columns.js";
 
 /**
  * @param {{a: import("../log/run.js").Run, b: import("../log/run.js").Run, version: *, place: Place,
- *   onPlace: (place: Object) => void, mine?: (run: string) => boolean}} props runs that have an `open` frame and may grow; `version`
- *   changes when they do; `mine`: whether this device started a run
+ *   onPlace: (place: Object) => void, mine?: (run: string) => boolean, isHere?: (run: Object) => boolean}} props runs that have an `open` frame and may grow; `version`
+ *   changes when they do; `mine`: whether this device started a run; `isHere`: whether this server computed one
  */
-export function Comparison({ a, b, version, place, onPlace, mine = () => false }) {
+export function Comparison({ a, b, version, place, onPlace, mine = () => false, isHere = () => true }) {
   const aligned = useMemo(() => comparisonOf(a, b), [a, b, a.tokens.length, b.tokens.length]);
   const { columns, moments } = aligned;
   const at = momentAt(aligned, place);
@@ -47,7 +47,7 @@ export function Comparison({ a, b, version, place, onPlace, mine = () => false }
       html`<div class="compare-cards grid">
         <div class="stack wide">
           ${one && other ? html`<${NextTokenCard} a=${one} b=${other} />` : html`<p class="own-card box">${alone(one)}</p>`}
-          <${FiguresCard} a=${one} b=${other} runs=${[a, b]} version=${version} />
+          <${FiguresCard} a=${one} b=${other} runs=${[a, b]} version=${version} isHere=${isHere} />
         </div>
         <div class="stack wide">
           ${one && other && html`<${MapsCard} a=${one} b=${other} columns=${columns} place=${head} chosen=${place.layer !== null || place.head !== null} onPlace=${onPlace} />`}

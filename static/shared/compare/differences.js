@@ -1,6 +1,7 @@
 /** What two steps differ in: attention, lengths of rows, cache and time. Pure. */
 
 import { disturbance } from "../facts/conditions.js";
+import { firstOwnStep, isInherited, stepRows } from "../facts/step-rows.js";
 import { weightOf } from "../log/companding.js";
 
 /** @typedef {{run: import("../log/run.js").Run, step: number}} Side */
@@ -106,23 +107,32 @@ export function largestOf({ values, width }) {
  * Bytes and times of a step.
  *
  * @param {Side} side
- * @returns {{used: number, reserved: number, written: number, rows: number, forward: number, total: number, disturbed: string|null}}
+ * @returns {{used: number, reserved: number, written: number, rows: number, forward: number|null, total: number|null, disturbed: string|null}}
  *   `disturbed`: why its times are, null if they are not
  */
 export function accountOf({ run, step }) {
-  const { data, rows } = run.steps[step];
+  const { data } = run.steps[step];
   const { bytes_used: used, bytes_reserved: reserved, bytes_written: written } = data.kv;
+  // A branch neither computed nor timed the steps of the run before it.
+  if (isInherited(run, step))
+    return { used, reserved, written: 0, rows: 0, forward: null, total: null, disturbed: null };
   const { forward, total } = data.ms;
-  return { used, reserved, written, rows: data.rows_computed ?? rows, forward, total, disturbed: disturbance(data) };
+  const { computed } = stepRows(run, step);
+  return { used, reserved, written, rows: computed, forward, total, disturbed: disturbance(data) };
+}
+
+/** @returns {import("../log/run.js").Run["steps"]} the decode steps that a run computed and timed itself */
+export function decodeSteps(run) {
+  return run.steps.slice(Math.max(1, firstOwnStep(run)));
 }
 
 /**
- * The decode steps of a whole run.
+ * The times of a run’s own decode steps.
  *
  * @returns {{steps: number, median: number|null, disturbed: number}} `median`: ms of those that nothing disturbed; null without one
  */
 export function decodeTimes(run) {
-  const decode = run.steps.slice(1).map(({ data }) => data);
+  const decode = decodeSteps(run).map(({ data }) => data);
   const quiet = decode.filter((data) => disturbance(data) === null).map(({ ms }) => ms.total);
   quiet.sort((x, y) => x - y);
   return {

@@ -3,19 +3,24 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, integer, milliseconds } from "../facts/format.js";
+import { timesApart } from "../facts/times-apart.js";
 import { Badge } from "../ui/badge.js";
 import { Chart } from "../ui/chart.js";
 import { msg } from "../words/msg.js";
-import { accountOf, decodeTimes } from "./differences.js";
+import { accountOf, decodeSteps, decodeTimes } from "./differences.js";
 
 const MINUS = "\u2212";
 
-/** @param {{a: Object|null, b: Object|null, runs: Object[], version: *}} props sides; null: no step of that run is here */
-export function FiguresCard({ a, b, runs, version }) {
+/**
+ * @param {{a: Object|null, b: Object|null, runs: Object[], version: *, isHere: (run: Object) => boolean}} props sides; null: no step of that run is
+ *   here; `isHere`: whether this server computed a run
+ */
+export function FiguresCard({ a, b, runs, version, isHere }) {
+  const apart = timesApart(runs[0], runs[1], isHere);
   const [one, other] = [a, b].map((side) => side && accountOf(side));
   const decode = runs.map(decodeTimes);
   const quiet = [one, other].every((each) => !each?.disturbed);
-  const disturbed = !quiet || decode.some(({ disturbed }) => disturbed > 0);
+  const disturbed = !apart && (!quiet || decode.some(({ disturbed }) => disturbed > 0));
   const row = (name, format, value) => ({ name, format, a: one && value(one), b: other && value(other) });
   const medians = {
     name: msg`Median decode step of the run`,
@@ -33,14 +38,18 @@ export function FiguresCard({ a, b, runs, version }) {
           row(msg`Whole blocks for it`, bytes, ({ reserved }) => reserved),
           row(msg`Written`, bytes, ({ written }) => written),
           row(msg`Rows computed`, integer, ({ rows }) => rows),
-          { ...row(msg`Time of the step`, milliseconds, ({ total }) => total), quiet },
-          { ...row(msg`Forward passes`, milliseconds, ({ forward }) => forward), quiet },
-          medians,
+          ...(apart
+            ? []
+            : [
+                { ...row(msg`Time of the step`, milliseconds, ({ total }) => total), quiet },
+                { ...row(msg`Forward passes`, milliseconds, ({ forward }) => forward), quiet },
+                medians,
+              ]),
         ].map((each) => html`<${Row} key=${each.name} ...${each} />`)}
       </tbody>
     </table>
-    <${Causes} sides=${[one, other]} decode=${decode} />
-    <${Times} runs=${runs} version=${version} step=${a?.step ?? b?.step ?? null} />
+    ${apart ? html`<p class="muted small">${apart}</p>` : html`<${Causes} sides=${[one, other]} decode=${decode} />`}
+    ${!apart && html`<${Times} runs=${runs} version=${version} step=${a?.step ?? b?.step ?? null} />`}
   </section>`;
 }
 
@@ -73,7 +82,7 @@ function Times({ runs, version, step }) {
           kind: /** @type {"line"} */ ("line"),
           tone: ["plain", "output"][i],
           thin: i === 0,
-          points: run.steps.slice(1).map(({ data }, at) => ({ x: at + 1, y: data.ms.total })),
+          points: decodeSteps(run).map(({ data }) => ({ x: data.step, y: data.ms.total })),
         }))
         .filter(({ points }) => points.length > 0),
     [runs[0], runs[1], version],

@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { integer, quoted } from "../facts/format.js";
 import { Badge } from "../ui/badge.js";
-import { rowCount } from "../words/counts.js";
-import { msg } from "../words/msg.js";
+import { positionsInWords, rowCount } from "../words/counts.js";
+import { form, msg, plural } from "../words/msg.js";
 import { prefixOf } from "./prefix.js";
 
 const STATES = {
@@ -26,7 +26,11 @@ export function PrefixCard({ a, b, mine }) {
   return html`<${Frame}>
     <p>${msg`${name} began later. It read ${read} of the ${whole} rows of its prompt from the cache.`} ${
       common > 0
-        ? msg`The first ${same} tokens of its prompt are also in ${other}.`
+        ? plural(
+            common,
+            form`The first ${same} token of its prompt is also in ${other}.`,
+            form`The first ${same} tokens of its prompt are also in ${other}.`,
+          )
         : msg`Its prompt begins with another token than ${other}.`
     }</p>
     ${reused > common && html`<p>${msg`It read more rows than it has in common with ${other}: another run of the same client began like it.`}</p>`}
@@ -48,7 +52,7 @@ const Frame = ({
 </section>`;
 
 function blockInWords({ first, last, state }) {
-  return msg`Positions ${first} to ${last}: ${STATES[state]}`;
+  return msg`${positionsInWords(first, last)}: ${STATES[state]}`;
 }
 
 function rowsInWords({ first, last }) {

@@ -2,6 +2,7 @@
 
 import { msg } from "../words/msg.js";
 import { NO_BRANCH } from "./saved-session.js";
+import { firstOwnStep } from "./step-rows.js";
 
 /** @returns {Object[]} a family’s runs without those that have a `study`, such as one without a cache: these are not branches */
 export function runsInTree({ runs }) {
@@ -55,8 +56,7 @@ export function continues(run) {
 
 /** @returns {number|null} the step whose token was set by the branch instead of the model; null in a run that is not a branch */
 export function branchStep(run) {
-  const parent = run.open?.parent;
-  return parent ? parent.position - run.promptLength : null;
+  return run.open?.parent ? firstOwnStep(run) - 1 : null;
 }
 
 /**

@@ -1,11 +1,7 @@
 /** Compares a run with its twin: the same prompt and settings, executed without a cache. Pure. */
 
 import { disturbance } from "./conditions.js";
-
-/** @returns {number} rows the step put through the model, as the engine counted them if the log has it */
-export function rowsComputed({ data, rows }) {
-  return data.rows_computed ?? rows;
-}
+import { isInherited, stepRows } from "./step-rows.js";
 
 /**
  * The largest difference between two steps' listed logits, over the ids both list.
@@ -24,10 +20,13 @@ export function logitDifference(a, b) {
   return { largest, compared };
 }
 
-function sideOf(step) {
-  const { data } = step;
+/** `ms` null: the step was computed and measured by the run that this one branched from. */
+function sideOf(run, step) {
+  const { data } = run.steps[step];
+  const rows = stepRows(run, step).computed;
+  if (isInherited(run, step)) return { rows, ms: null, flops: 0, read: 0 };
   return {
-    rows: rowsComputed(step),
+    rows,
     ms: data.ms.forward,
     flops: data.flops,
     read: data.bytes_read,
@@ -54,10 +53,10 @@ export function compareTwin(run, twin) {
   const all = { steps: [], cached: total(), twin: total(), again: 0, logits: null, parting: null };
   for (let step = 0; step < count; step++) {
     const [mine, its] = [run.steps[step], twin.steps[step]];
-    const sides = { cached: sideOf(mine), twin: sideOf(its) };
+    const sides = { cached: sideOf(run, step), twin: sideOf(twin, step) };
     for (const side of ["cached", "twin"]) for (const name in all[side]) all[side][name] += sides[side][name];
     const logits = all.parting === null ? logitDifference(mine, its) : null;
-    const again = Math.max(0, sides.twin.rows - mine.rows);
+    const again = Math.max(0, sides.twin.rows - sides.cached.rows);
     all.again += again;
     if (logits) all.logits = worse(all.logits, { ...logits, of: mine.topIds.length });
     if (all.parting === null && mine.data.token.id !== its.data.token.id) all.parting = step;
@@ -70,7 +69,8 @@ export function compareTwin(run, twin) {
 const ENOUGH_QUIET = 0.5;
 
 /** @returns {{steps: number, cached: number, twin: number, disturbed: boolean}} ms of the steps undisturbed on both sides; of all steps if these are too few */
-function timesOf(steps) {
+function timesOf(all) {
+  const steps = all.filter(({ cached }) => cached.ms !== null);
   const quiet = steps.filter(({ cached, twin }) => disturbance(cached) === null && disturbance(twin) === null);
   const disturbed = quiet.length < ENOUGH_QUIET * steps.length;
   const counted = disturbed ? steps : quiet;
@@ -93,9 +93,9 @@ function worse(a, b) {
 export function rowsWithoutCache(run, count = run.steps.length) {
   let cached = 0;
   let without = 0;
-  for (const step of run.steps.slice(0, count)) {
-    cached += rowsComputed(step);
-    without += step.firstQuery + step.rows;
+  for (let step = 0; step < count; step++) {
+    cached += stepRows(run, step).computed;
+    without += run.steps[step].firstQuery + run.steps[step].rows;
   }
   return { cached, without, again: without - cached };
 }

@@ -33,6 +33,7 @@ const NOT_COMPUTED = {
  *   run in the queue, then null when the run has started or will not start
  * @param {(ms: number) => Promise<void>} parts.delay
  * @param {() => Object<string, string>} [parts.identity] headers that identify the client, sent with every request
+ * @param {(listener: (how: "back"|"offline") => void) => () => void} [parts.presence] of the page, as `followPresence` tells it
  */
 export function createClient({
   fetch,
@@ -45,6 +46,7 @@ export function createClient({
   onWaits = (_waits) => {},
   delay = async (_ms) => {},
   identity = () => ({}),
+  presence = (_listener) => () => {},
 }) {
   let socket = null;
   const openSocket = () => (socket ??= connect());
@@ -335,7 +337,7 @@ export function createClient({
     },
 
     watch: (run, after, handlers) =>
-      watch({ run, after, handlers, frames, openSocket, grows: connect !== null && !isSaved(run) }),
+      watch({ run, after, handlers, frames, openSocket, grows: connect !== null && !isSaved(run), presence }),
   };
 }
 

@@ -237,11 +237,6 @@ export class Run extends Log {
     return Math.max(0, query - this.promptLength + 1);
   }
 
-  /** @returns {boolean} whether a step computed the row at a position itself */
-  isComputedIn(step, position) {
-    return position >= this.reused && this.stepOfQuery(position) === step;
-  }
-
   /** @returns {number} the row of a position in its step's exact values, which in prefill cover the whole prompt */
   rowInStep(query) {
     return query < this.promptLength ? query : 0;

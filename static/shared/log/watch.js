@@ -7,6 +7,10 @@ import { asBytes, decodeFrame } from "./frames.js";
 
 /** Interval between HTTP requests while the socket is unavailable, in ms. */
 const POLL_MS = 700;
+/** A page that is back has its frames within this time, or says that it is reconnecting. */
+const SLOW_MS = 400;
+/** A socket that does not answer within this time is opened again: its own pings notice only after 45 s that nobody is there. */
+const PROBE_MS = 3000;
 
 /**
  * @param {Object} parts
@@ -14,35 +18,55 @@ const POLL_MS = 700;
  * @param {number} parts.after the newest known frame, −1 for none
  * @param {Function} parts.frames
  * @param {() => Object} parts.openSocket
- * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onProblem: (problem: import("./problem.js").Problem) => void}}
- *   parts.handlers `onProblem` is final: the run cannot be watched
+ * @param {{onFrame: (frame: Object) => void, onConnection: (there: boolean) => void, onCaughtUp?: (steps: number) => void,
+ *   onProblem: (problem: import("./problem.js").Problem) => void}} parts.handlers `onCaughtUp`: how many steps came at once after the connection
+ *   was lost or the page was away; `onProblem` is final: the run cannot be watched
  * @param {boolean} parts.grows whether new frames may come
+ * @param {(listener: (how: "back"|"offline") => void) => () => void} parts.presence of the page, as `followPresence` tells it
  * @returns {() => void} stops watching
  */
-export function watch({ run, after, handlers, frames, openSocket, grows }) {
-  const aborter = new AbortController();
+export function watch({ run, after, handlers, frames, openSocket, grows, presence }) {
   let newest = after;
   let announced = after;
   let over = false;
-  let filling = false;
+  /** The request in progress. */
+  let filling = /** @type {AbortController|null} */ (null);
   let timer = null;
+  /** Steps that have come since the connection was lost or the page was away; null: it is there. */
+  let missed = /** @type {number|null} */ (null);
   let leaveSocket = () => {};
+  let askSocket = () => {};
 
   /** Stops watching; pending requests end by themselves. */
   const finish = () => {
     over = true;
     clearTimeout(timer);
+    leavePage();
     leaveSocket();
   };
 
   const stop = () => {
     finish();
-    aborter.abort();
+    missed = null;
+    filling?.abort();
+  };
+
+  const lost = () => {
+    missed ??= 0;
+    handlers.onConnection(false);
+  };
+
+  const found = () => {
+    const steps = missed;
+    missed = null;
+    handlers.onConnection(true);
+    if (steps) handlers.onCaughtUp?.(steps);
   };
 
   const take = (frame) => {
     if (over || frame.seq !== newest + 1) return;
     newest = frame.seq;
+    if (missed !== null && frame.kind === "step") missed += 1;
     handlers.onFrame(frame);
     if (frame.kind === "close") finish();
   };
@@ -50,23 +74,36 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
   /** Reads all stored frames after the newest one, until no announced frame is missing. */
   const fill = async () => {
     if (filling) return;
-    filling = true;
+    const mine = new AbortController();
+    filling = mine;
     try {
-      do await frames(run, newest, take, aborter.signal);
+      do await frames(run, newest, take, mine.signal);
       while (announced > newest && !over);
-      if (!over) handlers.onConnection(true);
+      if (!over || missed) found();
     } catch (problem) {
-      if (over) return;
+      if (over || filling !== mine) return;
       const refused = problem.status >= 400 && problem.status < 500;
       // A log that does not grow stays damaged, so no retry.
       if (refused || (!grows && problem.status === 500)) {
         stop();
         handlers.onProblem(problem);
-      } else handlers.onConnection(false);
+      } else lost();
     } finally {
-      filling = false;
+      if (filling === mine) filling = null;
     }
   };
+
+  /** The request in progress, if any, may wait on a connection that no longer exists. */
+  const lookAgain = async () => {
+    filling?.abort();
+    filling = null;
+    missed ??= 0;
+    const slow = setTimeout(lost, SLOW_MS);
+    askSocket();
+    await fill();
+    clearTimeout(slow);
+  };
+  const leavePage = presence((how) => (how === "offline" ? lost() : lookAgain()));
 
   const poll = async () => {
     await fill();
@@ -77,7 +114,8 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
     const socket = openSocket();
     const ask = () => {
       clearTimeout(timer);
-      handlers.onConnection(true);
+      if (missed === null) handlers.onConnection(true);
+      else fill();
       // Without the socket, the run is read over HTTP until it has ended; HTTP also returns the reason.
       socket.emit("watch", { run, after: newest }, (answer) => {
         if (answer.error && !over) onLost();
@@ -99,6 +137,19 @@ export function watch({ run, after, handlers, frames, openSocket, grows }) {
     leaveSocket = () => {
       for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
       if (socket.connected) socket.emit("unwatch", { run });
+    };
+    // Frames come over HTTP until the socket has answered.
+    askSocket = () => {
+      onLost();
+      if (!socket.connected) {
+        socket.connect();
+        return;
+      }
+      socket.timeout(PROBE_MS).emit("watch", { run, after: newest }, (silent, answer) => {
+        if (over) return;
+        if (silent) socket.disconnect().connect();
+        else if (!answer.error) clearTimeout(timer);
+      });
     };
     if (socket.connected) ask();
   };

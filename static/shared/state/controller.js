@@ -70,7 +70,9 @@ export function createController({ store, client, saved = null, storage, delay }
       const model = chosenModel(state())?.name;
       const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse, model });
       engine.own(id);
-      if (!disposed) open(id, { playing: true, visited: false, view: state().selection.view });
+      const { selection, headChosen } = state();
+      const { layer, head, view } = selection;
+      if (!disposed) open(id, { playing: true, visited: false, view, link: headChosen ? { layer, head } : {} });
     } catch (problem) {
       if (problem.status === 503) hold();
       else dispatch({ type: "problem", problem });
@@ -89,7 +91,7 @@ export function createController({ store, client, saved = null, storage, delay }
       if (disposed || state().run !== run) return;
       engine.letGoOn();
       engine.own(id);
-      open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+      open(id, { playing: false, visited: false, ...beside(step) });
     } catch ({ detail, title, retryAfter }) {
       if (state().run !== run) return;
       dispatch({ type: "problem", problem: { title: NO_BRANCH, detail: detail || title, retryAfter } });
@@ -108,15 +110,17 @@ export function createController({ store, client, saved = null, storage, delay }
       dispatch({ type: "changeStarted", run: id });
       if (state().run !== run) return;
       engine.letGoOn();
-      open(id, { playing: false, visited: false, link: { step, ...lookedAt() } });
+      open(id, { playing: false, visited: false, ...beside(step) });
     } catch (problem) {
       if (state().changing?.of === changing.of) dispatch({ type: "changeRefused", problem });
     }
   };
 
-  const lookedAt = () => {
-    const { layer, head, view } = state().selection;
-    return { layer, head, view };
+  /** How a run of the same text is opened at a step: in the same view, with the same selection. */
+  const beside = (step) => {
+    const { selection, headChosen: chosen } = state();
+    const there = Object.entries(selection).filter(([, value]) => value !== null);
+    return { link: { step, ...Object.fromEntries(there) }, chosen };
   };
 
   const last = () => (state().run?.steps.length ?? 0) - 1;
@@ -156,7 +160,7 @@ export function createController({ store, client, saved = null, storage, delay }
     /** Shows a run of the same family at a step, with the same view of the same head. */
     visitRelative(id, step) {
       engine.letGoOn();
-      visit(id, { step, ...lookedAt() });
+      open(id, { playing: false, visited: true, ...beside(step) });
     },
 
     /** Starts a branch: the same run up to the current step, with `token` instead of the token that the step chose. */

@@ -22,7 +22,7 @@ export function inIntro({ selection }) {
 
 /**
  * The moments available now; a growing run has more later. Moments are left out if the run has no clear look, no decode step, or is a
- * twin or beam search, which does not use the cache as other runs do.
+ * twin or beam search, which does not use the cache as other runs do. A branch computed and timed only its last steps.
  *
  * @param {{run: Object|null, look: Object|null}} state of the store
  * @returns {Moment[]}
@@ -30,6 +30,7 @@ export function inIntro({ selection }) {
 export function momentsOf({ run, look }) {
   const steps = run?.steps.length ?? 0;
   const decodes = steps > 1 && !run.open.study;
+  const whole = decodes && run.close !== null && !run.open.parent;
   const there = {
     sentence: true,
     prefill: steps > 0,
@@ -38,8 +39,8 @@ export function momentsOf({ run, look }) {
     cache: decodes,
     decode: decodes,
     again: decodes && steps > 2,
-    pace: decodes && run.close !== null,
-    without: decodes && run.close !== null,
+    pace: whole,
+    without: whole,
   };
   return /** @type {Moment[]} */ (Object.keys(MOMENTS).filter((name) => there[name]));
 }

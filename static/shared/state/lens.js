@@ -3,6 +3,7 @@
  * layer-by-layer walk stops there with the whole layer visible. Pure.
  */
 
+import { isInherited } from "../facts/step-rows.js";
 import { progressAt } from "./easing.js";
 import { inIntro } from "./intro.js";
 
@@ -21,7 +22,7 @@ export function lensMs(state, step) {
 
 /** @returns {{from: number, to: number, ms: number}|null} the slow part of a step, as `paceOf` takes it */
 export function slowPart(state, step) {
-  const ms = lensMs(state, step);
+  const ms = isInherited(state.run, step) ? 0 : lensMs(state, step);
   const { layers } = state.run;
   if (!ms || !layers) return null;
   const { layer } = state.selection;
@@ -36,7 +37,7 @@ export function slowPart(state, step) {
  */
 export function lensOf(state) {
   const { run, reveal, layerStop, selection, step } = state;
-  if (!run?.steps.length || inIntro(state)) return null;
+  if (!run?.steps.length || inIntro(state) || isInherited(run, step)) return null;
   const { layer } = selection;
   if (layerStop) return layerStop === layer + 1 ? { layer, part: 1, stands: true } : null;
   const isAtIt = reveal > layer && reveal < layer + 1;

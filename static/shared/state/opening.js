@@ -26,22 +26,23 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
   const { dispatch, state } = store;
   let stopWatching = () => {};
 
-  const applyLink = (/** @type {Link} */ link) => {
+  /** `chosen`: false if its head is carried over, and nobody has chosen it. */
+  const applyLink = (/** @type {Link} */ link, chosen = true) => {
     const { step, code, change, ...selection } = link;
     if (code !== undefined) dispatch({ type: "code", open: code });
-    if (Object.keys(selection).length) dispatch({ type: "select", selection });
+    if (Object.keys(selection).length) dispatch({ type: "select", selection, chosen });
     if (step !== undefined) dispatch({ type: "seek", step });
     if (change && canAsk(state())) dispatch({ type: "changesLinked", texts: change });
   };
 
   /**
    * @param {string} id
-   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Link}} how `visited`: it was
+   * @param {{playing: boolean, visited: boolean, view?: string, insteadOf?: string, link?: Link, chosen?: boolean}} how `visited`: it was
    *   not started here just now; `link`: the step and selection to open; `view`: used if the link has none; `insteadOf`: the twin or
-   *   beam search whose link led here
+   *   beam search whose link led here; `chosen`: whether the link's head was chosen
    */
   const open = (id, how) => {
-    const { playing, visited, view, insteadOf, link = {} } = how;
+    const { playing, visited, view, insteadOf, link = {}, chosen } = how;
     stopWatching();
     const run = new Run(id, id === saved?.run ? saved : null);
     dispatch({ type: "opened", run, playing, view: link.view ?? view, insteadOf });
@@ -52,13 +53,10 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
     const onOpen = (open) => {
       dispatch({ type: "settingsOfRun", open });
       onOpened();
-      applyLink(link.change ? { ...head, change: link.change } : head);
+      applyLink(link.change ? { ...head, change: link.change } : head, chosen);
       atOpening = state().selection;
       if (visited && !run.saved) onVisited(id);
     };
-    /** Neither the link nor the viewer has selected a head. */
-    const unchosen = () =>
-      Object.keys(head).length === 0 && ["layer", "head"].every((name) => state().selection[name] === atOpening[name]);
     /** The link no longer applies once the viewer has gone elsewhere. */
     const isWhereItOpened = () => {
       const now = state();
@@ -87,22 +85,24 @@ export function createOpening({ store, client, saved, onStudy, onVisited, onOpen
         if (frame.kind === "layer" && !(run.awaited && run.partialRows > rows)) return;
         dispatch({ type: "grew" });
         if (frame.kind === "open") onOpen(frame.data);
-        if (frame.kind === "step") onStep(run, unchosen);
+        if (frame.kind === "step") onStep(run, Object.keys(head).length === 0);
         if (frame.kind === "close") onClose(run);
         settle();
       },
       onConnection: (connected) => {
         if (connected !== state().connected) dispatch({ type: "connection", connected });
       },
+      onCaughtUp: (steps) => dispatch({ type: "caughtUp", steps }),
       onProblem: (problem) => dispatch({ type: run.saved && run.steps.length ? "problem" : "unwatchable", problem }),
     });
   };
 
-  const onStep = (run, unchosen) => {
+  /** `suggests`: the link names no head. */
+  const onStep = (run, suggests) => {
     if (run.steps.length === 1) {
       const telling = tellingLook(run);
       dispatch({ type: "look", look: namedLook(run) ?? tellingLook(run, isWord) });
-      if (telling && unchosen()) dispatch({ type: "select", selection: { layer: telling.layer, head: telling.head } });
+      if (telling && suggests) dispatch({ type: "suggest", layer: telling.layer, head: telling.head });
     }
     if (state().wanted && state().step < run.steps.length - 1) dispatch({ type: "show", step: state().step + 1 });
   };

@@ -3,6 +3,7 @@
 import { createClient } from "../log/client.js";
 import { connect } from "../log/connect.js";
 import { fileSource } from "../log/file-source.js";
+import { followPresence } from "../log/presence.js";
 import { fetchUnder, IN_SITE } from "../log/root.js";
 import { upload } from "../log/upload.js";
 import { jsonOf, textOf } from "./bootstrap.js";
@@ -27,6 +28,7 @@ export function clientOf({ settings, saved, stranger }, more = {}) {
     sharings: createDeleteTokens(settings, OF_SHARED),
     delay,
     identity: () => identity,
+    presence: (listener) => followPresence(window, listener),
     ...more,
   });
 }

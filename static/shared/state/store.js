@@ -10,11 +10,13 @@
  * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
  * `ended`: what ran beside a run to its end and whose
  * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
+ * `headChosen`: the selected layer or head is the viewer's choice, or a link's: nothing else moves it.
  * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
  * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
  * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
  */
 
+import { isInherited } from "../facts/step-rows.js";
 import { CHANGING, keptFor } from "./changing.js";
 import { changed, storeOf } from "./create-store.js";
 import { progressAt, revealAt, sweepShare } from "./easing.js";
@@ -33,6 +35,7 @@ export const initialState = {
   insteadOf: null,
   version: 0,
   connected: true,
+  caughtUp: 0,
   opening: false,
   branching: null,
   held: false,
@@ -52,6 +55,7 @@ export const initialState = {
   speed: 1,
   reducedMotion: false,
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  headChosen: false,
   entered: 0,
   hover: null,
   code: false,
@@ -81,6 +85,8 @@ export const initialState = {
   phase: "loading",
 };
 
+const EFFECTS = "effects";
+
 /** The playhead does not move by itself. */
 const standing = { playing: false, following: false, wanted: false, layerStop: null };
 
@@ -108,6 +114,8 @@ const REDUCERS = {
   waits: (_state, { waits }) => ({ waits }),
 
   connection: (_state, { connected }) => ({ connected }),
+  /** Steps that came at once after the connection was back; 0 once that was said long enough. */
+  caughtUp: (_state, { steps }) => ({ caughtUp: steps }),
 
   /** The run cannot be loaded: it is removed, and the reason is shown. */
   unwatchable: (_state, { problem }) => ({
@@ -126,6 +134,7 @@ const REDUCERS = {
     insteadOf,
     asking: false,
     connected: true,
+    caughtUp: 0,
     problem: null,
     opening: false,
     branching: null,
@@ -141,6 +150,7 @@ const REDUCERS = {
     hover: null,
     whatIf: null,
     selection: { ...initialState.selection, view },
+    headChosen: false,
   }),
   /** Following jumps to a new step at once. A playhead that waited for a step stops waiting. */
   grew: (state) => {
@@ -171,9 +181,11 @@ const REDUCERS = {
   /** Moves one layer forward or back and stops there. */
   walk: (state, { change }) => walked(state, change),
 
-  select: (state, { selection }) => ({ selection: { ...state.selection, ...selection } }),
+  select: selected,
   /** As `select`, from the keyboard: focus follows. */
-  enter: (state, { selection }) => ({ selection: { ...state.selection, ...selection }, entered: state.entered + 1 }),
+  enter: (state, action) => ({ ...selected(state, action), entered: state.entered + 1 }),
+  /** A head worth seeing, for a viewer who has chosen none. */
+  suggest: (state, { layer, head }) => (state.headChosen ? {} : { selection: { ...state.selection, layer, head } }),
   hover: (_state, { hover }) => ({ hover }),
   code: (_state, { open }) => ({ code: open }),
   ended: (state, { run, experiment }) => ({ ended: [...state.ended, { run, experiment }] }),
@@ -194,7 +206,8 @@ function derive(state) {
   const last = Math.max(0, (run?.steps.length ?? 0) - 1);
   const step = clamp(state.step, 0, last);
   const layers = run?.layers ?? 0;
-  const moving = state.reducedMotion ? layers : revealAt(state.progress, layers, msOf(run, step));
+  const atOnce = state.reducedMotion || (run && isInherited(run, step));
+  const moving = atOnce ? layers : revealAt(state.progress, layers, msOf(run, step));
   const reveal = state.layerStop ?? moving;
   const moment = clamp(state.intro.moment, 0, momentsOf(state).length - 1);
   const intro = moment === state.intro.moment ? state.intro : { ...state.intro, moment };
@@ -209,12 +222,24 @@ function sweepEnd({ run, step }) {
   return sweepShare(msOf(run, step), run?.layers ?? 0);
 }
 
+/** @param {Object} state @param {{selection: Object, chosen?: boolean}} action `chosen`: false if the page itself carries a head over */
+function selected(state, { selection, chosen = true }) {
+  // What the effects view measures is of one step: playback would go on to the next.
+  const stops = selection.view === EFFECTS && state.selection.view !== EFFECTS;
+  const isOfHead = ["layer", "head"].some((name) => selection[name] !== undefined);
+  return {
+    ...(stops ? REDUCERS.pause(state) : {}),
+    selection: { ...state.selection, ...selection },
+    headChosen: state.headChosen || (chosen && isOfHead),
+  };
+}
+
 function walked({ run, step, layerStop, selection }, change) {
   if (!run?.steps.length) return {};
   const at = walk({ step, layerStop }, change, { steps: run.steps.length, layers: run.layers });
   const progress = at.layerStop ? progressAt(at.layerStop, run.layers, msOf(run, at.step)) : 1;
   const layer = at.layerStop ? at.layerStop - 1 : run.layers - 1;
-  return { ...standing, ...at, progress, selection: { ...selection, layer } };
+  return { ...standing, ...at, progress, selection: { ...selection, layer }, headChosen: true };
 }
 
 function clamp(value, low, high) {

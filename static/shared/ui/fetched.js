@@ -4,8 +4,11 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { msg } from "../words/msg.js";
 
-/** @param {{of: () => Promise<Function>}} props `of` loads the component, which gets all other props */
-export function Fetched({ of, ...props }) {
+/**
+ * @param {{of: () => Promise<Function>, waits?: string|null}} props `of` loads the component, which gets all other props; `waits`: what stands in its place
+ *   until then, where nothing would leave a panel empty
+ */
+export function Fetched({ of, waits = null, ...props }) {
   const [Shown, setShown] = useState(null);
   // Not an effect: code that is there already is shown in the same frame.
   useLayoutEffect(() => {
@@ -14,7 +17,8 @@ export function Fetched({ of, ...props }) {
       () => setShown(() => NotFetched),
     );
   }, [of]);
-  return Shown && html`<${Shown} ...${props} />`;
+  if (!Shown) return waits && html`<p class="empty muted centred" role="status">${waits}</p>`;
+  return html`<${Shown} ...${props} />`;
 }
 
 function NotFetched() {

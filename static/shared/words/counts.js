@@ -1,7 +1,7 @@
 /** Counts with their nouns, as places of sentences. Pure. */
 
 import { integer } from "../facts/format.js";
-import { form, plural } from "./msg.js";
+import { form, msg, plural } from "./msg.js";
 
 export function tokenCount(count) {
   const number = integer(count);
@@ -36,4 +36,14 @@ export function requestCount(count) {
 export function gpuCount(count) {
   const number = integer(count);
   return plural(count, form`${number} GPU`, form`${number} GPUs`);
+}
+
+/** @returns {string} "Step 3", or "Steps 0 to 3" */
+export function stepsInWords(first, last) {
+  return first === last ? msg`Step ${first}` : msg`Steps ${first} to ${last}`;
+}
+
+/** @returns {string} "Position 3", or "Positions 0 to 3" */
+export function positionsInWords(first, last) {
+  return first === last ? msg`Position ${first}` : msg`Positions ${first} to ${last}`;
 }

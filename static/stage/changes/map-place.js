@@ -20,6 +20,6 @@ export function MapPlace(props) {
         <button type="button" aria-pressed=${chosen} onClick=${() => setChosen(true)}>${msg`What differs from the original`}</button>
       </p>`
     }
-    ${compares && chosen ? html`<${Fetched} of=${DIFFERENCES} ...${props} />` : html`<${ModelMap} ...${props} />`}
+    ${compares && chosen ? html`<${Fetched} of=${DIFFERENCES} waits=${msg`Loading…`} ...${props} />` : html`<${ModelMap} ...${props} />`}
   `;
 }

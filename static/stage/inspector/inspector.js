@@ -23,7 +23,7 @@ export function Inspector(props) {
     ${
       run?.shows
         ? html`<${View} ...${props} />`
-        : html`<p class="empty muted centred">${msg`After the first step of a run, you see here where each head looks.`}</p>`
+        : html`<p class="empty muted centred" role="status">${run && !run.close ? msg`Loading the run…` : msg`After the first step of a run, you see here where each head looks.`}</p>`
     }
   </section>`;
 }
@@ -46,6 +46,7 @@ function View({ state: now, ...parts }) {
   return html`<${Breadcrumb} focus=${focus} view=${state.selection.view} code=${now.file ? null : now.code} dispatch=${parts.dispatch}><${ChangeButton} state=${now} focus=${focus} dispatch=${parts.dispatch} awaited=${awaited} /><//>
     ${!awaited && html`<${Lock} state=${state} focus=${focus} dispatch=${parts.dispatch} />`}
     ${failed && html`<p class="empty muted centred" role="alert">${msg`The view could not be loaded: the server does not answer.`}</p>`}
+    ${!Shown && !failed && html`<p class="empty muted centred" role="status">${msg`Loading the view…`}</p>`}
     ${Shown && awaited && view !== "head" && html`<div class="empty muted centred"><p>${msg`You see this after the first step.`}</p>${state.run.awaited && html`<${Prefilling} run=${state.run} />`}</div>`}
     ${
       Shown &&

@@ -122,6 +122,12 @@ function prefillTitle(run) {
       form`${read} of ${tokens} tokens are in the cache of an earlier run. The model computes the remaining ${computed} token: prefill.`,
       form`${read} of ${tokens} tokens are in the cache of an earlier run. The model computes the remaining ${computed} tokens: prefill.`,
     );
+  if (run.open.parent)
+    return plural(
+      promptLength,
+      form`The run that this one branched from has read the ${tokens} token: prefill.`,
+      form`The run that this one branched from has read all ${tokens} tokens: prefill.`,
+    );
   if (passes > 1) return msg`The model reads all ${tokens} tokens in ${passes} passes: prefill.`;
   return plural(
     promptLength,

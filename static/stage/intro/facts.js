@@ -2,7 +2,7 @@
 
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, percent, quoted } from "../../shared/facts/format.js";
-import { rowsComputed } from "../../shared/facts/twins.js";
+import { stepRows } from "../../shared/facts/step-rows.js";
 import { msg } from "../../shared/words/msg.js";
 import { distribution } from "../next-token/sampling.js";
 
@@ -72,20 +72,19 @@ export function memoryOf({ steps }) {
 }
 
 /** @returns {{rows: number, ms: number, disturbed: boolean}[]} rows that each step computed, and its measured time */
-export function timesOf({ steps }) {
-  return steps.map((step) => ({
-    rows: rowsComputed(step),
-    ms: step.data.ms.total,
-    disturbed: disturbance(step.data) !== null,
+export function timesOf(run) {
+  return run.steps.map(({ data }, step) => ({
+    rows: stepRows(run, step).computed,
+    ms: data.ms.total,
+    disturbed: disturbance(data) !== null,
   }));
 }
 
 /** @returns {{with: Object[], without: Object[]}} rows of each step, for `drawStairs` */
 export function stairsOf(run) {
-  const lines = run.steps.map((step) => {
-    const fresh = rowsComputed(step);
-    const all = step.firstQuery + step.rows;
-    return { cached: all - fresh, fresh };
+  const lines = run.steps.map((_, step) => {
+    const { first: cached, computed: fresh } = stepRows(run, step);
+    return { cached, fresh };
   });
   return {
     with: lines.map(({ cached, fresh }) => ({ reused: cached, again: 0, fresh, done: true })),

@@ -1,5 +1,6 @@
 /** The columns of the cache's picture, and their drawing. Pure; CSS pixels. */
 
+import { stepRows } from "../../shared/facts/step-rows.js";
 import { localLayers } from "./facts.js";
 
 const MOST_PITCH_PX = 15;
@@ -25,7 +26,8 @@ export function shelfOf({ run, step, settled, reveal }) {
       still: 1,
     };
   }
-  const { rows, data } = run.steps[step];
+  const { data } = run.steps[step];
+  const { computed } = stepRows(run, step);
   const share = settled < step ? Math.min(1, Math.floor(reveal) / run.layers) : 1;
   // A session stored before files were checked may claim more positions than can be drawn.
   const known = run.promptLength + step;
@@ -33,8 +35,8 @@ export function shelfOf({ run, step, settled, reveal }) {
   const { layers } = run;
   const local = localLayers(run.open.model);
   return {
-    cached: Math.min(data.kv.positions, known) - rows,
-    fresh: rows,
+    cached: Math.min(data.kv.positions, known) - computed,
+    fresh: computed,
     room: blocks * size,
     share,
     dropped: data.kv.windowed ? data.kv.positions - data.kv.windowed.positions : 0,

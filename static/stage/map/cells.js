@@ -84,7 +84,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   paintResidual(target, view, lineOf(residual), scales, boxes);
   for (let head = 0; head < view.heads; head++) {
     const shades = view.row(layer, head, view.positions - 1);
-    const { packed: colours } = scales.theme.attentionNow;
+    const { packed: colours } = attentionColours(view, scales.theme);
     const from = view.firstKey(layer, view.positions - 1);
     paintLane(target, { ...lineOf(boxes.strip(head)), capacity: view.positions, shades, colours, from });
   }
@@ -175,6 +175,7 @@ export function paintRead(target, lane, count, colours) {
 
 /** The cells of this step in a lane, as dark as their lengths. */
 export function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
+  if (firstNew >= shades.length) return;
   const lane = { ...box, capacity, group };
   const width = ((box.x1 - box.x0) / capacity) * (shades.length - firstNew);
   if (width >= LEAST_NEW_PX * ratio) {
@@ -193,16 +194,21 @@ export function paintNew(target, box, { capacity, shades, firstNew, group, theme
   );
 }
 
+/** Amber in the step that computes the weights; in a step of the run that this one branched from, as in any earlier one. */
+export function attentionColours({ inherited }, { attention, attentionNow }) {
+  return inherited ? attention : attentionNow;
+}
+
 /** Prefill: all rows, newest at the bottom, keys left to right; masked cells and rows of an earlier run stay empty. */
 export function paintTriangle(target, view, layer, head, box, theme) {
-  const { positions, firstQuery } = view;
-  const colours = theme.attentionNow.packed;
+  const { positions, reused } = view;
+  const colours = attentionColours(view, theme).packed;
   const height = box.y1 - box.y0;
   for (let y = 0; y < height; y++) {
     const first = Math.floor((y * positions) / height);
     const last = Math.max(first + 1, Math.ceil(((y + 1) * positions) / height));
-    if (last <= firstQuery) continue;
-    const top = Math.max(first, firstQuery);
+    if (last <= reused) continue;
+    const top = Math.max(first, reused);
     const shades = largest(view, layer, head, top, Math.min(positions, last));
     const from = view.firstKey(layer, top);
     paintLane(target, { ...box, y0: box.y0 + y, y1: box.y0 + y + 1, capacity: positions, shades, colours, from });
@@ -232,7 +238,7 @@ export function drawMap(context, painted, { view, reveal, theme }, { geometry })
   context.drawImage(painted, 0, 0, geometry.width, geometry.height);
   if (reveal >= view.layers) return;
   const edge = geometry.bottom - reveal * geometry.rowPitch;
-  for (const group of ["residual", "cache"]) {
+  for (const group of view.inherited ? [] : ["residual", "cache"]) {
     const last = columnOf(geometry, group, view.positions - 1).x1;
     const x = Math.min(columnOf(geometry, group, view.firstQuery).x0, last - LEAST_NEW_PX);
     context.clearRect(x, geometry.top, last - x, edge - geometry.top);

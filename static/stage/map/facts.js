@@ -5,6 +5,7 @@
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
 import { changeInWords, changesAt } from "../../shared/facts/changes.js";
 import { fixed, percent, quoted, significant } from "../../shared/facts/format.js";
+import { isInherited } from "../../shared/facts/step-rows.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** A row of the residual stream is dropped after its step; only its K and V stay in the cache. */
@@ -12,6 +13,8 @@ function rowWhen(run, position, step) {
   if (isComputedAgain(run, position, step)) return msg`computed again in this step and dropped after it`;
   if (position < run.reused) return msg`not computed in this run: its K and V were read from the cache`;
   const computedIn = run.stepOfQuery(position);
+  if (isInherited(run, computedIn))
+    return msg`from the log: the run that this one branched from computed it in step ${computedIn}`;
   if (computedIn === step) return msg`computed in this step and dropped after it`;
   return msg`from the log: the model dropped it after step ${computedIn}`;
 }
@@ -22,6 +25,8 @@ function cellWhen(run, layer, position, step) {
   if (isComputedAgain(run, position, step)) return msg`computed again in this step: there is no cache`;
   if (position < run.reused) return msg`read from the cache: an earlier run computed it`;
   const writtenIn = run.stepOfQuery(position);
+  if (isInherited(run, writtenIn))
+    return msg`in the cache: the run that this one branched from computed it in step ${writtenIn}`;
   return writtenIn === step ? msg`written in this step` : msg`in the cache since step ${writtenIn}`;
 }
 

@@ -15,11 +15,11 @@ export function MapLegend({ geometry, ranges, theme, reused }) {
   const place = geometry.compact ? "" : `left:${x0}px;top:${geometry.bottom + 24}px;width:${x1 - x0 + 24}px`;
   return html`<div class=${`map-legend untouched muted small ${geometry.compact ? "is-below" : ""}`} style=${place}>
     <span><i class="swatch is-cached"></i>${msg`cached or input`}</span>
-    <span><i class="swatch is-hollow"></i>${geometry.windows ? msg`dropped` : msg`dropped after its step`}</span>
+    <span><i class="swatch is-hollow"></i>${msg`dropped`}</span>
     <span><i class="swatch is-computed"></i>${msg`computed now`}</span>
     ${
       reused > 0
-        ? html`<span><i class="swatch is-hollow is-cached"></i>${msg`from an earlier run`}</span>`
+        ? html`<span><i class="swatch is-hollow is-cached"></i>${msg`reused`}</span>`
         : html`<span><i class="swatch is-weights"></i>${msg`learned weights`}</span>`
     }
     ${geometry.windows && geometry.compact && html`<span class="whole">● ${msg`global layer; the others are local`}</span>`}
@@ -27,7 +27,7 @@ export function MapLegend({ geometry, ranges, theme, reused }) {
       <span class="scale"><i style=${`background:${gradient(theme.attentionNow.css)}`}></i>${msg`attention weight 0 to 1`}</span>
       <div class="legend-more popover nowrap" role="presentation">
         <p>${msg`The color of a weight follows its square root.`}</p>
-        ${geometry.windows && html`<p>${msg`Dropped: a residual row after its step, K and V of a local layer outside its window`}</p>`}
+        <p>${geometry.windows ? msg`Dropped: a residual row after its step, K and V of a local layer outside its window` : msg`Dropped: a residual row after its step`}</p>
         <p>${msg`Lengths of vectors, on logarithmic scales`}</p>
         <${Norm} name=${msg`row`} range=${ranges?.residual} colours=${theme.computedCell.css} />
         <${Norm} name="k" range=${ranges?.k} colours=${theme.cachedK.css} />

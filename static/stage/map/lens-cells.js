@@ -4,7 +4,7 @@
  */
 
 import { fill, paintHollow, paintLane } from "../../shared/draw/pixels.js";
-import { paintDropped, paintNew, paintRead, paintTriangle } from "./cells.js";
+import { attentionColours, paintDropped, paintNew, paintRead, paintTriangle } from "./cells.js";
 
 /** @returns {{width: number, height: number}} of the card in device pixels */
 export function lensSize({ card }, ratio) {
@@ -45,7 +45,13 @@ export function paintLensPart(target, view, part, scales, { lens, geometry, rati
     const newest = view.positions - 1;
     const shades = view.row(lens.layer, head, newest);
     const from = view.firstKey(lens.layer, newest);
-    paintLane(target, { ...strip, capacity: view.positions, shades, colours: scales.theme.attentionNow.packed, from });
+    paintLane(target, {
+      ...strip,
+      capacity: view.positions,
+      shades,
+      colours: attentionColours(view, scales.theme).packed,
+      from,
+    });
   }
   return strip;
 }

@@ -37,7 +37,7 @@ export function ModelMap({ state, dispatch }) {
           ? html`<${Grid}
         state=${state} dispatch=${dispatch} size=${size} ranges=${ranges}
       />`
-          : html`<${Empty} phase=${state.phase} />`
+          : html`<${Empty} state=${state} />`
       }
       ${run?.awaited && html`<div class="empty box muted centred is-over-map"><${Prefilling} run=${run} /></div>`}
     </div>
@@ -55,12 +55,17 @@ function useRanges(run, begun) {
   return known.run === run ? known.ranges : null;
 }
 
-function Empty({ phase }) {
+/** What an empty map waits for. */
+function Empty({ state: { phase, run, opening } }) {
   const text =
-    phase === "loading"
-      ? msg`The model is loading.`
-      : msg`Run a prompt to see every layer, every head and every cached key and value here.`;
-  return html`<p class="empty muted centred">${text}</p>`;
+    run && !run.close
+      ? msg`Loading the run…`
+      : opening
+        ? msg`Waiting for the run to start…`
+        : phase === "loading"
+          ? msg`The model is loading.`
+          : msg`Run a prompt to see every layer, every head and every cached key and value here.`;
+  return html`<p class="empty muted centred" role="status">${text}</p>`;
 }
 
 /** The selection before the first step. */

@@ -3,6 +3,7 @@
  */
 
 import { robustRange } from "../../shared/draw/scales.js";
+import { isInherited, stepRows } from "../../shared/facts/step-rows.js";
 
 /**
  * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout changes
@@ -26,6 +27,7 @@ export function waitingView(run) {
     columns: columnsFor(run.promptLength, run.open.block_size),
     positions: run.promptLength,
     firstQuery: run.reused,
+    inherited: false,
     reused: run.reused,
     prefill: true,
     reserved: 0,
@@ -36,19 +38,21 @@ export function waitingView(run) {
 /**
  * @param {Object} run
  * @param {number} step index of a complete step
- * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this step computed; without a
- *   cache it is 0 at every step. `reused`: rows that no step of the run computed. `firstHeld`: the first position in a layer's
+ * @returns {Object} shape, and readers of the step's values. `firstQuery`: the first row that this run computed in this step; without a
+ *   cache it is 0 at every step, and in an inherited step it is `positions`. `reused`: rows that no step of the run computed. `firstHeld`: the first position in a layer's
  *   cache after the step; `firstKey`: the first key that a query of a layer reads
  */
 export function mapView(run, step) {
   const { data, firstQuery, rows } = run.steps[step];
+  const { first } = stepRows(run, step);
   return {
     layers: run.layers,
     heads: run.heads,
     kvHeads: run.kvHeads,
     columns: columnsFor(firstQuery + rows, run.open.block_size),
     positions: firstQuery + rows,
-    firstQuery: run.open.study?.cache === "none" ? 0 : firstQuery,
+    firstQuery: first,
+    inherited: isInherited(run, step),
     reused: run.reused,
     prefill: data.phase === "prefill",
     reserved: data.kv.blocks * run.open.block_size,

@@ -7,6 +7,7 @@ import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { inIntro } from "../../shared/state/intro.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Theme, usePageTheme } from "../../shared/ui/use-theme.js";
+import { msg } from "../../shared/words/msg.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
 import { Everything } from "./everything.js";
@@ -33,7 +34,7 @@ const INTRO = async () => (await import("../intro/intro.js")).Intro;
 
 /** Most visitors see no intro, so its code is loaded on demand. */
 function Intro(props) {
-  return html`<${Fetched} of=${INTRO} ...${props} />`;
+  return html`<${Fetched} of=${INTRO} waits=${msg`Loading…`} ...${props} />`;
 }
 
 function Shown({ embed = null, host = null, opens = null, ...parts }) {

@@ -28,9 +28,9 @@ import { Tabs } from "./tabs.js";
 const PANELS = [
   { id: "map", tab: msg`Map` },
   { id: "inspector", tab: msg`Inspector` },
-  { id: "next-token", tab: PANEL_NAMES.tokens },
-  { id: "kv-cache", tab: PANEL_NAMES.cache },
-  { id: "time", tab: PANEL_NAMES.time },
+  { id: "next-token", tab: PANEL_NAMES.tokens, view: "tokens" },
+  { id: "kv-cache", tab: PANEL_NAMES.cache, view: "cache" },
+  { id: "time", tab: PANEL_NAMES.time, view: "time" },
 ];
 
 /** It has no state, so it is rendered once; each part of the page renders itself again. Props as `App`. */
@@ -52,7 +52,7 @@ export function Everything({ embed, host, opens, ...parts }) {
       ${part(Messages)}
       ${starts && part(OwnPrompt, { urgent: true })}
       ${part(Timeline, { stepsBar: moving(StepsBar) })}
-      <${ViewTabs} stage=${stage} opens=${opens} />
+      <${ViewTabs} stage=${stage} opens=${opens} dispatch=${parts.dispatch} />
       <${Stage} element=${stage}>
         <div class="panel panel-map" id="panel-map">
           ${part(LookHere)}

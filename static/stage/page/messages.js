@@ -1,9 +1,11 @@
 /** Messages above the page: problems, waiting, and what the reader can do. */
 
 import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
 import { integer } from "../../shared/facts/format.js";
 import { unloadedModel } from "../../shared/facts/models.js";
+import { stepCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
 export function Messages({ state, dispatch, client, controller }) {
@@ -18,6 +20,7 @@ export function Messages({ state, dispatch, client, controller }) {
       ${held && html`<${Held} onCancel=${() => dispatch({ type: "hold", held: false })} />`}
       ${waits && html`<${Queued} waits=${waits} onCancel=${() => client.remove(waits.id)} />`}
       ${!connected && !ending(run?.close) && html`<${Lost} />`}
+      ${state.caughtUp > 0 && html`<${CaughtUp} steps=${state.caughtUp} dispatch=${dispatch} />`}
       ${problem && html`<${ProblemMessage} problem=${problem} onContinue=${problem.continues && controller.continueRun} onDismiss=${() => dispatch({ type: "problem", problem: null })} />`}
     </div>
   `;
@@ -75,6 +78,21 @@ function Lost() {
   return html`
     <p class="message line on-line" role="status">
       <span>${msg`The connection is lost; trying again. Steps that you miss are fetched afterwards.`}</span>
+    </p>
+  `;
+}
+
+const CAUGHT_UP_MS = 6000;
+
+/** After sleep, or on another network: why the picture has moved on. */
+function CaughtUp({ steps, dispatch }) {
+  useEffect(() => {
+    const timer = setTimeout(() => dispatch({ type: "caughtUp", steps: 0 }), CAUGHT_UP_MS);
+    return () => clearTimeout(timer);
+  }, [steps, dispatch]);
+  return html`
+    <p class="message line on-line" role="status" id="caught-up">
+      <span>${msg`The connection is back. Caught up: ${stepCount(steps)}.`}</span>
     </p>
   `;
 }

@@ -1,13 +1,19 @@
-/** The tabs of the compact layout, which shows one panel at a time. A swipe changes the tab, and a new view its panel. */
+/**
+ * The tabs of the compact layout, which shows one panel at a time. A swipe changes the tab, and a new view its panel. A panel that has a tab
+ * can be enlarged in the inspector: then its own tab is the current one, because no two tabs stand for one thing.
+ */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { zoomOut } from "../../shared/state/views.js";
 import { bringIntoSight } from "../../shared/ui/in-sight.js";
 import { msg } from "../../shared/words/msg.js";
+import { currentTab, INSPECTOR } from "./current-tab.js";
 
-/** @param {{panels: Object[], stage: Object, view: string, opens?: string|null}} props `view`: of the inspector; `opens`: id of the
- *   first panel to show, if it is not the first of the list */
-export function Tabs({ panels, stage, view, opens }) {
+/** @param {{panels: {id: string, tab: string, view?: string}[], stage: Object, view: string, dispatch: Function, opens?: string|null}} props
+ *   `panels`: with the view that enlarges them; `view`: of the inspector; `opens`: id of the first panel to show, if it is not the first
+ *   of the list */
+export function Tabs({ panels, stage, view, dispatch, opens }) {
   const [current, setCurrent] = useState(0);
   const place = useRef(current);
   place.current = current;
@@ -46,13 +52,18 @@ export function Tabs({ panels, stage, view, opens }) {
     bringIntoSight(stage.current.querySelector("#panel-inspector"));
   }, [view, stage]);
 
-  const show = (index) => stage.current.scrollTo({ left: index * stage.current.clientWidth });
+  const at = currentTab(panels, current, view);
+  const show = (index) => {
+    if (panels[index].id === INSPECTOR && panels.some((panel) => panel.view === view))
+      dispatch({ type: "select", selection: { view: zoomOut(view) } });
+    stage.current.scrollTo({ left: index * stage.current.clientWidth });
+  };
 
   return html`
     <nav class="tabs" aria-label=${msg`Panels`}>
       ${panels.map(
         ({ id, tab }, index) => html`
-          <button key=${id} type="button" aria-current=${index === current} onClick=${() => show(index)}>${tab}</button>
+          <button key=${id} type="button" aria-current=${index === at} onClick=${() => show(index)}>${tab}</button>
         `,
       )}
     </nav>

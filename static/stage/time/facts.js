@@ -1,6 +1,7 @@
 /** Measured times of a run's steps. Pure. */
 
 import { undisturbed } from "../../shared/facts/conditions.js";
+import { measuredTogether } from "../../shared/facts/step-rows.js";
 
 /** @returns {number} the middle value, or the mean of the two middle ones; NaN of nothing */
 export function median(values) {
@@ -11,26 +12,23 @@ export function median(values) {
 
 /**
  * @param {Object} run
- * @param {number} step the step in sight; later steps do not count
- * @returns {{prefill: {ms: number, tokens: number, perToken: number},
+ * @param {number} step the step in sight; later steps do not count, nor do those that another run measured
+ * @returns {{prefill: null|{ms: number, tokens: number, perToken: number},
  *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
- *   ms throughout; `median`: of the `of` undisturbed steps, or of all where every one was disturbed; `tokens`: the prompt tokens that were computed; `parts`: of the `total` of the step in sight
+ *   ms throughout; `median`: of the `of` undisturbed steps, or of all where every one was disturbed; `prefill` null: another run computed it; `tokens`: the prompt tokens that were computed; `parts`: of the `total` of the step in sight
  */
 export function timeFacts(run, step) {
+  const { from } = measuredTogether(run, step);
   const first = run.steps[0].data.ms.total;
   const { data } = run.steps[step];
-  const decoded = run.steps.slice(1, step + 1);
+  const decoded = run.steps.slice(Math.max(1, from), step + 1);
   const steps = decoded.map((one) => one.data.ms.total);
   const quiet = quietOf(decoded);
   const middle = median(quiet.steps.map((one) => one.data.ms.total));
   const { forward, capture, sample, total } = data.ms;
   return {
-    prefill: {
-      ms: first,
-      tokens: run.prefillRows,
-      perToken: first / run.prefillRows,
-    },
+    prefill: from === 0 ? { ms: first, tokens: run.prefillRows, perToken: first / run.prefillRows } : null,
     decode: steps.length
       ? {
           here: step > 0 ? total : null,
@@ -62,12 +60,15 @@ function quietOf(steps) {
  *
  * @param {Object} run
  * @param {"prefill"|"decode"} phase decode: each figure is the median over its steps
+ * @param {{from: number, to: number}} [measured] of `measuredTogether`; the run's own steps by default
  * @returns {null|{steps: number, disturbed: boolean, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
  *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
  *   `ms`: the forward passes only, as `flops` and `read`; `msTotal`: the whole step; null where there is no such step
  */
-export function phaseFacts(run, phase) {
-  const { steps, disturbed } = quietOf(phase === "prefill" ? run.steps.slice(0, 1) : run.steps.slice(1));
+export function phaseFacts(run, phase, { from, to } = measuredTogether(run, run.steps.length - 1)) {
+  const all = run.steps.slice(from, to);
+  const prefill = from === 0 ? 1 : 0;
+  const { steps, disturbed } = quietOf(phase === "prefill" ? all.slice(0, prefill) : all.slice(prefill));
   if (!steps.length) return null;
   const middle = (of) => median(steps.map(of));
   const rows = middle(({ data, rows }) => data.rows_computed ?? rows);

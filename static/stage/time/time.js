@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
 import { originOf, timed } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
+import { isInherited, measuredTogether } from "../../shared/facts/step-rows.js";
 import { isAwaited } from "../../shared/state/settled.js";
 import { Card } from "../../shared/ui/card.js";
 import { Surface } from "../../shared/ui/surface.js";
@@ -30,10 +31,10 @@ export function Time({ state, dispatch }) {
   const text = decode
     ? {
         number: milliseconds(decode.here),
-        says: `${msg`Time of the step with the input ${newest}.`} ${timeOfPrefill(run, prefill)}`,
+        says: `${msg`Time of the step with the input ${newest}.`} ${prefill ? timeOfPrefill(run, prefill) : ""} ${ofParent(run, settled)}`,
       }
     : { number: milliseconds(prefill.ms), says: firstTokenText(run) };
-  return html`<${Card} ...${opens} dispatch=${dispatch} origin=${originOf(run.steps.slice(decode ? settled : 0, settled + 1))} ...${text}>
+  return html`<${Card} ...${opens} dispatch=${dispatch} origin=${originOf([run.steps[settled]])} ...${text}>
     <${StepBars} run=${run} step=${settled} dispatch=${dispatch} />
   <//>`;
 }
@@ -53,20 +54,25 @@ function progressOfPrefill({ prefillRows, partialRows, steps }) {
   );
 }
 
-function timeOfPrefill({ prefillPasses, steps, open }, prefill) {
-  const [tokens, passes, time] = [integer(prefill.tokens), prefillPasses, timed(prefill.ms, steps[0].data)];
-  const text =
-    passes > 1
-      ? msg`Prefill of ${tokens} tokens in ${passes} passes took ${time}.`
-      : plural(
-          prefill.tokens,
-          form`Prefill of ${tokens} token took ${time}.`,
-          form`Prefill of ${tokens} tokens took ${time}.`,
-        );
-  return open.parent ? `${text} ${msg`That was measured in the parent run.`}` : text;
+/** @returns {string} which times of a branch are not its own; "" for any other run */
+function ofParent(run, step) {
+  if (isInherited(run, step)) return msg`Measured in the run that this one branched from.`;
+  return run.open.parent ? msg`Earlier steps were measured in the run that this one branched from.` : "";
 }
 
-function firstTokenText({ reused, promptLength, prefillRows, prefillPasses: passes }) {
+function timeOfPrefill({ prefillPasses, steps }, prefill) {
+  const [tokens, passes, time] = [integer(prefill.tokens), prefillPasses, timed(prefill.ms, steps[0].data)];
+  return passes > 1
+    ? msg`Prefill of ${tokens} tokens in ${passes} passes took ${time}.`
+    : plural(
+        prefill.tokens,
+        form`Prefill of ${tokens} token took ${time}.`,
+        form`Prefill of ${tokens} tokens took ${time}.`,
+      );
+}
+
+function firstTokenText(run) {
+  const { reused, promptLength, prefillRows, prefillPasses: passes } = run;
   const term = html`<${Term} id="ttft">${msg`TTFT`}<//>`;
   const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
   const tokens = reused
@@ -78,26 +84,31 @@ function firstTokenText({ reused, promptLength, prefillRows, prefillPasses: pass
           form`The ${prompt} prompt token was computed in one pass.`,
           form`All ${prompt} prompt tokens were computed in one pass.`,
         );
-  return html`${nodes`Time to the first token (${term}).`} ${tokens}`;
+  return html`${nodes`Time to the first token (${term}).`} ${isInherited(run, 0) ? ofParent(run, 0) : tokens}`;
 }
 
 function StepBars({ run, step, dispatch }) {
   const [ref, size] = useSize();
   const theme = useTheme();
   const ratio = useRatio();
-  const count = step + 1;
+  const { from } = measuredTogether(run, step);
+  const count = step + 1 - from;
+  const begins = from === 0;
+  const inherited = isInherited(run, step);
   const draw = useCallback(
     (context) => {
-      const values = run.steps.slice(0, count).map(({ data }) => data.ms.total);
-      drawBars(context, { values, label: tokenCount(run.prefillRows) }, { theme }, size);
+      const values = run.steps.slice(from, from + count).map(({ data }) => data.ms.total);
+      drawBars(context, { values, label: begins ? tokenCount(run.prefillRows) : null, inherited }, { theme }, size);
     },
-    [run, count, theme, size],
+    [run, from, count, inherited, theme, size],
   );
   const onClick = (event) => {
-    const bar = size && hitBars(count, size.width, pointInside(event).x);
-    if (bar !== null) dispatch({ type: "seek", step: bar });
+    const bar = size && hitBars(count, size.width, pointInside(event).x, begins);
+    if (bar !== null) dispatch({ type: "seek", step: from + bar });
   };
-  const label = plural(count, form`Time of ${count} step: prefill`, form`Time of ${count} steps; the first is prefill`);
+  const label = begins
+    ? plural(count, form`Time of ${count} step: prefill`, form`Time of ${count} steps; the first is prefill`)
+    : plural(count, form`Time of ${count} decode step`, form`Time of ${count} decode steps`);
   return html`<div class="step-bars anchor" role="img" aria-label=${label} title=${label} ref=${ref} onClick=${onClick}>
     ${size && html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`}
   </div>`;

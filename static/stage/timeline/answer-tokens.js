@@ -1,6 +1,7 @@
 /** The tokens of a run's answer: type size, state at the shown step, time and tooltip. Pure. */
 
 import { milliseconds, percent, tokenText } from "../../shared/facts/format.js";
+import { isInherited } from "../../shared/facts/step-rows.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** Estimated characters of the answer per token that it may have. */
@@ -26,28 +27,30 @@ const charsOf = (tokens) =>
   tokens.reduce((sum, { text }) => sum + text.length + LINE_CHARS * (text.split("\n").length - 1), 0);
 
 /** @returns {"now"|"new"|"past"|"future"} of the token that step `index` chose, at step `step`: computed, chosen, earlier, later */
-export function kindOf(index, step) {
-  if (index === step - 1) return "now";
+export function kindOf(run, index, step) {
+  if (index === step - 1) return isInherited(run, step) ? "past" : "now";
   if (index === step) return "new";
   return index < step ? "past" : "future";
 }
 
-/** @returns {string} the time of the step that computed it; before that step, its probability */
-export function timeOf(steps, index, known) {
+/** @returns {string} the time of the step that computed it; before that step, or if another run computed it, its probability */
+export function timeOf(run, index, known) {
+  const { steps } = run;
   const { token } = steps[index].data;
   if (token.forced) return msg`given`;
-  const computedBy = index + 1 <= known ? steps[index + 1] : undefined;
+  const computedBy = index + 1 <= known && !isInherited(run, index + 1) ? steps[index + 1] : undefined;
   if (computedBy) return milliseconds(computedBy.data.ms.total);
   return token.prob === null ? "" : percent(token.prob, 0);
 }
 
 /** @returns {string} the tooltip of the token that step `index` chose */
-export function titleOf(steps, index, known, noted) {
+export function titleOf(run, index, known, noted) {
+  const { steps } = run;
   const { token } = steps[index].data;
   const text = tokenText(token);
   const share = token.prob === null ? null : percent(token.prob, 0);
   const next = index + 1;
-  const time = next <= known && steps[next] ? milliseconds(steps[next].data.ms.total) : null;
+  const time = next <= known && steps[next] && !isInherited(run, next) ? milliseconds(steps[next].data.ms.total) : null;
   return [
     chosenIn(text, index, token.forced, share),
     time !== null && msg`Step ${next} computed its row in ${time}.`,

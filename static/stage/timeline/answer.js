@@ -7,6 +7,7 @@ import { ending } from "../../shared/facts/endings.js";
 import { integer, tokenLabel } from "../../shared/facts/format.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
+import { isInherited } from "../../shared/facts/step-rows.js";
 import { useGradually } from "../../shared/painting/later.js";
 import { knownStep } from "../../shared/state/settled.js";
 import { Memo } from "../../shared/ui/memo.js";
@@ -47,7 +48,7 @@ export function Answer({ state, dispatch, split }) {
       class=${`answer${split ? " is-split" : ""}${whole ? " is-whole" : ""}`} data-type=${typeOf(run)} dir="auto" tabindex="0" ref=${text}
       role="group" aria-label=${msg`Prompt and answer`} onClick=${onClick}
     >
-      ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0} isSwept=${settled < 0} />`}
+      ${!hidesPrompt && html`<${Prompt} run=${run} split=${split} isNow=${step === 0 && !(run.steps.length && isInherited(run, 0))} isSwept=${settled < 0} />`}
       <${AnswerTokens} state=${state} split=${split} />
     </div>
     ${
@@ -132,9 +133,9 @@ function AnswerTokens({ state, split }) {
     >${shown.map(({ data: { token } }, index) => {
       const isNoted = noted.includes(index);
       return html`<${Memo}
-        of=${AnswerToken} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(index, step)} split=${split}
-        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} title=${titleOf(steps, index, known, isNoted)}
-        time=${split ? timeOf(steps, index, known) : null}
+        of=${AnswerToken} key=${index} text=${split ? tokenLabel(token, NO_BREAK) : pieces[index]} kind=${kindOf(run, index, step)} split=${split}
+        step=${index} forced=${Boolean(token.forced)} noted=${isNoted} title=${titleOf(run, index, known, isNoted)}
+        time=${split ? timeOf(run, index, known) : null}
       />`;
     })}</span
   >${goesOn && html`<i class="caret" aria-hidden="true"></i>`}${!goesOn && html`${" "}<small class="badge answer-badge nowrap ending">${ending(run.close)}</small>`}`;

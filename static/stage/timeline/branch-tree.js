@@ -39,7 +39,7 @@ function Explanation({ run, rows }) {
   const beside = html`<a href=${compareLink(parent.run, run.id)}>${msg`Compare with its parent`}</a>`;
   if (continues(run)) return html`<${Continued} run=${run} /> ${beside}`;
   return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
-    ${shared ? html`${sharingInWords(shared)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
+    ${shared ? html`${sharingInWords(shared, parent.recomputed ?? null)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
 }
 
 function relativesInWords(rows) {
@@ -67,9 +67,17 @@ function Continued({ run }) {
   return html`${nodes`${label} the run before it was interrupted. Its tokens are in the log, its K and V are not. Before the next token, ${integer(rows)} rows were computed again in ${milliseconds(ms)}; with the cache it would have been none.`} <${Badge} origin="measured" />`;
 }
 
-/** @param {Object} shared from `sharedBlocks` */
-function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize }) {
+/** @param {Object} shared from `sharedBlocks` @param {{rows: number, ms: number}|null} recomputed null: an older log does not say it */
+function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize }, recomputed) {
   const tokens = integer(positions);
+  if (recomputed?.rows) {
+    const [rows, time] = [integer(recomputed.rows), milliseconds(recomputed.ms)];
+    return plural(
+      recomputed.rows,
+      form`The cache did not hold K and V of all earlier tokens. Before the first step of this branch, ${rows} row was computed again in ${time}.`,
+      form`The cache did not hold K and V of all earlier tokens. Before the first step of this branch, ${rows} rows were computed again in ${time}.`,
+    );
+  }
   if (shared) {
     const held = integer(shared * blockSize);
     const rest = positions - shared * blockSize;
@@ -96,7 +104,10 @@ function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize
       form`It shares ${elsewhere} of its ${blocks} cache block with another branch: the same memory, not a copy.`,
       form`It shares ${elsewhere} of its ${blocks} cache blocks with another branch: the same memory, not a copy.`,
     );
-  if (whole) return msg`The cache no longer held the ${tokens} earlier tokens, so they were computed again.`;
+  if (whole)
+    return recomputed
+      ? msg`The cache still held K and V of the ${tokens} earlier tokens, so they were not computed again.`
+      : msg`The cache no longer held the ${tokens} earlier tokens, so they were computed again.`;
   return plural(
     positions,
     form`The ${tokens} earlier token does not fill a block of ${blockSize}. Its K and V were copied, not computed again.`,

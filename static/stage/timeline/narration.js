@@ -2,6 +2,7 @@
 
 import { timed } from "../../shared/facts/conditions.js";
 import { bytes, integer, percent, quoted } from "../../shared/facts/format.js";
+import { firstOwnStep, isInherited } from "../../shared/facts/step-rows.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
 /** Characters of a token before it is cut, so that the sentences fit in a line or two. */
@@ -17,10 +18,29 @@ export function narrate(run, step, sweeping = false) {
   const shown = run.steps[step];
   if (!shown) return "";
   const { data } = shown;
+  if (isInherited(run, step)) return inheritedWork(run, step);
   const work = data.phase === "prefill" ? prefillWork(run) : decodeWork(run, step);
   if (sweeping) return work.join(" ");
   const time = timed(data.ms.total, data);
   return [...work, msg`Time: ${time}.`, choice(data), outcome(run, step)].filter(Boolean).join(" ");
+}
+
+/** A step that the run before the branch computed and timed. */
+function inheritedWork(run, step) {
+  const { data, rows, firstQuery } = run.steps[step];
+  const [tokens, own, token] = [integer(rows), firstOwnStep(run), quoted(run.tokens[firstQuery], TOKEN_CHARS)];
+  const time = timed(data.ms.total, data);
+  return [
+    step > 0
+      ? msg`Step ${step}, decode: the run that this one branched from computed ${token}, in ${time}.`
+      : plural(
+          rows,
+          form`Step 0, prefill: the run that this one branched from computed ${tokens} prompt token, in ${time}.`,
+          form`Step 0, prefill: the run that this one branched from computed ${tokens} prompt tokens, in ${time}.`,
+        ),
+    msg`This run computes none of it: it begins with step ${own} and has K and V of the earlier tokens in its cache.`,
+    choice(data),
+  ].join(" ");
 }
 
 /** @returns {string[]} sentences */

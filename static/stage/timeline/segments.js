@@ -38,13 +38,21 @@ export function stepAt({ count, prefill, pitch }, x) {
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {{step: number, share: number, recorded: number, noted: number[], label: string}} data `share`: computed part
- *   of the shown step; `recorded`: steps in the log
+ * @param {{step: number, share: number, recorded: number, noted: number[], label: string, own?: number}} data `share`: computed part
+ *   of the shown step; `recorded`: steps in the log; `own`: the first step that
+ *   this run computed itself
  * @param {{geometry: Object, theme: Object}} scales
  * @param {{width: number, height: number}} size
  */
-export function drawSegments(context, { step, share, recorded, noted, label }, { geometry, theme }, { width, height }) {
+export function drawSegments(
+  context,
+  { step, share, recorded, noted, label, own = 0 },
+  { geometry, theme },
+  { width, height },
+) {
   context.clearRect(0, 0, width, height);
+  // A step of the run that this one branched from is not computed now.
+  const now = step < own ? [theme.cached, theme.onCached] : [theme.computed, theme.onComputed];
   const top = 4;
   const tall = height - 2 * top;
   const box = (x, wide) => {
@@ -60,19 +68,19 @@ export function drawSegments(context, { step, share, recorded, noted, label }, {
       continue;
     }
     if (at === step && share > 0) {
-      context.fillStyle = theme.computed;
+      [context.fillStyle] = now;
       box(x, Math.max(1, wide * share));
       context.fill();
     }
     if (geometry.pitch < LEAST_PITCH_PX && at > 0 && at !== step) continue;
     box(x + 0.5, Math.max(1, wide - 1));
-    context.strokeStyle = at === step ? theme.computed : at < recorded ? theme.muted : theme.line;
+    context.strokeStyle = at === step ? now[0] : at < recorded ? theme.muted : theme.line;
     context.stroke();
   }
   if (geometry.pitch < LEAST_PITCH_PX && geometry.count > 1)
     drawTrack(context, { step, recorded, theme, geometry, top, tall });
-  if (geometry.pitch >= NUMBERED_PX) drawNumbers(context, { step, share, geometry, theme, height });
-  drawLabel(context, { label, step, share, geometry, theme, height });
+  if (geometry.pitch >= NUMBERED_PX) drawNumbers(context, { step, share, geometry, theme, height, now });
+  drawLabel(context, { label, step, share, geometry, theme, height, now });
   context.fillStyle = theme.ink;
   for (const at of noted) {
     const { x, width: wide } = segmentOf(geometry, at);
@@ -96,23 +104,23 @@ function drawTrack(context, { step, recorded, theme, geometry, top, tall }) {
   if (to.x + to.width > from) context.strokeRect(from + 0.5, top + 0.5, to.x + to.width - from - 1, tall - 1);
 }
 
-function drawNumbers(context, { step, share, geometry, theme, height }) {
+function drawNumbers(context, { step, share, geometry, theme, height, now }) {
   context.font = FONT;
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let at = 1; at < geometry.count; at++) {
     const { x, width } = segmentOf(geometry, at);
     const isFull = at < step || (at === step && share > 0.6);
-    context.fillStyle = isFull ? (at < step ? theme.onOutput : theme.onComputed) : theme.muted;
+    context.fillStyle = isFull ? (at < step ? theme.onOutput : now[1]) : theme.muted;
     context.fillText(String(at), x + width / 2, height / 2 + 0.5);
   }
 }
 
-function drawLabel(context, { label, step, share, geometry, theme, height }) {
+function drawLabel(context, { label, step, share, geometry, theme, height, now }) {
   context.font = FONT;
   const { width: wide } = segmentOf(geometry, 0);
   if (context.measureText(label).width + 12 > wide) return;
-  context.fillStyle = step === 0 && share < 1 ? theme.ink : step === 0 ? theme.onComputed : theme.onCached;
+  context.fillStyle = step === 0 && share < 1 ? theme.ink : step === 0 ? now[1] : theme.onCached;
   context.textBaseline = "middle";
   context.textAlign = "center";
   context.fillText(label, wide / 2, height / 2 + 0.5);

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
+import { firstOwnStep } from "../../shared/facts/step-rows.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
@@ -24,14 +25,20 @@ export function StepsBar({ state, dispatch }) {
   const geometry = useMemo(() => segmentsGeometry(count, width), [count, width]);
   const noted = useMemo(() => notedSteps(run?.saved?.notes ?? []), [run]);
   const share = shareOf(run, reveal);
+  const own = run ? firstOwnStep(run) : 0;
   const tokens = integer(run?.prefillRows ?? 0);
   const label = run?.open
     ? plural(run.prefillRows, form`prefill · ${tokens} token`, form`prefill · ${tokens} tokens`)
     : "";
   const draw = useCallback(
     (context) =>
-      drawSegments(context, { step, share, recorded, noted, label }, { geometry, theme }, { width, height: HEIGHT_PX }),
-    [step, share, recorded, noted, label, geometry, theme, width],
+      drawSegments(
+        context,
+        { step, share, recorded, noted, label, own },
+        { geometry, theme },
+        { width, height: HEIGHT_PX },
+      ),
+    [step, share, recorded, noted, label, own, geometry, theme, width],
   );
   const seek = (to) => dispatch({ type: "seek", step: Math.min(to, last) });
   const onPointer = (event) => {

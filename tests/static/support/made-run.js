@@ -62,7 +62,6 @@ export function madeRun({
     },
     steps: [],
     stepOfQuery: (query) => Math.max(0, query - promptLength + 1),
-    isComputedIn: (step, position) => position >= reused && run.stepOfQuery(position) === step,
     lastQueryOfStep: (step) => promptLength + step - 1,
     row: (layer, head, query) =>
       query >= reused && query < positions ? Uint8Array.from(row(layer, head, query)) : null,

@@ -2,6 +2,7 @@
 
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
 import { fixed, integer, quoted, significant } from "../../../shared/facts/format.js";
+import { isComputedIn, isInherited } from "../../../shared/facts/step-rows.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { lineOf } from "./scene.js";
@@ -285,13 +286,15 @@ function cachedVector(scene, place, kind) {
   const before =
     place.key < run.reused
       ? msg`read from the cache; an earlier run wrote it`
-      : written === 0
-        ? msg`written in prefill, read again`
-        : msg`written in step ${written}, read again`;
+      : isInherited(run, written)
+        ? msg`read from the cache; the run that this one branched from wrote it in step ${written}`
+        : written === 0
+          ? msg`written in prefill, read again`
+          : msg`written in step ${written}, read again`;
   return {
     ...headVector(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
     notes: [
-      run.isComputedIn(step, place.key) ? msg`written in this step` : before,
+      isComputedIn(run, step, place.key) ? msg`written in this step` : before,
       first === last
         ? msg`position ${place.key}; read by head ${first}`
         : msg`position ${place.key}; read by heads ${first}–${last}`,

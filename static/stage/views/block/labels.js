@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { labelled } from "../../../shared/draw/labels.js";
 import { tokenLabel } from "../../../shared/facts/format.js";
+import { isComputedIn } from "../../../shared/facts/step-rows.js";
 import { msg } from "../../../shared/words/msg.js";
 import { columnAt, columnGaps } from "./draw/columns.js";
 import { captions, chips } from "./words.js";
@@ -82,7 +83,7 @@ function Tokens({ x, y, columns, scene }) {
     .filter(away);
   return html`${names.map(({ position, named }) => {
     const column = columnAt(columns, position);
-    const kind = position > query ? "is-muted" : run.isComputedIn(scene.step, position) ? "is-computed" : "is-cached";
+    const kind = position > query ? "is-muted" : isComputedIn(run, scene.step, position) ? "is-computed" : "is-cached";
     return html`<text
         class=${`block-token small mono ${kind}`}
         transform=${`translate(${x + (column.x0 + column.x1) / 2 + 3} ${y}) rotate(${TILT_DEGREES})`}

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { integer, quoted } from "../../../shared/facts/format.js";
+import { isInherited, stepRows } from "../../../shared/facts/step-rows.js";
 import { useConnected, useTwin } from "../../../shared/loading/use-twin.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
@@ -67,7 +68,7 @@ function Sheet({ state, focus, dispatch, client, controller }) {
       !run.open.study &&
       part(
         "kept",
-        html`<${Fetched} of=${KEPT} run=${run} step=${step} selection=${state.selection} ready=${ready} client=${client} dispatch=${dispatch} />`,
+        html`<${Fetched} of=${KEPT} waits=${msg`Loading…`} run=${run} step=${step} selection=${state.selection} ready=${ready} client=${client} dispatch=${dispatch} />`,
       )
     }
   </div>`;
@@ -76,6 +77,8 @@ function Sheet({ state, focus, dispatch, client, controller }) {
 function headline(run, step) {
   const { rows, firstQuery } = run.steps[step];
   const computed = integer(rows);
+  if (isInherited(run, step))
+    return msg`Step ${step} belongs to the run that this one branched from: K and V of its ${integer(stepRows(run, step).read)} positions are in the cache`;
   if (step === 0 && run.reused)
     return msg`Prefill: ${integer(run.reused)} rows come from the cache, ${computed} are computed and cached`;
   if (step === 0)

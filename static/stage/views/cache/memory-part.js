@@ -3,8 +3,10 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/facts/format.js";
+import { stepRows } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { positionsInWords } from "../../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { cacheAccount, cacheBytes, cacheGrowth, globalBytes, localLayers, otherCaches } from "../../kv-cache/facts.js";
 import { Smaller } from "./smaller.js";
@@ -23,7 +25,7 @@ export function MemoryPart({ run, step, ready, client, dispatch }) {
     <${Growth} run=${run} step=${step} onPick=${onPick} />
     <${Smaller} key=${run.id} run=${run} ready=${ready} client=${client} dispatch=${dispatch} />
     <h4 data-names="cache-blocks">${msg`The blocks of this cache`} <${Badge} origin="measured" /></h4>
-    <${Blocks} account=${account} newest=${run.steps[step].rows} />`;
+    <${Blocks} account=${account} newest=${stepRows(run, step).computed} />`;
 }
 
 function Formula({ model, account }) {
@@ -152,7 +154,10 @@ function Block({ block, first, size, fresh, dropped }) {
   const { id, filled, sharedBy } = block;
   const number = first / size + 1;
   const last = first + filled - 1;
-  const label = msg`Block ${number} of this run, block ${id} of the pool: positions ${first} to ${last}, ${filled} of ${size} filled.`;
+  const name = msg`Block ${number} of this run, block ${id} of the pool.`;
+  const label = filled
+    ? msg`${name} ${positionsInWords(first, last)}: ${filled} of ${size} filled.`
+    : msg`${name} It is empty.`;
   const slotClass = (slot) => (slot >= filled ? "" : first + slot >= fresh ? "is-fresh" : "is-cached");
   const classes = [sharedBy > 1 && "is-shared", dropped && "is-dropped"].filter(Boolean).join(" ");
   const words = [

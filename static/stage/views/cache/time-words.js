@@ -9,10 +9,12 @@ const SAME_READ = 1.2;
 const SHOWS_LITTLE = 1.5;
 
 /**
- * @param {{cached: Object, twin: Object, times: Object}} compared as `compareTwin` gives it
+ * @param {{steps: Object[], cached: Object, twin: Object, times: Object}} compared as `compareTwin` gives it
  * @returns {string|null} null unless arithmetic grew much more than time, and memory read stayed the same
  */
-export function timeWords({ cached, twin, times: took }) {
+export function timeWords({ steps, cached, twin, times: took }) {
+  // Of a branch, the times are those of its own steps, and the arithmetic without a cache is that of all.
+  if (steps.some((each) => each.cached.ms === null)) return null;
   const [work, read] = ["flops", "read"].map((id) => twin[id] / cached[id]);
   const time = took.twin / took.cached;
   if (work > 2 * time && read < SAME_READ)

@@ -7,7 +7,8 @@ import { branchStep } from "../../../shared/facts/branching.js";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
 import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
 import { small } from "../../../shared/facts/small-numbers.js";
-import { compareTwin, rowsComputed, rowsWithoutCache } from "../../../shared/facts/twins.js";
+import { rowsBefore, stepRows } from "../../../shared/facts/step-rows.js";
+import { compareTwin, rowsWithoutCache } from "../../../shared/facts/twins.js";
 import { groupsOf, oneFormat, readAlike } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
@@ -28,7 +29,7 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
   const expected = useMemo(() => rowsWithoutCache(run), [run, count]);
   const compared = useMemo(() => (done ? compareTwin(run, log) : null), [run, count, log, done]);
   const names = useMemo(() => fedNames(run), [run, count]);
-  const cached = useMemo(() => run.steps.map((one, at) => lineOf(one, at <= (branchStep(run) ?? -1))), [run, count]);
+  const cached = useMemo(() => run.steps.map((_, at) => lineOf(run, at)), [run, count]);
   const linesWithout = useMemo(
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
@@ -37,9 +38,11 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const without = integer(expected.without);
   const both = { names, current: step, onPick };
-  const timesCompare = alike && compared !== null && !compared.times.disturbed;
+  // Times of another machine, or of other code for another format, do not stand beside these.
+  const timesMeet = alike && !recorded;
+  const timesCompare = timesMeet && compared !== null && !compared.times.disturbed;
   const longer = html`<${Longer} run=${run} ready=${ready} starting=${starting} compared=${timesCompare ? compared : null} alike=${alike} dispatch=${dispatch} controller=${controller} />`;
-  return html`<p class="sheet-say">${NEED} ${rowsSaved(expected)} ${inheritedRows(run)} ${compared && measuredResult(run, compared, log)}</p>
+  return html`<p class="sheet-say">${NEED} ${rowsSaved(run, expected)} ${inheritedRows(run)} ${compared && measuredResult(run, compared, log, timesMeet)}</p>
     <${TwinControl}
       twin=${twin} run=${run} ready=${ready} label=${msg`Run it without a cache`} again=${msg`Run it without a cache again`}
     />
@@ -58,41 +61,49 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
       </div>
       ${
         compared
-          ? html`<${Totals} run=${run} alike=${alike} compared=${compared} count=${count} log=${log} recorded=${recorded} />`
+          ? html`<${Totals} run=${run} alike=${alike} compared=${compared} count=${count} log=${log} recorded=${recorded} timesMeet=${timesMeet} />`
           : html`<div><${Expected} expected=${expected} />${longer}</div>`
       }
     </div>
     ${compared && html`<${MeasureAgain} run=${run} step=${Math.max(1, Math.min(step, done - 1))} ready=${ready} client=${client} />`}
     ${compared && html`<p class="sheet-say"><a href=${compareLink(idOf(run), log.id)}>${msg`Compare both runs token by token`}</a></p>`}
     ${compared && longer}
-    ${compared && html`<${BySteps} step=${step} compared=${compared} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
+    ${compared && html`<${BySteps} step=${step} compared=${compared} timesMeet=${timesMeet} origin=${originOf(bothSides(run, log, compared.steps.length))} onPick=${onPick} />`}`;
 }
 
-/** A step's line of the stairs. `inherited`: it was computed by the run that this one branched from. */
-function lineOf(step, inherited) {
-  const rows = rowsComputed(step);
-  const [reused, fresh] = inherited ? [step.firstQuery + rows, 0] : [step.firstQuery, rows];
-  return { reused, again: 0, fresh, done: true };
+/** A step's line of the stairs. */
+function lineOf(run, step) {
+  const { read, computed } = stepRows(run, step);
+  return { reused: read, again: 0, fresh: computed, done: true };
 }
 
 /** @returns {string} which steps a branch has from its parent; "" for any other run */
 function inheritedRows(run) {
   const last = branchStep(run);
   if (last === null) return "";
-  return msg`Steps 0 to ${last} belong to the run that this run branched from. Their rows were computed there and are read here.`;
+  return last === 0
+    ? msg`Step 0 belongs to the run that this run branched from. Its rows were computed there and are read here.`
+    : msg`Steps 0 to ${last} belong to the run that this run branched from. Their rows were computed there and are read here.`;
 }
 
 const NEED = msg`Each step needs the keys and values (K and V) of every token so far, so they are cached. A token’s query (Q) is used only in its own step, so it is dropped. A row is the vectors of one token in one step.`;
 
 /** @returns {string} */
-function rowsSaved({ cached, without, again }) {
+function rowsSaved(run, { cached, without, again }) {
   if (!again) return msg`After one step, nothing has been reused: prefill computes every row once.`;
   const [all, once, repeated] = [without, cached, again].map(integer);
-  const withCache = plural(
-    cached,
-    form`With the cache, this run computes ${once} row: one for each token but the last, which is never an input.`,
-    form`With the cache, this run computes ${once} rows: one for each token but the last, which is never an input.`,
-  );
+  const before = rowsBefore(run);
+  const withCache = before
+    ? plural(
+        cached,
+        form`With the cache, this run computes ${once} row; K and V of ${integer(before)} rows were in the cache before.`,
+        form`With the cache, this run computes ${once} rows; K and V of ${integer(before)} rows were in the cache before.`,
+      )
+    : plural(
+        cached,
+        form`With the cache, this run computes ${once} row: one for each token but the last, which is never an input.`,
+        form`With the cache, this run computes ${once} rows: one for each token but the last, which is never an input.`,
+      );
   const withoutCache = plural(
     without,
     form`Without a cache, it would compute ${all} row; ${repeated} would repeat earlier work with the same result.`,
@@ -104,7 +115,7 @@ function rowsSaved({ cached, without, again }) {
 /** Logits are about 20: float32 has 7 digits of each number, and a few are lost on the way through the layers. */
 const ROUNDING = 1e-3;
 
-function measuredResult(run, { cached, twin, times: took, logits, parting, steps }, log) {
+function measuredResult(run, { cached, twin, times: took, logits, parting, steps }, log, timesMeet) {
   if (!log.close) return "";
   const [rowsWithout, rowsWith, count] = [twin.rows, cached.rows, steps.length].map(integer);
   const rows =
@@ -113,7 +124,7 @@ function measuredResult(run, { cached, twin, times: took, logits, parting, steps
       : msg`Measured without a cache, first steps (${count}): ${rowsWithout} rows instead of ${rowsWith}.`;
   const [timeWithout, timeWith] = [milliseconds(took.twin), marked(took.cached, took.disturbed)];
   const difference = small(logits.largest);
-  return html`<b>${rows}</b> ${msg`The forward passes took ${timeWithout} instead of ${timeWith}.`}${" "}
+  return html`<b>${rows}</b> ${timesMeet && took.steps > 0 && msg`The forward passes took ${timeWithout} instead of ${timeWith}.`}${" "}
     ${parting === null ? msg`The text is the same.` : msg`From step ${parting}, the text differs.`}${" "}
     ${msg`The ${logits.compared} largest logits of a step differ by at most ${difference}.`}${" "}
     ${parting === null && logits.largest < ROUNDING && msg`A difference this small is float32 rounding: the cache stores K and V as they were computed and approximates nothing.`}`;
@@ -171,17 +182,18 @@ function timesExplained(compared, over) {
   return [disturbedTimes(compared), about].filter(Boolean).join(" ");
 }
 
-function Totals({ run, alike, compared, count, log, recorded }) {
+function Totals({ run, alike, compared, count, log, recorded, timesMeet }) {
   const { times: took, logits, steps, parting } = compared;
   const [cached, twin] = ["cached", "twin"].map((side) => ({ ...compared[side], ms: took[side] }));
-  const explained = alike ? timesExplained(compared, Boolean(log.close)) : differentFormats(run, log);
+  const explained = timesMeet ? timesExplained(compared, Boolean(log.close)) : alike ? "" : differentFormats(run, log);
+  const lines = LINES.filter(({ id }) => timesMeet || id !== "ms");
   const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && took.disturbed);
   return html`<div>
     <table class="numbers is-tight" aria-label=${msg`With and without a cache`}>
       <caption>${steps.length === count ? msg`All steps: ${count}` : msg`First steps: ${steps.length} of ${count}`}</caption>
       <${Sides} />
       <tbody>
-        ${LINES.map(
+        ${lines.map(
           ({ id, name, origin, write }) => html`<tr key=${id}>
             <th scope="row">${name} <${Badge} origin=${id === "ms" && took.disturbed ? "disturbed" : origin} /></th>
             <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${compares(id) ? times(twin[id] / cached[id]) : "–"}</td>
@@ -205,9 +217,10 @@ function Totals({ run, alike, compared, count, log, recorded }) {
     </table>
     ${explained && html`<p class="sheet-note muted small">${explained}</p>`}
     <p class="sheet-note muted small">
-      ${msg`Times also depend on other programs on the machine, and the two runs were not simultaneous. Rows and arithmetic are the same on every machine. Only the run with the cache also recorded all that this page shows.`}
+      ${timesMeet && msg`Times also depend on other programs on the machine, and the two runs were not simultaneous.`}
+      ${" "}${msg`Rows and arithmetic are the same on every machine. Only the run with the cache also recorded all that this page shows.`}
       ${groupsOf(run.open.model) && ` ${msg`Passes of one token also run in faster code than longer ones. Measure one step again to time both in the same code.`}`}
-      ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine: compare the times with care.`}`}
+      ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine, so its times do not stand beside those of the run without a cache.`}`}
     </p>
   </div>`;
 }
@@ -237,29 +250,33 @@ function Longer({ run, ready, starting, compared, alike, dispatch, controller })
   </p>`;
 }
 
-function BySteps({ step, compared, origin, onPick }) {
+function BySteps({ step, compared, timesMeet, origin, onPick }) {
   const series = useMemo(() => {
-    const points = (side) => compared.steps.map((one) => ({ x: one.step, y: one[side].ms }));
+    const own = compared.steps.filter(({ cached }) => cached.ms !== null);
+    const points = (side) => own.map((one) => ({ x: one.step, y: one[side].ms }));
     return [
       { name: msg`without`, kind: "line", tone: "computed", points: points("twin") },
       { name: msg`with the cache`, kind: "line", tone: "cached", points: points("cached") },
     ];
   }, [compared]);
   return html`<div class="sheet-columns is-even">
-    <div>
+    ${
+      timesMeet &&
+      html`<div>
       <h4>${msg`Time of each step’s forward pass`} <${Badge} origin=${origin} /></h4>
       <${Chart}
         label=${msg`Milliseconds of each step with and without the cache`} x=${{ name: msg`step` }} current=${step} onPick=${onPick}
         y=${{ name: msg`milliseconds`, format: (ms) => integer(ms), exact: milliseconds }} series=${series} height=${170}
       />
-    </div>
+    </div>`
+    }
     <div>
       <h4>${msg`Each step: with the cache → without`}</h4>
       <div class="sheet-wide across twin-steps" tabindex="0" role="region" aria-label=${msg`Numbers of each step`}>
         <table class="numbers" aria-label=${msg`Each step with and without the cache`}>
           <thead>
             <tr>
-              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th><th scope="col">${msg`time`}</th><th scope="col">${msg`FLOP`}</th>
+              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th>${timesMeet && html`<th scope="col">${msg`time`}</th>`}<th scope="col">${msg`FLOP`}</th>
               <th scope="col">${msg`logits differ by`}</th>
             </tr>
           </thead>
@@ -268,7 +285,7 @@ function BySteps({ step, compared, origin, onPick }) {
               (one) => html`<tr key=${one.step} class=${one.step === step ? "is-current" : ""}>
                 <th scope="row">${one.step}</th>
                 <td>${one.cached.rows} → ${one.twin.rows}</td>
-                <td>${timed(one.cached.ms, one.cached)} → ${timed(one.twin.ms, one.twin)}</td>
+                ${timesMeet && html`<td>${one.cached.ms === null ? "–" : timed(one.cached.ms, one.cached)} → ${timed(one.twin.ms, one.twin)}</td>`}
                 <td>${short(one.cached.flops, "").trim()} → ${short(one.twin.flops, "").trim()}</td>
                 <td>${one.logits ? small(one.logits.largest) : "–"}</td>
               </tr>`,

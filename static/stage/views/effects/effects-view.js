@@ -1,7 +1,6 @@
 /** View "effects": how the next token changes without a part, measured by switching parts off, beside where heads look. */
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
 import { integer, tokenLabel } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
@@ -10,10 +9,6 @@ import { LayersPart } from "./layers-part.js";
 import { TokensPart } from "./tokens-part.js";
 
 export function EffectsView({ state, step: _, ...parts }) {
-  // What is measured is of one step: playback would go on to the next.
-  useEffect(() => {
-    parts.dispatch({ type: "pause" });
-  }, []);
   const { run, step } = state;
   const { token } = run.steps[step].data;
   const shared = { state, step, ...parts };

@@ -7,6 +7,7 @@ import { canAsk } from "../../../shared/state/asking.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
+import { NAME } from "../../changes/change-button.js";
 import { depth, ranked } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
@@ -58,6 +59,6 @@ function SwitchedOff({ state, position, dispatch }) {
   const place = placeInWords(change, run.tokens);
   return html`<p class="small line on-line">
     <span class="muted">${msg`Switching its row off gives other numbers: the text keeps its length, with zeros at this position.`}</span>
-    <button type="button" class="button small still nowrap" aria-label=${msg`Switch off ${place}…`} onClick=${() => dispatch({ type: "addChange", change })}>${msg`Switch off…`}</button>
+    <button type="button" class="button small still nowrap" aria-label=${`${NAME} ${msg`Switch off ${place}`}`} onClick=${() => dispatch({ type: "addChange", change })}>${NAME}</button>
   </p>`;
 }

@@ -21,6 +21,7 @@ export function useEffects({ state, client, dispatch }, about) {
   const start = async () => {
     turn.current += 1;
     const mine = turn.current;
+    dispatch({ type: "pause" });
     let known = { ...found, status: "running", problem: null };
     keep(known);
     try {

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { lookSentence, rowWeights } from "../../../shared/facts/attention.js";
+import { isInherited } from "../../../shared/facts/step-rows.js";
 import { msg } from "../../../shared/words/msg.js";
 import { DotLine } from "./dot-line.js";
 import { Heads } from "./heads.js";
@@ -43,7 +44,7 @@ export function HeadView({ state, sight, focus, exact, dispatch }) {
     <div class="head-place"><div class="head-body anchor grow">
       <${HeadMatrix} run=${run} focus=${focus} hover=${hover} close=${many && close} dispatch=${dispatch} />
       <div class="head-side">
-        <${Looks} run=${run} focus=${focus} row=${row} fresh=${run.stepOfQuery(query) === step} dispatch=${dispatch} />
+        <${Looks} run=${run} focus=${focus} row=${row} fresh=${run.stepOfQuery(query) === step && !isInherited(run, step)} dispatch=${dispatch} />
         <div class="head-column fill">
           ${
             many &&

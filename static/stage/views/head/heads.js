@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { pixels } from "../../../shared/draw/pixels.js";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
+import { isInherited } from "../../../shared/facts/step-rows.js";
 import { useLater } from "../../../shared/painting/later.js";
 import { Memo } from "../../../shared/ui/memo.js";
 import { imageOf } from "../../../shared/ui/surface.js";
@@ -11,7 +12,7 @@ import { useRatio } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { useHint } from "../../../shared/words/hint.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
-import { matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
+import { matrixParts, matrixSize, paintMatrixPart, themeOfStep } from "./matrix-cells.js";
 import { matrixGeometry } from "./matrix-geometry.js";
 
 /** The side of a small matrix in CSS pixels, by how many of them there are. */
@@ -96,8 +97,9 @@ function paintSmall(canvas, { run, layer, head, newest }, { theme }, { px, ratio
   const size = { geometry, ratio };
   const { width, height } = matrixSize(size);
   const target = pixels(width, height);
+  const scales = { theme: themeOfStep(theme, isInherited(run, run.stepOfQuery(newest))) };
   const read = { row: (query) => run.row(layer, head, query), firstKey: (query) => run.firstKey(layer, query) };
-  for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, read, part, { theme }, size);
+  for (let part = 0; part < matrixParts(size); part++) paintMatrixPart(target, read, part, scales, size);
   const context = canvas.getContext("2d");
   context.clearRect(0, 0, width, height);
   context.drawImage(imageOf(target), 0, 0);

@@ -10,6 +10,11 @@ const WRITTEN_FROM_PX = 20;
 const SIGN_FROM_PX = 28;
 const WRITTEN_FROM_SHARE = 0.005;
 
+/** @returns {Object} the theme of a step; one of the run that this one branched from is not new: its weights look like earlier ones */
+export function themeOfStep(theme, inherited) {
+  return inherited ? { ...theme, attentionNow: theme.attention } : theme;
+}
+
 /** @returns {{width: number, height: number}} of the matrix in device pixels */
 export function matrixSize({ geometry, ratio }) {
   return { width: Math.round(geometry.width * ratio), height: Math.round(geometry.height * ratio) };

@@ -13,11 +13,12 @@ const TILT_DEGREES = -45;
 const QUERY_CHARS = 10;
 export const KEY_CHARS = 9;
 
-export function MatrixLabels({ geometry, run, focus, hover }) {
+export function MatrixLabels({ geometry, run, focus, hover, inherited }) {
+  const newest = inherited ? null : geometry.newest;
   const marked = { query: hover?.query ?? focus.query, key: hover?.key ?? focus.key };
   return html`<svg class="matrix-labels over untouched" width=${geometry.width} height=${geometry.height} aria-hidden="true">
-    <${Queries} geometry=${geometry} run=${run} marked=${marked.query} chosen=${focus.query} />
-    <${Keys} geometry=${geometry} run=${run} marked=${marked.key} chosen=${focus.key} />
+    <${Queries} geometry=${geometry} run=${run} computed=${newest} marked=${marked.query} chosen=${focus.query} />
+    <${Keys} geometry=${geometry} run=${run} computed=${newest} marked=${marked.key} chosen=${focus.key} />
     ${
       geometry.lineY !== null &&
       html`<line
@@ -25,7 +26,7 @@ export function MatrixLabels({ geometry, run, focus, hover }) {
       y2=${geometry.lineY}
     />`
     }
-    <${Newest} geometry=${geometry} />
+    ${!inherited && html`<${Newest} geometry=${geometry} />`}
     ${
       focus.key !== null &&
       html`<${Crosshair} geometry=${geometry} query=${marked.query} />
@@ -41,7 +42,7 @@ export function MatrixLabels({ geometry, run, focus, hover }) {
   </svg>`;
 }
 
-function Queries({ geometry, run, marked, chosen }) {
+function Queries({ geometry, run, computed, marked, chosen }) {
   const [first, last] = geometry.queries;
   const rows = labelled({
     first,
@@ -55,13 +56,13 @@ function Queries({ geometry, run, marked, chosen }) {
     const { y0, y1 } = queryBox(geometry, query);
     const newest = geometry.decode && query === geometry.newest;
     return html`<text
-      class=${`map-token small mono matrix-query ${kindOf(run, geometry, query, named)} ${query === marked || newest ? "is-marked" : ""}`}
+      class=${`map-token small mono matrix-query ${kindOf(run, geometry, query, named, computed)} ${query === marked || newest ? "is-marked" : ""}`}
       x=${geometry.left - 7} y=${(y0 + y1) / 2 + 4}
     >${named ? tokenLabel(run.tokens[query], QUERY_CHARS) : query}</text>`;
   });
 }
 
-function Keys({ geometry, run, marked, chosen }) {
+function Keys({ geometry, run, computed, marked, chosen }) {
   const [first, last] = geometry.keys;
   const onDiagonal = first === 0 && geometry.queries[0] === 0;
   const columns = labelled({
@@ -74,7 +75,7 @@ function Keys({ geometry, run, marked, chosen }) {
   return columns.map(({ position: key, named }) => {
     const { x0, x1 } = keyBox(geometry, key);
     return html`<text
-      class=${`map-token small mono matrix-key ${kindOf(run, geometry, key, named)} ${key === marked ? "is-marked" : ""}`}
+      class=${`map-token small mono matrix-key ${kindOf(run, geometry, key, named, computed)} ${key === marked ? "is-marked" : ""}`}
       transform=${`translate(${(x0 + x1) / 2 + 4} ${topOfKey(geometry, key) - 4}) rotate(${TILT_DEGREES})`}
     >${named ? tokenLabel(run.tokens[key], KEY_CHARS) : key}</text>`;
   });
@@ -89,10 +90,10 @@ function Newest({ geometry }) {
   />`;
 }
 
-/** @returns {string} the class of a token's label, by the origin of the token */
-function kindOf(run, geometry, position, named) {
+/** @returns {string} the class of a token's label, by the origin of the token; `computed`: the position of the row that this step computed */
+function kindOf(run, geometry, position, named, computed) {
   if (!named) return "is-position";
-  if (geometry.decode && position === geometry.newest) return "is-computed";
+  if (geometry.decode && position === computed) return "is-computed";
   return position < run.promptLength ? "is-cached" : "is-output";
 }
 

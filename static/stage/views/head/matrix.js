@@ -4,13 +4,14 @@ import { html } from "htm/preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { strongestCell } from "../../../shared/facts/attention.js";
 import { fixed, quoted, tokenLabel } from "../../../shared/facts/format.js";
+import { isInherited } from "../../../shared/facts/step-rows.js";
 import { Surface } from "../../../shared/ui/surface.js";
 import { Tooltip } from "../../../shared/ui/tooltip.js";
 import { usePainting } from "../../../shared/ui/use-painting.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
-import { drawMatrix, matrixParts, matrixSize, paintMatrixPart } from "./matrix-cells.js";
+import { drawMatrix, matrixParts, matrixSize, paintMatrixPart, themeOfStep } from "./matrix-cells.js";
 import { hitMatrix, hitRowLabel, KEY_LABEL_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
 import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
 import { takenFrom } from "./places.js";
@@ -41,7 +42,9 @@ export function HeadMatrix({ run, focus, hover, close, dispatch }) {
 }
 
 function Cells({ run, focus, hover, size, close, dispatch }) {
-  const theme = useTheme();
+  const plain = useTheme();
+  const inherited = isInherited(run, run.stepOfQuery(focus.newest));
+  const theme = useMemo(() => themeOfStep(plain, inherited), [plain, inherited]);
   const ratio = useRatio();
   const [pointer, setPointer] = useState(null);
   const { layer, head, newest, query, key } = focus;
@@ -121,7 +124,7 @@ function Cells({ run, focus, hover, size, close, dispatch }) {
     onClick=${onClick}
   >
     <${Surface} width=${geometry.width} height=${geometry.height} ratio=${ratio} draw=${draw} />
-    <${MatrixLabels} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
+    <${MatrixLabels} inherited=${inherited} geometry=${geometry} run=${run} focus=${focus} hover=${hover} />
     ${pointed.hit && html`<${Tooltip} at=${pointer} box=${geometry} ...${cellFacts(run, layer, pointed.hit, pointed.cell)} />`}
   </div>`;
 }

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../../shared/facts/format.js";
+import { isInherited } from "../../../shared/facts/step-rows.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /** @param {{run: Object, newest: number}} props `newest`: the last row in sight */
@@ -34,8 +35,11 @@ function cacheLabel(reused) {
 }
 
 /** @returns {string} why prefill computed its rows together, or a decode step only one */
-export function rowsExplained({ promptLength, reused, prefillPasses }, newest) {
+export function rowsExplained(run, newest) {
+  const { promptLength, reused, prefillPasses } = run;
   const count = integer(reused);
+  if (isInherited(run, run.stepOfQuery(newest)))
+    return msg`The run that this one branched from computed these rows. This run has their K and V in its cache.`;
   if (newest >= promptLength) return msg`Why one row per step? A step needs the token that the step before it chose.`;
   if (promptLength === 1) return msg`The prompt has one token, so there is one row. It can look only at itself.`;
   if (reused)

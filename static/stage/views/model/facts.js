@@ -4,6 +4,7 @@
  */
 
 import { weightElementBytes } from "../../../shared/facts/dtypes.js";
+import { isInherited } from "../../../shared/facts/step-rows.js";
 import { groupsOf } from "../../../shared/facts/weights.js";
 import { matricesOf } from "../../../shared/log/model.js";
 
@@ -46,15 +47,16 @@ export function partsOf(model) {
  *
  * @param {Object} run
  * @param {number} step
- * @returns {{rows: number, cached: number, first: number, passes: number}} `rows`: rows computed, from position `first`;
- *   `cached`: rows before them, only read; `passes`: forward passes that computed them
+ * @returns {{rows: number, cached: number, first: number, passes: number, inherited: boolean}} `rows`: rows computed, from position `first`;
+ *   `cached`: rows before them, only read; `passes`: forward passes that computed them;
+ *   `inherited`: the run that this one branched from computed them, not this one
  */
 export function flowOf(run, step) {
   const { firstQuery, rows: recorded, data } = run.steps[step];
   const rows = data.rows_computed ?? recorded;
   const first = firstQuery + recorded - rows;
   const cached = run.open.study?.cache === "forgotten" ? 0 : first;
-  return { rows, cached, first, passes: data.ms.chunks?.length ?? 1 };
+  return { rows, cached, first, passes: data.ms.chunks?.length ?? 1, inherited: isInherited(run, step) };
 }
 
 /**

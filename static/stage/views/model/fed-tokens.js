@@ -25,7 +25,7 @@ export function FedTokens({ run, step, flow, locked, onOpen }) {
     () =>
       run.tokens.slice(start, end).map((token, index) => {
         const position = start + index;
-        return html`<tr key=${position} class=${position < flow.first ? "is-cached" : "is-fed"} data-locked=${marked.includes(position) || null}>
+        return html`<tr key=${position} class=${flow.inherited || position < flow.first ? "is-cached" : "is-fed"} data-locked=${marked.includes(position) || null}>
           <td>${position}</td>
           <td><button
             type="button" tabindex="-1" class="part-word" aria-label=${msg`${tokenText(token)}: its row in the embedding table`} onClick=${() => onOpen(token)}

@@ -85,8 +85,14 @@ function useLens({ run, step, readiness, playing, following }, client) {
   return useModelValues({ run, readiness }, client.ask("lens"), busy ? null : { run: run.id, step }, "lens");
 }
 
-function headline(run, step, { rows, cached }) {
+function headline(run, step, { rows, cached, inherited }) {
   const name = quoted(run.tokens[run.lastQueryOfStep(step)], 16);
+  if (inherited)
+    return plural(
+      rows,
+      form`Step ${step}, in the run that this one branched from: ${integer(rows)} token went through the model`,
+      form`Step ${step}, in the run that this one branched from: ${integer(rows)} tokens went through the model together`,
+    );
   const time = timed(run.steps[step].data.ms.total, run.steps[step].data);
   if (rows > 1) return msg`Step ${step}: ${integer(rows)} tokens go through the model together, in ${time}`;
   if (cached === 0) return msg`Step ${step}: one token, ${name}, goes through the model, in ${time}`;

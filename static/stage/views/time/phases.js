@@ -42,10 +42,13 @@ const LINES = [
   },
 ];
 
-/** @param {{run: Object, prefill: Object, decode: Object|null, ready: boolean, client: Object}} props of `phaseFacts` */
-export function Phases({ run, prefill, decode, ready, client }) {
-  const formats = formatsOf(run);
-  const disturbed = prefill.disturbed || Boolean(decode?.disturbed);
+/**
+ * @param {{run: Object, prefill: Object|null, decode: Object|null, measured: {from: number, to: number}, here: boolean, ready: boolean, client: Object}} props
+ *   `prefill`, `decode`: of `phaseFacts` for the steps `measured`; `here`: this server's machine computed them
+ */
+export function Phases({ run, prefill, decode, measured, here, ready, client }) {
+  const formats = formatsOf(run, measured);
+  const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
   return html`<p class="sheet-say">${comparison(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
     <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
@@ -60,19 +63,19 @@ export function Phases({ run, prefill, decode, ready, client }) {
           ${LINES.map(
             ({ id, label, origin, ofTime, write }) => html`<tr key=${id}>
               <th scope="row">${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
-              <td>${write(prefill[id])}</td><td>${decode ? write(decode[id]) : "–"}</td>
+              <td>${prefill ? write(prefill[id]) : "–"}</td><td>${decode ? write(decode[id]) : "–"}</td>
             </tr>`,
           )}
           <tr>
             <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
-            <td class="is-words">${formats.prefillIn}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
+            <td class="is-words">${formats.prefillIn ?? "–"}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
           </tr>
         </tbody>
       </table>
     </div>
-    ${decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
+    ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
     </div>
-    ${decode && html`<${Bound} decode=${decode} ready=${ready && !run.saved} client=${client} />`}
+    ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}
     <p class="sheet-note muted small">
       ${decode?.steps > 1 && `${msg`Decode figures are medians of ${decode.steps} steps.`} `}
       ${msg`Arithmetic counts the multiplications and additions of the matrix products. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time.`}
@@ -80,13 +83,14 @@ export function Phases({ run, prefill, decode, ready, client }) {
 }
 
 /** The format of the weights in each phase: in an older log, decode steps may read groups where prefill reads float32. */
-function formatsOf({ steps, open: { model } }) {
-  const [first, ...later] = steps;
-  const [prefill, decode] = [oneFormat([first], model), later.length ? oneFormat(later, model) : null];
+function formatsOf({ steps, open: { model } }, { from, to }) {
+  const first = from === 0 ? steps[0] : null;
+  const later = steps.slice(Math.max(1, from), to);
+  const [prefill, decode] = [first && oneFormat([first], model), later.length ? oneFormat(later, model) : null];
   const mixed = later.length > 0 && decode === null;
   return {
     ...{ prefill, decode: mixed ? msg`several formats` : decode, alike: !later.length || prefill === decode },
-    prefillIn: readIn(first.data, model),
+    prefillIn: first && readIn(first.data, model),
     decodeIn: mixed ? msg`several formats` : later.length ? readIn(later.at(-1).data, model) : null,
   };
 }
@@ -94,13 +98,15 @@ function formatsOf({ steps, open: { model } }) {
 function comparison(run, prefill, decode, formats) {
   const { prefillRows: rows, prefillPasses: passes } = run;
   const tokens = tokenCount(rows);
+  const later = decode && { format: formats.decode, intensity: significant(decode.intensity) };
+  if (!prefill)
+    return msg`Decode reads the weights (learned numbers) for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
   const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
   const first =
     passes === 1
       ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
       : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
   if (!decode) return `${first} ${msg`Decode has not started.`}`;
-  const later = { format: formats.decode, intensity: significant(decode.intensity) };
   const again = msg`Decode reads them again for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
   return `${first} ${again} ${perToken(prefill, decode, formats.alike)}`;
 }

@@ -4,29 +4,33 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, milliseconds, percent, quoted } from "../../../shared/facts/format.js";
+import { isInherited, measuredTogether } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
-import { tokenCount } from "../../../shared/words/counts.js";
+import { stepsInWords, tokenCount } from "../../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { phaseFacts, timeFacts } from "../../time/facts.js";
 import { Phases } from "./phases.js";
 
 export function TimeView({ state, dispatch, client }) {
   const { run, step } = state;
-  const count = run.steps.length;
   const facts = timeFacts(run, step);
-  const prefill = useMemo(() => phaseFacts(run, "prefill"), [run]);
-  const decode = useMemo(() => phaseFacts(run, "decode"), [run, count]);
+  const { from, to } = measuredTogether(run, step);
+  const prefill = useMemo(() => phaseFacts(run, "prefill", { from, to }), [run, from, to]);
+  const decode = useMemo(() => phaseFacts(run, "decode", { from, to }), [run, from, to]);
+  const inherited = isInherited(run, step);
+  const recorded = Boolean(run.saved) || state.examples.some(({ id }) => id === run.id);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   return html`<div class="sheet scrolls grow">
     <h2>${headline(run, prefill, decode)}</h2>
+    ${run.open.parent && html`<p class="sheet-say">${whoseTimes(inherited, { from, to })}</p>`}
     <section class="sheet-part" data-names="time-steps" aria-label=${msg`Step by step`}>
-      <h3>${msg`Step by step`} <${Badge} origin=${originOf(run.steps)} /></h3>
-      <${Steps} run=${run} step=${step} onPick=${onPick} />
+      <h3>${msg`Step by step`} <${Badge} origin=${originOf(run.steps.slice(from, to))} /></h3>
+      <${Steps} run=${run} step=${step} measured=${{ from, to }} onPick=${onPick} />
     </section>
     <section class="sheet-part" data-names="time-phases" aria-label=${msg`Two phases`}>
       <h3>${msg`Two phases`}</h3>
-      <${Phases} run=${run} prefill=${prefill} decode=${decode} ready=${state.readiness.state === "ready"} client=${client} />
+      <${Phases} run=${run} prefill=${prefill} decode=${decode} measured=${{ from, to }} here=${!recorded && !inherited} ready=${state.readiness.state === "ready"} client=${client} />
     </section>
     <section class="sheet-part" data-names="time-inside" aria-label=${msg`Inside step ${step}`}>
       <h3>${msg`Inside step ${step}`} <${Badge} origin=${originOf([run.steps[step]])} /></h3>
@@ -35,7 +39,16 @@ export function TimeView({ state, dispatch, client }) {
   </div>`;
 }
 
+/** @returns {string} which steps of a branch these times are of */
+function whoseTimes(inherited, { from, to }) {
+  const steps = stepsInWords(from, to - 1);
+  return inherited
+    ? msg`${steps}: computed and measured in the run that this one branched from, perhaps on another machine.`
+    : msg`${steps}: those that this branch computed. Earlier steps were measured in the run before it.`;
+}
+
 function headline({ reused, promptLength, prefillRows }, prefill, decode) {
+  if (!prefill) return decodeTime(decode);
   const [cached, prompt, computed] = [reused, promptLength, prefillRows].map(integer);
   const time = marked(prefill.msTotal, prefill.disturbed);
   const first = reused
@@ -46,25 +59,28 @@ function headline({ reused, promptLength, prefillRows }, prefill, decode) {
         form`Prefill of ${computed} tokens took ${time}.`,
       );
   if (!decode) return first;
-  const later = marked(decode.msTotal, decode.disturbed);
-  return `${first} ${decode.steps > 1 ? msg`A decode step took ${later} (median).` : msg`A decode step took ${later}.`}`;
+  return `${first} ${decodeTime(decode)}`;
+}
+
+function decodeTime({ steps, msTotal, disturbed }) {
+  const time = marked(msTotal, disturbed);
+  return steps > 1 ? msg`A decode step took ${time} (median).` : msg`A decode step took ${time}.`;
 }
 
 /** A prefill that took more than this many times the slowest decode step is cut off in the chart. */
 const MAX_TIMES = 2;
 
-function Steps({ run, step, onPick }) {
-  const count = run.steps.length;
+function Steps({ run, step, measured: { from, to }, onPick }) {
   const series = useMemo(() => {
-    const points = run.steps.map(({ data }, x) => ({ x, y: data.ms.total }));
+    const points = run.steps.slice(from, to).map(({ data }, at) => ({ x: from + at, y: data.ms.total }));
     return [{ name: msg`took`, kind: "bar", tone: "plain", points }];
-  }, [run, count]);
-  const { prefill, decode } = timeFacts(run, count - 1);
+  }, [run, from, to]);
+  const { prefill, decode } = timeFacts(run, to - 1);
   const slowest = decode ? Math.max(...decode.steps) : prefill.ms;
-  const cap = prefill.ms > MAX_TIMES * slowest ? MAX_TIMES * slowest : undefined;
-  return html`<p class="sheet-say">${firstToken(run, prefill)} ${decode && laterTokens(decode)}</p>
+  const cap = prefill && prefill.ms > MAX_TIMES * slowest ? MAX_TIMES * slowest : undefined;
+  return html`<p class="sheet-say">${prefill && firstToken(run, prefill)} ${decode && laterTokens(decode)}</p>
     <${Chart}
-      label=${msg`Milliseconds of each step; step 0 is prefill`} x=${{ name: msg`step`, format: (x) => (x === 0 ? msg`prefill` : String(x)) }}
+      label=${prefill ? msg`Milliseconds of each step; step 0 is prefill` : msg`Milliseconds of each step`} x=${{ name: msg`step`, format: (x) => (x === 0 ? msg`prefill` : String(x)) }}
       y=${{ name: msg`milliseconds`, format: integer, exact: milliseconds, cap }} series=${series} current=${step} onPick=${onPick} height=${190}
     />`;
 }
@@ -82,8 +98,8 @@ function laterTokens({ steps, of, disturbed, median, perSecond }) {
   const [time, rate] = [html`<b>${milliseconds(median)}</b>`, html`<b>${fixed(perSecond, 1)}</b>`];
   const number = plural(
     steps.length,
-    form`${count} decode step followed, with one token.`,
-    form`${count} decode steps followed, with one token each.`,
+    form`${count} decode step computed one token.`,
+    form`${count} decode steps computed one token each.`,
   );
   const typical = disturbed
     ? nodes`Every one was disturbed; their median took ${time}, or ${rate} tokens per second.`

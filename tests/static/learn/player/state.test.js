@@ -52,6 +52,20 @@ test("a task stays done once it was, and counts only in its own step", () => {
   assert.deepEqual(play(begin(0), shown({ head: 6 })).done, []);
 });
 
+test("a task that starts something is done when its result is there, and any other at once", () => {
+  const task = (check) => ({ ...begin(), lesson: { ...LESSON, steps: [step("/", { do: { check } })] } });
+  for (const field of ["run", "prompt", "branched_at", "experiment"]) {
+    const started = task({ [field]: { differs_from: "" } });
+    assert.deepEqual(play(started, shown({ [field]: "x", ended: false })).done, [], field);
+    assert.deepEqual(
+      play(started, shown({ [field]: "x", ended: false }), shown({ [field]: "x", ended: true })).done,
+      [0],
+      field,
+    );
+  }
+  assert.deepEqual(play(task({ head: { equals: 6 } }), shown({ head: 6, ended: false })).done, [0]);
+});
+
 test("a step is done with its prediction answered or revealed, and its task done", () => {
   assert.equal(isDone(begin(1), 1), false);
   assert.equal(isDone(play(begin(1), { type: "answer", given: "1" }), 1), false);

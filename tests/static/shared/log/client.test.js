@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient } from "../../../../static/shared/log/client.js";
+import { decodeFrame } from "../../../../static/shared/log/frames.js";
 import { encode, smallRun, stream } from "../../support/wire.js";
 
 const PAYLOADS = smallRun();
+const kindOf = (seq) => decodeFrame(PAYLOADS[seq]).kind;
 
 /** A server's log, which may hold less than everything, and a socket that says what it is told to. */
 function wire({ stored, status = 200, problem = null, down = false }) {
@@ -17,7 +19,26 @@ function wire({ stored, status = 200, problem = null, down = false }) {
       server.emitted.push([name, body]);
       answered?.(server.answer);
     },
+    timeout: () => ({
+      emit(name, body, answered) {
+        server.emitted.push([name, body]);
+        if (server.deaf) answered(new Error("no answer in time"));
+        else answered(null, server.answer);
+      },
+    }),
+    disconnect: () => {
+      server.emitted.push(["disconnect"]);
+      return socket;
+    },
+    connect: () => server.emitted.push(["connect"]),
   };
+  const page = new Set();
+  const presence = (listener) => {
+    page.add(listener);
+    return () => page.delete(listener);
+  };
+  /** @param {"back"|"offline"} how */
+  const tell = (how) => [...page].map((listener) => listener(how));
   const fetch = async (path, options) => {
     server.asked.push(path);
     server.signals.push(options?.signal);
@@ -27,14 +48,23 @@ function wire({ stored, status = 200, problem = null, down = false }) {
     return new Response(stream(PAYLOADS.slice(after + 1, server.stored)));
   };
   const say = (name, value) => listeners.get(name)?.(value);
-  return { server, socket, say, listeners, client: createClient({ fetch, connect: () => socket }) };
+  return {
+    server,
+    socket,
+    say,
+    tell,
+    page,
+    listeners,
+    client: createClient({ fetch, connect: () => socket, presence }),
+  };
 }
 
 function watching(parts, after = -1) {
-  const got = { seqs: [], connection: [], problems: [] };
+  const got = { seqs: [], connection: [], caughtUp: [], problems: [] };
   const stop = parts.client.watch("r1", after, {
     onFrame: (frame) => got.seqs.push(frame.seq),
     onConnection: (there) => got.connection.push(there),
+    onCaughtUp: (steps) => got.caughtUp.push(steps),
     onProblem: (problem) => got.problems.push(problem),
   });
   return { got, stop };
@@ -146,6 +176,50 @@ test("a server that cannot be reached is told as a lost connection, and the sock
   await settled();
   assert.deepEqual(got.connection[0], false);
   assert.deepEqual(parts.server.emitted, [["watch", { run: "r1", after: -1 }]]);
+  stop();
+});
+
+test("a page that is back reads at once what it missed, says how much, and opens a silent socket again", async () => {
+  for (const deaf of [false, true]) {
+    const parts = wire({ stored: 2 });
+    const { got, stop } = watching(parts);
+    await settled();
+    Object.assign(parts.server, { stored: 6, deaf, emitted: [] });
+    parts.tell("back");
+    await settled();
+    assert.deepEqual(got.seqs, upTo(6));
+    assert.deepEqual(got.caughtUp, [got.seqs.filter((seq) => kindOf(seq) === "step").length]);
+    const [watched, ...again] = parts.server.emitted;
+    assert.equal(watched[0], "watch");
+    assert.deepEqual(again, deaf ? [["disconnect"], ["connect"]] : []);
+    stop();
+    assert.equal(parts.page.size, 0);
+  }
+});
+
+test("a page that is back while nothing came says nothing", async () => {
+  const parts = wire({ stored: 2 });
+  const { got, stop } = watching(parts);
+  await settled();
+  parts.tell("back");
+  await settled();
+  assert.deepEqual([got.caughtUp, got.connection.at(-1)], [[], true]);
+  stop();
+});
+
+test("a page without a network says so at once, and a request that hangs is given up when it is back", async () => {
+  const parts = wire({ stored: 2 });
+  const { got, stop } = watching(parts);
+  await settled();
+  parts.tell("offline");
+  assert.equal(got.connection.at(-1), false);
+  parts.server.stored = PAYLOADS.length;
+  parts.tell("back");
+  parts.tell("back");
+  await settled();
+  assert.deepEqual([got.seqs, got.connection.at(-1)], [upTo(PAYLOADS.length), true]);
+  assert.equal(parts.server.signals.at(-2).aborted, true);
+  assert.equal(got.caughtUp.length, 1);
   stop();
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isComputedIn } from "../../../../static/shared/facts/step-rows.js";
 import { decodeFrame } from "../../../../static/shared/log/frames.js";
 import { Run } from "../../../../static/shared/log/run.js";
 import { createStore } from "../../../../static/shared/state/store.js";
@@ -43,7 +44,7 @@ test("a run whose log says that rows were read has those that it computed, each 
   assert.equal(folded.kNorm(0, 0, 1), null);
   assert.equal(folded.row(0, 0, 2).length, 3);
   assert.deepEqual(
-    [1, 2, 3].map((position) => folded.isComputedIn(0, position)),
+    [1, 2, 3].map((position) => isComputedIn(folded, 0, position)),
     [false, true, false],
   );
   assert.deepEqual(

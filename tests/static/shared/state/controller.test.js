@@ -106,6 +106,44 @@ test("a run that is started opens in the view that was open", async () => {
   controller.dispose();
 });
 
+test("a head that was chosen stays selected in the next run, a changed run and a branch; the page suggests one only to who chose none", async () => {
+  const headOf = ({ store }) => [store.state().selection.layer, store.state().selection.head];
+  const begins = {
+    run: ({ controller }) => controller.submit(),
+    change({ store, controller }) {
+      store.dispatch({ type: "addChange", change: switchedOff("head", { layer: 1, head: 0 }) });
+      return controller.change();
+    },
+    branch: ({ controller }) => controller.branch(token(" other", 77)),
+  };
+  for (const [name, begin] of Object.entries(begins)) {
+    const parts = await ownRun(9);
+    const suggested = headOf(parts);
+    const chosen = [1 - suggested[0], 1 - suggested[1]];
+    parts.store.dispatch({ type: "select", selection: { layer: chosen[0], head: chosen[1], view: "cache" } });
+    await begin(parts);
+    await settled();
+    parts.watches.at(-1).handlers.onFrame({ ...FRAMES[0], run: parts.store.state().run.id });
+    assert.deepEqual(headOf(parts), chosen, name);
+    parts.store.dispatch({ type: "suggest", layer: suggested[0], head: suggested[1] });
+    assert.deepEqual(headOf(parts), chosen, name);
+    assert.equal(parts.store.state().selection.view, "cache", name);
+    parts.controller.dispose();
+  }
+  const none = await ownRun(9);
+  assert.equal(none.store.state().headChosen, false);
+});
+
+test("a run started from Effects plays as from any other view, and opening Effects stops playback", async () => {
+  const { store, controller } = await ownRun(9);
+  store.dispatch({ type: "play" });
+  store.dispatch({ type: "select", selection: { view: "effects" } });
+  assert.equal(store.state().playing, false);
+  controller.submit();
+  await settled();
+  assert.deepEqual([store.state().playing, store.state().selection.view], [true, "effects"]);
+});
+
 test("what the server compiled is known with its readiness, which is then polled no more", async () => {
   const ready = { state: "ready", compiled: "native code for this processor" };
   const { client, store, controller } = harness({ states: ["loading", ready] });

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent, tokenLabel } from "../../../../shared/facts/format.js";
 import { proseOf, readable } from "../../../../shared/facts/prose.js";
+import { positionsInWords } from "../../../../shared/words/counts.js";
 import { msg } from "../../../../shared/words/msg.js";
 import { sameTokens, shareRead, shelfOf } from "./facts.js";
 import { Holes } from "./holes.js";
@@ -44,7 +45,7 @@ function Shelf({ run, twin, step }) {
     <p class="kept-shelf scrolls">
       ${pieces.map(({ first, last, share }) => {
         if (last > first)
-          return html`<span key=${first} class="kept-token is-dropped" title=${msg`Positions ${first} to ${last}: dropped`}>${msg`${last - first + 1} dropped`}</span>`;
+          return html`<span key=${first} class="kept-token is-dropped" title=${msg`${positionsInWords(first, last)}: dropped`}>${msg`${last - first + 1} dropped`}</span>`;
         const isNew = first >= firstQuery;
         const state = isNew ? "is-new" : share === 0 ? "is-dropped" : "";
         return html`<bdi key=${first} class=${`kept-token ${state}`} style=${`--share:${share}`} title=${shareText(first, share, isNew)}>${tokenLabel(run.tokens[first], 12)}</bdi>`;

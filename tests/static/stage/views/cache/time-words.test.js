@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { showsLittle, timeWords } from "../../../../../static/stage/views/cache/time-words.js";
 
 const compared = (rows, flops, ms) => ({
+  steps: [],
   cached: { rows: 26, flops: 6, read: 8 },
   twin: { rows: 26 * rows, flops: 6 * flops, read: 8 },
   times: { cached: 600, twin: 600 * ms },

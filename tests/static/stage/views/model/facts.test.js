@@ -71,8 +71,8 @@ const run = madeRun({
 });
 
 test("prefill feeds every prompt row, decode one, with the others cached", () => {
-  assert.deepEqual(flowOf(run, 0), { rows: 3, cached: 0, first: 0, passes: 1 });
-  assert.deepEqual(flowOf(run, 2), { rows: 1, cached: 4, first: 4, passes: 1 });
+  assert.deepEqual(flowOf(run, 0), { rows: 3, cached: 0, first: 0, passes: 1, inherited: false });
+  assert.deepEqual(flowOf(run, 2), { rows: 1, cached: 4, first: 4, passes: 1, inherited: false });
 });
 
 test("a twin without a cache feeds all rows again, a forgetful one sees none before", () => {
@@ -80,9 +80,9 @@ test("a twin without a cache feeds all rows again, a forgetful one sees none bef
     ...run,
     steps: run.steps.map((step) => ({ ...step, data: { ...step.data, rows_computed: step.firstQuery + step.rows } })),
   };
-  assert.deepEqual(flowOf(again, 2), { rows: 5, cached: 0, first: 0, passes: 1 });
+  assert.deepEqual(flowOf(again, 2), { rows: 5, cached: 0, first: 0, passes: 1, inherited: false });
   const forgetful = { ...run, open: { ...run.open, study: { kind: "twin", cache: "forgotten" } } };
-  assert.deepEqual(flowOf(forgetful, 2), { rows: 1, cached: 0, first: 4, passes: 1 });
+  assert.deepEqual(flowOf(forgetful, 2), { rows: 1, cached: 0, first: 4, passes: 1, inherited: false });
 });
 
 test("the largest shares of the vocabulary, with the chosen token always among them", () => {
