@@ -24,6 +24,7 @@ from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, L
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 from kvscope.model.niceness import lower_priority
+from kvscope.model.pieces import Pieces
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "changed", "beam", "workload")
 CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "evict_run", "readmit")
@@ -97,15 +98,36 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
     lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
     loaded.report_compiled(lambda line: send(Compiled(line)))
     send(Ready(loaded.info, loaded.room))
+    starts, answers = Pieces("starts"), Pieces("answers")
     while True:
-        if not loaded.busy:
-            _answer(send, loaded, calls.get())
-        while call := calls.urgent():
-            _answer(send, loaded, call)
-        while loaded.busy and share.is_left and (call := calls.question()):
-            share.spend(partial(_answer, send, loaded, call))
+        if not (loaded.busy or starts.in_progress or answers.in_progress):
+            calls.wait()
+        while starts.in_progress or (call := calls.urgent()):
+            if not starts.in_progress:
+                starts.begin(partial(_answer, send, loaded, call))
+            share.earn(starts.go_on)
+            if starts.in_progress:
+                break
         if loaded.busy:
             share.earn(partial(_advance, send, loaded))
+            answers.is_interrupted = True
+        answer = partial(_answer_in_pieces, answers, calls, partial(_answer, send, loaded))
+        if not (loaded.busy or starts.in_progress):
+            answer()
+        elif share.is_left:
+            share.spend(answer)
+
+
+def _answer_in_pieces(answers: Pieces, calls: Inbox, answer: Callable[[Call], None]) -> None:
+    """Compute a piece of the answer in progress, or of the next one."""
+    if answers.in_progress and not calls.is_waited_for:
+        answers.abandon()
+    if not answers.in_progress:
+        call = calls.question()
+        if call is None:
+            return
+        answers.begin(partial(answer, call))
+    answers.go_on()
 
 
 def resolve(dotted: str) -> Callable[..., Any]:
