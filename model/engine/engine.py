@@ -31,7 +31,6 @@ from kvscope.model.engine.scheduler import PREFILL_CHUNK, Scheduler
 from kvscope.model.engine.step import finish_step
 from kvscope.model.hooks import Observer
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
-from kvscope.model.pieces import pause
 from kvscope.model.settings import Drafting, Kept, Sampling
 from kvscope.model.transformer import Transformer
 from kvscope.model.windowed_cache import WindowedCache
@@ -293,7 +292,6 @@ class Engine:
         try:
             for entry in self.scheduler.chunks_of(ids, sequence, changes):
                 ms += self.runner.run([entry]).forward_ms
-                pause()
         except BaseException:
             self.cache.release(sequence)
             raise

@@ -116,8 +116,8 @@ class Runner:
         first ones alone. `alike`: take every kind of pass in the same way, not those of one row faster. Raises what
         the transformer or an observer raises, and KeyError for a hook point that is not there.
 
-        Where a computation goes in pieces, so does a pass of many rows, which pauses between layers, and no piece of
-        another pass is seen by its observers.
+        Where a computation goes in pieces, each pass ends one, and a pass of many rows pauses between layers, too. Its
+        observers see nothing of the passes in between.
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
@@ -157,7 +157,7 @@ class Runner:
             computed = time.perf_counter() - paused_s
             captured = recording.rows(batch, lengths, self.cache, experts) if recording else []
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
-            return Pass(
+            done = Pass(
                 order=order,
                 logits=logits,
                 outputs=[entries[index].outputs for index in order],
@@ -170,6 +170,8 @@ class Runner:
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,
             )
+        pause()
+        return done
 
     def _synchronize(self) -> None:
         if self.device.startswith("cuda"):
