@@ -79,7 +79,8 @@ def plane(rows: Tensor) -> tuple[list[tuple[float, float]], float]:
 
 
 def _nearest(embed: Embedding, ids: Tensor, row: Tensor, token: int) -> list[tuple[int, float]]:
-    parts = ids.split(max(1, PART_NUMBERS // len(row)))
+    most = max(1, PART_NUMBERS // len(row))
+    parts = (ids[first : first + most] for first in range(0, len(ids), most))
     cosines = torch.cat([_cosines(embed, part, row) for part in parts])
     cosines[token] = -torch.inf
     best = cosines.topk(min(NEAREST, len(ids) - 1))

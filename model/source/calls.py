@@ -60,13 +60,23 @@ def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
     root = Call("", "", 0)
     with recording(root):
         while run.step < step and engine.active(KEY):
-            run.paused = True  # a pass of others does not take it along
-            pause_alone()
-            run.paused = False
+            _pause(engine)
             with unbroken():
                 engine.advance()
     (advance,) = (call for call in root.calls.values() if call.name == "Engine.advance")
     return advance.as_json()
+
+
+def _pause(engine: Engine) -> None:
+    """Meanwhile no pass of others takes the run along, and its blocks stay promised."""
+    scheduler = engine.scheduler
+    run = scheduler.runs.pop(KEY)
+    scheduler.promised[KEY] = run.blocks_promised
+    try:
+        pause_alone()
+    finally:
+        del scheduler.promised[KEY]
+        scheduler.runs[KEY] = run
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 from torch import Tensor
 
 from kvscope.app.http.questions import QUESTIONS, Steps
-from kvscope.model.api import ChangedRun, ForkRequest, ReadmitRequest, ValuesRequest
+from kvscope.model.api import ChangedRun, ForkRequest, ReadmitRequest, Refused, ValuesRequest
 from kvscope.model.engine.scheduler import PREFILL_CHUNK
 from kvscope.model.pieces import PIECE_ROWS, Pieces
 from kvscope.model.service import ModelService
@@ -82,6 +82,38 @@ def check_pieces(count: Count, work: Callable[[], Any], most_rows: int = PIECE_R
             assert failed == []
             return number + 1
     raise AssertionError
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_run_that_begins_meanwhile_goes_on_as_if_alone(made: ModelService, steps: Steps, name: str) -> None:
+    """Of a question that has to be computed alone, it is the answer that ends."""
+    expected = chosen(run_to_end(made, request("alone", "Not about that.", max_new_tokens=NEW)))
+    long = request("long", TEXT * 4, max_new_tokens=2)  # more than one chunk of prefill
+    log = run_to_end(made, long)
+    other = Steps(datas(log, "open")[0], list(enumerate(chosen(log))), 0)
+    made.engine.scheduler.forget("long")
+    pieces, raised = Pieces("test"), list[Exception]()
+
+    def work() -> None:
+        try:
+            getattr(made, name)(*asked(name, other, **of(name)))
+        except Exception as error:
+            raised.append(error)
+
+    pieces.begin(work)
+    pieces.go_on()
+    made.engine.scheduler.forget("alone")
+    frames = made.start(request("meanwhile", "Not about that.", max_new_tokens=NEW))
+    while pieces.in_progress or made.busy:
+        if made.busy:
+            frames += made.advance()
+            pieces.is_interrupted = True
+        if pieces.in_progress:
+            pieces.go_on()
+    assert chosen(frames) == expected
+    assert [error for error in raised if not isinstance(error, Refused)] == []
+    assert not raised or QUESTIONS[name].anew or "at most" in str(raised[0])
+    check_cache(made.engine)
 
 
 def asked(name: str, steps: Steps, **others: Any) -> tuple[Any, ...]:
