@@ -116,8 +116,10 @@ class Loop:
         starts, answers = self._starts, self._answers
         if not (self._service.busy or starts.in_progress or answers.in_progress):
             self._calls.wait()
-        while starts.in_progress or (call := self._calls.urgent()):
+        while True:
             if not starts.in_progress:
+                if (call := self._calls.urgent()) is None:
+                    break
                 starts.begin(partial(_answer, self._send, self._service, call))
             self._share.earn(starts.go_on)
             if starts.in_progress:

@@ -53,7 +53,7 @@ def prompt_losses(engine: Engine, ids: list[int]) -> Losses:
     rows = observe(engine, ids, 0, [last]).values[last]  # n D
     predictions: list[Prediction] = []
     logits_bytes = last_logits_bytes = 0
-    for some in rows.split(ROWS_AT_ONCE):
+    for some in rows.split(ROWS_AT_ONCE):  # type: ignore[no-untyped-call]
         pause()
         logits = engine.transformer.decode_rows(some)  # n V
         predictions += predictions_of(logits, ids[len(predictions) :])

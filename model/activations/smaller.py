@@ -57,7 +57,7 @@ def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, d
     small = _look(Engine(transformer, capacity=capacity, device=device, cache=cache), ids, steps)
     kl: list[float] = []
     likeliest: list[tuple[int, int]] = []
-    for rows in zip(plain[1].split(ROWS_AT_ONCE), small[1].split(ROWS_AT_ONCE), strict=True):
+    for rows in zip(plain[1].split(ROWS_AT_ONCE), small[1].split(ROWS_AT_ONCE), strict=True):  # type: ignore[no-untyped-call]
         pause()
         before, after = map(transformer.decode_rows, rows)
         kl += divergence(before, after).tolist()

@@ -144,7 +144,7 @@ def everything(engine: Engine, ids: list[int]) -> Kept:
 def _reading_ms(count: int, device: torch.device) -> float:
     """What reading so many bytes takes, once: the best of three."""
     held = torch.empty(max(1, count // 4), device=device)
-    parts = held.split(PART_BYTES // held.itemsize)
+    parts = held.split(PART_BYTES // held.itemsize)  # type: ignore[no-untyped-call]
     for part in parts:
         part.fill_(1.0)
         pause()
