@@ -53,6 +53,7 @@ from kvscope.app.http.live import Live
 from kvscope.app.http.produced import Produced
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import MAX_BODY_BYTES
+from kvscope.app.http.turns import Turns
 from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import lessons_dir, static_dir, templates_dir
@@ -167,7 +168,8 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     scheduler = RunScheduler(runs, engine, budget, settings, None if member is None else QueuedRuns(runs))
     presence = Rounds("presence", runs.check, PRESENCE_S, report)
     limits = _limits(settings)
-    reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits)
+    turns = Turns()
+    reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits, turns)
     produced = Produced(MOST_PRODUCED_BYTES)
     app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -177,6 +179,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
         limits,
         member,
     )
+    turns.init_app(app)
     problems.init_app(app)
     root.init_app(app)
     languages.init_app(app)

@@ -21,6 +21,7 @@ import torch
 
 from kvscope.model.engine.conditions import Watch, conditions_record
 from kvscope.model.linear import COMPUTED, Linear, name_of
+from kvscope.model.pieces import pause_alone
 from kvscope.model.weights import weights_read
 
 READ_BYTES = 2**29
@@ -101,6 +102,7 @@ def _takes(work: Callable[[], Any], device: str) -> list[float]:
 
 
 def _timed(work: Callable[[], Any], device: str) -> float:
+    pause_alone()
     started = time.perf_counter()
     work()
     if device != "cpu":

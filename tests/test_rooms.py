@@ -39,6 +39,7 @@ ROOMS = {
             "model/config.py",
             "model/companding.py",
             "model/hooks.py",
+            "model/pieces.py",
             "model/grouped.py",
             "model/linear.py",
         ),

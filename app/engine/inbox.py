@@ -2,7 +2,7 @@
 
 What starts, steers or ends runs comes first. Everything else is a question about values that are computed again for
 whoever asks; anyone may ask, so questions of different clients take turns, and while runs go on they get no more than
-their share of the time.
+their share of the time, a piece of an answer at a time (kvscope.model.pieces).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from threading import Condition
 from kvscope.app.engine.messages import Call
 
 QUESTIONS_SHARE = 0.5
-"""Seconds of answering per second of computing steps. One answer may take longer than a step; the steps after it make
-up for that before the next question is answered.
+"""Seconds of answering per second of computing steps. A piece of an answer may take longer than a step; the steps
+after it make up for that before the next piece.
 """
 
 
@@ -30,6 +30,7 @@ class Inbox:
         self._urgent: deque[Call] = deque()
         self._questions: OrderedDict[str, deque[tuple[Call, float]]] = OrderedDict()
         """By client, each with the moment after which nobody waits for it; the first client is next."""
+        self._until = inf
 
     def put(self, call: Call) -> None:
         """A call has come."""
@@ -41,14 +42,10 @@ class Inbox:
                 self._questions.setdefault(call.client, deque()).append((call, until))
             self._changed.notify()
 
-    def get(self) -> Call:
-        """The next call, waited for."""
+    def wait(self) -> None:
+        """Until there is a call."""
         with self._changed:
-            while True:
-                call = self._next_urgent() or self._next_question()
-                if call is not None:
-                    return call
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._urgent or self._questions)
 
     def urgent(self) -> Call | None:
         """The next urgent call, None where there is none now."""
@@ -60,6 +57,11 @@ class Inbox:
         with self._changed:
             return self._next_question()
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody still waits for the answer to the question that was last given out."""
+        return self._until > self._now()
+
     def _next_urgent(self) -> Call | None:
         return self._urgent.popleft() if self._urgent else None
 
@@ -70,7 +72,8 @@ class Inbox:
             call, until = calls.popleft()
             if calls:
                 self._questions[client] = calls
-            if until > self._now():
+            self._until = until
+            if self.is_waited_for:
                 return call
         return None
 
@@ -83,11 +86,11 @@ class Share:
 
     @property
     def is_left(self) -> bool:
-        """Whether a question may be answered now."""
+        """Whether a piece of an answer may be computed now."""
         return self._left_s >= 0
 
     def spend(self, work: Callable[[], None]) -> None:
-        """Answer a question."""
+        """Compute a piece of an answer."""
         began = self._now()
         work()
         self._left_s -= self._now() - began

@@ -24,6 +24,7 @@ from kvscope.app.engine.messages import Beat, Call, Compiled, Failure, Frames, L
 from kvscope.app.engine.vitals import BEAT_S
 from kvscope.model.api import Refused, Service
 from kvscope.model.niceness import lower_priority
+from kvscope.model.pieces import Pieces
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "changed", "beam", "workload")
 CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "evict_run", "readmit")
@@ -87,7 +88,7 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
     rate_limited_log.install()
     with suppress(PermissionError):  # of a process that leads a group already
         os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
-    calls, share = Inbox(CALLS_ABOUT_RUNS), Share()
+    calls = Inbox(CALLS_ABOUT_RUNS)
     Thread(target=receive, args=(connection, calls.put), name="receive", daemon=True).start()
     send = Sender(connection)
     Thread(target=_beat, args=(send,), name="beat", daemon=True).start()
@@ -97,15 +98,55 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
     lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
     loaded.report_compiled(lambda line: send(Compiled(line)))
     send(Ready(loaded.info, loaded.room))
+    loop = Loop(send, loaded, calls)
     while True:
-        if not loaded.busy:
-            _answer(send, loaded, calls.get())
-        while call := calls.urgent():
-            _answer(send, loaded, call)
-        while loaded.busy and share.is_left and (call := calls.question()):
-            share.spend(partial(_answer, send, loaded, call))
-        if loaded.busy:
-            share.earn(partial(_advance, send, loaded))
+        loop.turn()
+
+
+class Loop:
+    """What the engine does next: what starts or steers runs, a pass for all runs, or a piece of an answer."""
+
+    def __init__(self, send: Callable[[Any], None], service: Service, calls: Inbox) -> None:
+        self._send, self._service, self._calls = send, service, calls
+        self._share = Share()
+        self._starts, self._answers = Pieces("starts"), Pieces("answers")
+
+    def turn(self) -> None:
+        """One of each; where there is nothing to do, wait for a call."""
+        starts, answers = self._starts, self._answers
+        if not (self._service.busy or starts.in_progress or answers.in_progress):
+            self._calls.wait()
+        while True:
+            if not starts.in_progress:
+                if (call := self._calls.urgent()) is None:
+                    break
+                starts.begin(partial(_answer, self._send, self._service, call))
+            self._share.earn(starts.go_on)
+            if starts.in_progress:
+                break
+        if self._service.busy:
+            self._share.earn(self._advance)
+            answers.is_interrupted = True
+        if not (self._service.busy or starts.in_progress):
+            self._answer_piece()
+        elif self._share.is_left:
+            self._share.spend(self._answer_piece)
+
+    def _advance(self) -> None:
+        if frames := self._service.advance():
+            self._send(Frames(tuple(frames), self._service.room))
+
+    def _answer_piece(self) -> None:
+        """Of the answer in progress, or of the next one."""
+        answers = self._answers
+        if answers.in_progress and not self._calls.is_waited_for:
+            answers.abandon()
+        if not answers.in_progress:
+            call = self._calls.question()
+            if call is None:
+                return
+            answers.begin(partial(_answer, self._send, self._service, call))
+        answers.go_on()
 
 
 def resolve(dotted: str) -> Callable[..., Any]:
@@ -113,11 +154,6 @@ def resolve(dotted: str) -> Callable[..., Any]:
     module, _, name = dotted.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found
-
-
-def _advance(send: Sender, loaded: Service) -> None:
-    if frames := loaded.advance():
-        send(Frames(tuple(frames), loaded.room))
 
 
 def receive(connection: Channel, put: Callable[[Any], None]) -> None:
@@ -169,7 +205,7 @@ def _load(send: Sender, spec: EngineSpec) -> Service | None:
     return None
 
 
-def _answer(send: Sender, service: Service, call: Call) -> None:
+def _answer(send: Callable[[Any], None], service: Service, call: Call) -> None:
     try:
         value = getattr(service, call.method)(*call.arguments)
         if call.method in CALLS_WITH_FRAMES:

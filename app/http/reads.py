@@ -12,14 +12,15 @@ from kvscope.app.engine.questions import Computation, Questions
 from kvscope.app.engine.queue import Requester
 from kvscope.app.http import access
 from kvscope.app.http.limits import Limits
+from kvscope.app.http.turns import Turns
 from kvscope.app.http.visitors import client_of
 
 
 class Reads:
     """The questions of the request that is being answered, within its client's limits."""
 
-    def __init__(self, questions: Questions, limits: Limits) -> None:
-        self._questions, self._limits = questions, limits
+    def __init__(self, questions: Questions, limits: Limits, turns: Turns) -> None:
+        self._questions, self._limits, self._turns = questions, limits, turns
 
     def ask(self, method: str, *arguments: Any, lasting: bool = False, model: ServedModel | None = None) -> Any:
         """What the service's `method` answers. `lasting`: it is about a saved session. `model`: which answers; None is
@@ -34,7 +35,8 @@ class Reads:
             model.touch()
         visitor = client_of(request)
         count = partial(self._limits.take, visitor, access.counted())
-        return self._questions.ask(computation, Requester(*visitor), count)
+        with self._turns.left():
+            return self._questions.ask(computation, Requester(*visitor), count)
 
     def _stored(self, computation: Computation) -> Any:
         answer = self._questions.stored(computation)
@@ -45,4 +47,5 @@ class Reads:
     def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:
         """The same of what has another answer each time, such as a measurement."""
         visitor = access.count(self._limits)
-        return self._questions.ask_again(Computation(method, arguments, model=model), Requester(*visitor))
+        with self._turns.left():
+            return self._questions.ask_again(Computation(method, arguments, model=model), Requester(*visitor))

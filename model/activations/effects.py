@@ -6,7 +6,6 @@ is left out is not in the text, so that those behind it move up.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence as Items
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -25,7 +24,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.settings import Site
 
 ROWS = 256
-"""Of a pass: about as many take no longer per row than more would, and other runs wait for no longer than a step."""
+"""Of a pass: about as many take no longer per row than more would."""
 
 
 SITES: dict[EffectOf, Site] = {"heads": "head", "attention": "attention", "mlp": "mlp", "layers": "layer"}
@@ -52,7 +51,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """`ms`: wall time of the passes."""
+    """`ms`: wall time of the pass."""
 
     base: Prediction
     found: list[Prediction]
@@ -83,9 +82,7 @@ def effects(engine: Engine, ids: list[int], token: int, of: EffectOf, first: int
         raise ValueError(f"there is no part {first} among {count}")
     last = min(count, first + max(1, ROWS // len(ids)))
     variants = [_without(engine, ids, of, index) for index in range(first, last)]
-    started = time.perf_counter()
-    logits = _last_rows(engine, [Variant(ids, engine.changes), *variants])
-    ms = (time.perf_counter() - started) * 1000
+    logits, ms = _last_rows(engine, [Variant(ids, engine.changes), *variants])
     base, *others = logits.double().log_softmax(dim=-1)
     return Effects(_prediction(base, base, token), [_prediction(base, other, token) for other in others], ms)
 
@@ -100,8 +97,10 @@ def _without(engine: Engine, ids: list[int], of: EffectOf, index: int) -> Varian
     return Variant(ids, replace(before, key=(before.key, of, index), edits=(*before.edits, off)))
 
 
-def _last_rows(engine: Engine, variants: Items[Variant]) -> Tensor:
-    """Logits [variants, V] of the last row of each, all in one pass over a cache of their own."""
+def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]:
+    """Logits [variants, V] of the last row of each, all in one pass over a cache of their own, and the milliseconds
+    that it took.
+    """
     blocks = sum(-(-len(variant.ids) // BLOCK_SIZE) for variant in variants)
     cache = type(engine.cache)(engine.transformer.config, blocks, engine.runner.device)
     entries = []
@@ -112,7 +111,7 @@ def _last_rows(engine: Engine, variants: Items[Variant]) -> Tensor:
     done = Runner(engine.transformer, cache, engine.runner.device).run(entries, alike=True)
     rows = torch.empty_like(done.logits)
     rows[done.order] = done.logits
-    return rows
+    return rows, done.forward_ms
 
 
 def _prediction(base: Tensor, logprobs: Tensor, token: int) -> Prediction:

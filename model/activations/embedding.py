@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from kvscope.model.pieces import pause
+
+Embedding = Callable[[Tensor], Tensor]
+"""Rows of the table, [n, D] of ids [n] and [D] of one."""
 NEAREST = 12
+PART_NUMBERS = 8 * 2**20
+"""Of the table, looked through between two pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +31,12 @@ class Neighbourhood:
     """The share of the variance that the plane keeps, 0 to 1."""
 
 
-def neighbourhood(table: Tensor, token: int) -> Neighbourhood:
-    """Row `token` of the embedding table [V, D], against every other."""
-    row = table[token].float()
+def neighbourhood(embed: Embedding, vocab: int, token: int, device: str = "cpu") -> Neighbourhood:
+    """Row `token` of an embedding table of `vocab` rows, against every other."""
+    row = embed(torch.tensor(token, device=device)).float()
     length = float(row.norm())
-    nearest = _nearest(table, token) if length else []
-    points, kept = plane(table[[token, *(other for other, _ in nearest)]])
+    nearest = _nearest(embed, torch.arange(vocab, device=device), row, token) if length else []
+    points, kept = plane(embed(torch.tensor([token, *(other for other, _ in nearest)], device=device)))
     return Neighbourhood(row.tolist(), length, nearest, points, kept)
 
 
@@ -71,11 +78,20 @@ def plane(rows: Tensor) -> tuple[list[tuple[float, float]], float]:
     return list(zip(x, y, strict=True)), float((sizes[:2] ** 2).sum()) / variance
 
 
-def _nearest(table: Tensor, token: int) -> list[tuple[int, float]]:
-    wide = table.float()
-    lengths = wide.norm(dim=1)
-    cosines = (wide @ wide[token]) / (lengths * lengths[token])
-    cosines[lengths == 0] = -1  # without a direction
+def _nearest(embed: Embedding, ids: Tensor, row: Tensor, token: int) -> list[tuple[int, float]]:
+    most = max(1, PART_NUMBERS // len(row))
+    parts = (ids[first : first + most] for first in range(0, len(ids), most))
+    cosines = torch.cat([_cosines(embed, part, row) for part in parts])
     cosines[token] = -torch.inf
-    best = cosines.topk(min(NEAREST, len(table) - 1))
+    best = cosines.topk(min(NEAREST, len(ids) - 1))
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+
+
+def _cosines(embed: Embedding, ids: Tensor, row: Tensor) -> Tensor:
+    """Of the row of each of `ids` [n] with a row [D]; −1 of one that has the length 0, and so no direction."""
+    pause()
+    wide = embed(ids).float()
+    lengths = wide.norm(dim=1)
+    cosines = (wide @ row) / (lengths * row.norm())
+    cosines[lengths == 0] = -1
+    return cosines

@@ -10,9 +10,10 @@ from torch import Tensor
 from kvscope.model.activations.lens import left_by
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.engine import Engine
+from kvscope.model.pieces import pause
 
-ROWS_AT_ONCE = 32
-"""Of logits, in the numbers of twice the width that probabilities are made of."""
+ROWS_AT_ONCE = 16
+"""Of logits, in the numbers of twice the width that probabilities are made of: as much as may be computed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +51,28 @@ def prompt_losses(engine: Engine, ids: list[int]) -> Losses:
     """One pass over all of `ids`, each position's logits held against the token that came next. Raises CacheFull."""
     last = left_by(engine.transformer.config.layers - 1)
     rows = observe(engine, ids, 0, [last]).values[last]  # n D
-    logits = engine.transformer.decode_rows(rows)  # n V
-    predictions = predictions_of(logits, ids)
+    predictions: list[Prediction] = []
+    logits_bytes = last_logits_bytes = 0
+    for some in rows.split(ROWS_AT_ONCE):  # type: ignore[no-untyped-call]
+        pause()
+        logits = engine.transformer.decode_rows(some)  # n V
+        predictions += predictions_of(logits, ids[len(predictions) :])
+        logits_bytes, last_logits_bytes = logits_bytes + logits.nbytes, logits[-1].nbytes
     losses = [each.loss for each in predictions if each.loss is not None]
     mean = sum(losses) / len(losses) if losses else None
     kv_bytes = len(ids) * engine.cache.position_bytes
-    return Losses(predictions, mean, logits.nbytes, logits[-1].nbytes, kv_bytes)
+    return Losses(predictions, mean, logits_bytes, last_logits_bytes, kv_bytes)
 
 
 def predictions_of(logits: Tensor, ids: list[int]) -> list[Prediction]:
     """Row i of `logits` [n, V] is what position i says; ids[i + 1] is what came."""
     found: list[Prediction] = []
-    for first in range(0, len(logits), ROWS_AT_ONCE):
-        logs = logits[first : first + ROWS_AT_ONCE].double().log_softmax(dim=-1)
-        best = logs.max(dim=-1)
-        for row, token, log in zip(logs, best.indices.tolist(), best.values.tolist(), strict=True):
-            came = ids[len(found) + 1 : len(found) + 2]
-            told = (None, None, None) if not came else _came(row, came[0])
-            found.append(Prediction(token, math.exp(log), *told))
+    logs = logits.double().log_softmax(dim=-1)
+    best = logs.max(dim=-1)
+    for row, token, log in zip(logs, best.indices.tolist(), best.values.tolist(), strict=True):
+        came = ids[len(found) + 1 : len(found) + 2]
+        told = (None, None, None) if not came else _came(row, came[0])
+        found.append(Prediction(token, math.exp(log), *told))
     return found
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from kvscope.model.activations.lens import left_by
+from kvscope.model.activations.losses import ROWS_AT_ONCE
 from kvscope.model.activations.observe import observe
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.sampling import divergence
 from kvscope.model.kv_cache import BLOCK_SIZE
+from kvscope.model.pieces import pause
 from kvscope.model.small_cache import Form, SmallCache
 from kvscope.model.transformer import Transformer
 
@@ -54,17 +55,18 @@ def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, d
     plain = _look(Engine(transformer, capacity=capacity, device=device), ids, steps)
     cache = SmallCache(transformer.config, blocks, form, device)
     small = _look(Engine(transformer, capacity=capacity, device=device, cache=cache), ids, steps)
-    before, after = plain[1], small[1]
-    return Loss(
-        bytes=len(ids) * cache.position_bytes,
-        furthest=_furthest(plain[0], small[0]),
-        kl=divergence(before, after).tolist(),
-        likeliest=list(zip(before.argmax(-1).tolist(), after.argmax(-1).tolist(), strict=True)),
-    )
+    kl: list[float] = []
+    likeliest: list[tuple[int, int]] = []
+    for rows in zip(plain[1].split(ROWS_AT_ONCE), small[1].split(ROWS_AT_ONCE), strict=True):  # type: ignore[no-untyped-call]
+        pause()
+        before, after = map(transformer.decode_rows, rows)
+        kl += divergence(before, after).tolist()
+        likeliest += zip(before.argmax(-1).tolist(), after.argmax(-1).tolist(), strict=True)
+    return Loss(len(ids) * cache.position_bytes, _furthest(plain[0], small[0]), kl, likeliest)
 
 
 def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Tensor]:
-    """Attention [H, rows, T] of each layer, of its last rows; logits [steps, V] in float64."""
+    """Attention [H, rows, T] of each layer, of its last rows; what the last layer made of the last rows [steps, D]."""
     config = engine.transformer.config
     names = [f"blocks.{layer}.attn.weights" for layer in range(config.layers)]
     last = left_by(config.layers - 1)
@@ -73,9 +75,7 @@ def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Ten
         return value[-steps:] if name == last else value.reshape(config.heads, *value.shape[-2:])[:, -LOOKED_AT:]
 
     seen = observe(engine, ids, 0, [*names, last], form=form)
-    weights, rows = [seen.values[name] for name in names], seen.values[last]
-    with torch.inference_mode():
-        return weights, engine.transformer.decode_rows(rows).double()
+    return [seen.values[name] for name in names], seen.values[last]
 
 
 def _furthest(before: list[Tensor], after: list[Tensor]) -> Look:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kvscope.model.engine.conditions import Conditions, Watch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import Sequence
+from kvscope.model.pieces import pause_alone
 from kvscope.model.weights import ByFormat
 
 
@@ -25,7 +26,7 @@ def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
     """Time the passes that a step over `ids` takes: of its last row over what the cache holds of the others, or of all.
 
     Both are taken `alike`: one row is faster in other code, and the two would differ by more than the cache. Making the
-    cache is not timed. Raises CacheFull.
+    cache is not timed. Raises CacheFull, and Interrupted where runs went on between its pieces.
     """
     scheduler, runner = engine.scheduler, engine.runner
     changes = engine.changes
@@ -33,10 +34,12 @@ def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
     try:
         for entry in scheduler.chunks_of(ids[:-1] if cached else [], sequence, changes):
             runner.run([entry])
+            pause_alone()
         watch, started, rows = Watch(), time.perf_counter(), len(ids) - sequence.length
         for entry in scheduler.chunks_of(ids, sequence, changes):
             done = runner.run([entry], alike=True)
         ms = (time.perf_counter() - started) * 1000
+        pause_alone()
         return Timed(ms, rows, done.weights, watch.conditions())
     finally:
         engine.cache.release(sequence)

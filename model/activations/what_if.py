@@ -13,11 +13,15 @@ from kvscope.model.activations.observe import observe
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.conditions import Watch, conditions_record
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.runner import InPieces
 from kvscope.model.hooks import Observer, hook_points, observing
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
+from kvscope.model.pieces import pause
 from kvscope.model.transformer import Batch, Transformer
 
 TAKES = 3
+PART_BYTES = 32 * 2**20
+"""Read between two pauses."""
 PAIRS = 4
 """Of a head's numbers, that are told one by one."""
 
@@ -64,9 +68,11 @@ def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: 
 def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: str) -> tuple[Tensor, Tensor]:
     """K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
     cache, slots, batch = _by_itself(transformer, ids, device)
+    stand_in = InPieces(transformer, len(ids))
     if not masked:
         batch = replace(batch, groups=tuple(replace(group, visible=None, near=None) for group in batch.groups))
-    logits: Tensor = transformer(batch, cache)
+    logits: Tensor = transformer(batch, cache, stand_in=stand_in)
+    pause()
     return cache.read_all(slots), logits[-1]
 
 
@@ -137,10 +143,16 @@ def everything(engine: Engine, ids: list[int]) -> Kept:
 
 def _reading_ms(count: int, device: torch.device) -> float:
     """What reading so many bytes takes, once: the best of three."""
-    held = torch.ones(max(1, count // 4), device=device)
-    times = []
-    for _ in range(TAKES):
-        started = time.perf_counter()
-        held.sum().item()
-        times.append((time.perf_counter() - started) * 1000)
-    return min(times)
+    held = torch.empty(max(1, count // 4), device=device)
+    parts = held.split(PART_BYTES // held.itemsize)  # type: ignore[no-untyped-call]
+    for part in parts:
+        part.fill_(1.0)
+        pause()
+    return min(sum(_reading_part_ms(part) for part in parts) for _ in range(TAKES))
+
+
+def _reading_part_ms(part: Tensor) -> float:
+    pause()
+    started = time.perf_counter()
+    part.sum().item()
+    return (time.perf_counter() - started) * 1000

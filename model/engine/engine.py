@@ -125,7 +125,7 @@ class Engine:
         elif reused is None:
             sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among, changes)
         else:
-            sequence, _ = self._held(ids[:reused], changes)
+            sequence, *_ = self._held(ids[:reused], changes)
         run = Run(
             key,
             list(ids),
@@ -189,12 +189,11 @@ class Engine:
         generator = torch.Generator().manual_seed(sampling.seed)
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
         torch.rand(step, generator=generator, dtype=torch.float64)
-        started = time.perf_counter()
-        sequence, recomputed = self._held(ids[:-1], changes)
+        sequence, recomputed, ms = self._held(ids[:-1], changes)
         run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
         run.changes = changes
         run.recomputed_rows = recomputed
-        run.recomputed_ms = 1000 * (time.perf_counter() - started)
+        run.recomputed_ms = ms
         self.scheduler.runs[key] = run
         return run
 
@@ -272,7 +271,7 @@ class Engine:
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
-        sequence, _ = self._held(ids[:first_query], self.changes)
+        sequence, *_ = self._held(ids[:first_query], self.changes)
         try:
             if first_query < len(ids):
                 entry = self.scheduler.entry(sequence, ids[first_query:], changes=self.changes)
@@ -284,19 +283,19 @@ class Engine:
         finally:
             self.cache.release(sequence)
 
-    def _held(self, ids: list[int], changes: Changes | None) -> tuple[Sequence, int]:
-        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen; and how many rows those
-        are. Raises CacheFull.
+    def _held(self, ids: list[int], changes: Changes | None) -> tuple[Sequence, int, float]:
+        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen; how many rows those are,
+        and for how many milliseconds their passes took. Raises CacheFull.
         """
         sequence = self.scheduler.shared_prefix(ids, len(ids), changes=changes)
-        missing = len(ids) - sequence.length
+        missing, ms = len(ids) - sequence.length, 0.0
         try:
             for entry in self.scheduler.chunks_of(ids, sequence, changes):
-                self.runner.run([entry])
+                ms += self.runner.run([entry]).forward_ms
         except BaseException:
             self.cache.release(sequence)
             raise
-        return sequence, missing
+        return sequence, missing, ms
 
     def _advance_runs(self, ready: list[Run]) -> list[Record]:
         started, watch = time.perf_counter(), Watch()

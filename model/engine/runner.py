@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ from kvscope.model.engine.experts import ChosenExperts
 from kvscope.model.engine.threads import threads_for
 from kvscope.model.hooks import Observer, hook_points, observing, writing
 from kvscope.model.kv_cache import KVCache
+from kvscope.model.pieces import PIECE_ROWS, in_pieces, pause
 from kvscope.model.transformer import Batch, StandIn, Transformer
 from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
 
@@ -63,6 +65,26 @@ class Steps(Protocol):
         ...
 
 
+class InPieces:
+    """Stands in for the blocks of a pass of `rows` rows, and pauses each time that some of them are computed.
+
+    `paused`: what a pause is inside of, where other passes must not be seen by whoever sees this one.
+    """
+
+    def __init__(self, transformer: Transformer, rows: int, paused: Callable[[], None] = pause):
+        blocks = list(transformer.blocks)
+        self._layers = max(1, PIECE_ROWS * len(blocks) // rows)
+        self._paused = paused
+        self.blocks: Sequence[Callable[..., Tensor]] = [partial(self._block, block) for block in blocks]
+        self.head = transformer.decode_rows
+
+    def _block(self, block: Callable[..., Tensor], rows: Tensor, *others: Any) -> Tensor:
+        layer = others[-1]
+        if layer and layer % self._layers == 0:
+            self._paused()
+        return block(rows, *others)
+
+
 class Runner:
     """Runs `transformer` over `cache`, both on `device`."""
 
@@ -93,6 +115,9 @@ class Runner:
         `capture`: also give what frames show of each sequence; `attention`: how much each row got. `layers`: run the
         first ones alone. `alike`: take every kind of pass in the same way, not those of one row faster. Raises what
         the transformer or an observer raises, and KeyError for a hook point that is not there.
+
+        Where a computation goes in pieces, each pass ends one, and a pass of many rows pauses between layers, too. Its
+        observers see nothing of the passes in between.
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
@@ -106,17 +131,33 @@ class Runner:
             written = changing.writers if changing else {}
             steps = None if alike else self.steps
             step = steps.for_pass(batch, chain.from_iterable(watched), written) if steps else None
-            started = time.perf_counter()
+            by: ComputedBy = steps.by if steps and step else "lines"
+            paused_s = 0.0
             with ExitStack() as attached:
-                for those in watched:
-                    attached.enter_context(observing(self.points, those))
-                attached.enter_context(writing(self.points, written))
+
+                def attach() -> None:
+                    for those in watched:
+                        attached.enter_context(observing(self.points, those))
+                    attached.enter_context(writing(self.points, written))
+
+                def detached_pause() -> None:
+                    nonlocal paused_s
+                    attached.close()
+                    began = time.perf_counter()
+                    pause()
+                    paused_s += time.perf_counter() - began
+                    attach()
+
+                if in_pieces() and step is None:
+                    step = InPieces(self.transformer, len(batch.ids), detached_pause)
+                attach()
+                started = time.perf_counter()
                 logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
-            computed = time.perf_counter()
+            computed = time.perf_counter() - paused_s
             captured = recording.rows(batch, lengths, self.cache, experts) if recording else []
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
-            return Pass(
+            done = Pass(
                 order=order,
                 logits=logits,
                 outputs=[entries[index].outputs for index in order],
@@ -124,11 +165,13 @@ class Runner:
                 looked_at=looks.rows(batch, lengths) if looks else [],
                 forward_ms=(computed - started) * 1000,
                 weights=added(self._weights, used),
-                by=steps.by if steps and step else "lines",
+                by=by,
                 capture_ms=(time.perf_counter() - computed) * 1000,
                 # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,
             )
+        pause()
+        return done
 
     def _synchronize(self) -> None:
         if self.device.startswith("cuda"):

@@ -6,6 +6,7 @@ ended stay until that room is needed: whoever comes with the same tokens shares 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -204,10 +205,14 @@ class Scheduler:
         """Set apart that many consecutive blocks with nothing in them, in the last part of the pool where that is
         possible. Ended runs that are in the way are forgotten, and blocks of others' runs are moved.
 
-        None where runs of workloads are in the way: those stay where they are.
+        None where runs of workloads or computations in progress are in the way: those stay where they are.
         """
-        fixed = {block for run in self.runs.values() if run.owner for block in run.sequence.table} | self.cache.apart
-        held = {block for sequence in self._movable() for block in sequence.table}
+        movable = self._movable()
+        held = {block for sequence in movable for block in sequence.table}
+        ended = [each.sequence for each in self.kept.values()]
+        known = Counter(block for sequence in (*movable, *ended) for block in sequence.table)
+        others = {block for block, holders in enumerate(self.cache.refcounts) if holders > known[block]}
+        fixed = others | self.cache.apart
         possible = (range(first, first + count) for first in range(self.cache.blocks - count, -1, -1))
         unfixed = [blocks for blocks in possible if fixed.isdisjoint(blocks)]
         if not unfixed:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from kvscope.model.api import MAX_COMPARED, Frame, Refused
 from kvscope.model.kv_cache import CacheFull
 from kvscope.model.log.derived import LARGEST_OPENING
+from kvscope.model.pieces import Interrupted
 from kvscope.model.settings import MAX_PROMPT_CHARS
 
 
@@ -40,6 +41,17 @@ def few_enough(ids: list[int]) -> None:
             f"The run has {len(ids):,} positions; at most {MAX_COMPARED} can be computed again, since other runs wait."
         )
         raise Refused("run", message, limit=MAX_COMPARED)
+
+
+@contextmanager
+def alone(busy: bool, why: str = "Other runs are being computed. Try again when they have ended.") -> Iterator[None]:
+    """Of what is measured: refused while runs go on, and where one goes on before it is done. Raises Refused."""
+    try:
+        if busy:
+            raise Interrupted
+        yield
+    except Interrupted:
+        raise Refused("run", why, status=409) from None
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import name_of
 from kvscope.model.log.recorder import values_frames
 from kvscope.model.service.changing import Changing
-from kvscope.model.service.limits import among, few_enough, not_too_long, refusing_when_full
+from kvscope.model.service.limits import alone, among, few_enough, not_too_long, refusing_when_full
 from kvscope.model.service.pace import Pace
 from kvscope.model.settings import MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.small_cache import Form
@@ -247,9 +247,7 @@ class Questions:
 
         Raises Refused, while runs go on too: they would be among the calls.
         """
-        if self.busy:
-            raise Refused("run", "Other runs are being computed. Try again when they have ended.", status=409)
-        with refusing_when_full():
+        with refusing_when_full(), alone(self.busy):
             return step_calls(self.engine, ids, Sampling(**sampling))
 
     def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
@@ -258,9 +256,7 @@ class Questions:
         Raises Refused, while runs go on too: they would be part of the time.
         """
         among("step", len(ids) - 1, len(ids))
-        if self.busy:
-            raise Refused("run", "Other runs are being computed. Try again when they have ended.", status=409)
-        with refusing_when_full():
+        with refusing_when_full(), alone(self.busy):
             timed = timed_step(self.engine, ids, cached=cached)
         return {
             "ms": timed.ms,
@@ -299,7 +295,7 @@ class Questions:
     def embedding(self, token: int) -> dict[str, Any]:
         """A token's row of the embedding table among all others (docs/frames.md, Of the vocabulary). Raises Refused."""
         among("token", token, self.info["vocab"])
-        found = neighbourhood(self.engine.transformer.embed.weight, token)
+        found = neighbourhood(self.engine.transformer.embed, self.info["vocab"], token, self.info["device"])
         nearest = [{**self.tokenizer.token(other), "cosine": cosine} for other, cosine in found.nearest]
         return {
             "token": self.tokenizer.token(token),

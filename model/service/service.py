@@ -40,7 +40,7 @@ from kvscope.model.log.recorder import HEADER_ROOM, Recorder, Shape
 from kvscope.model.measure import measure
 from kvscope.model.native import Native
 from kvscope.model.service.info import describe
-from kvscope.model.service.limits import among, fits_the_log, not_too_long, refusing_when_full, within
+from kvscope.model.service.limits import alone, among, fits_the_log, not_too_long, refusing_when_full, within
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
 from kvscope.model.serving.workload import Told, Workload
@@ -412,10 +412,9 @@ class ModelService(Questions):
 
     def measure(self) -> dict[str, Any]:
         """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
-        if self.busy:
-            raise Refused("run", BUSY, status=409)
         transformer = self.engine.transformer
-        return measure(self.engine.runner.device, transformer.weight_dtype, linears(transformer))
+        with alone(self.busy, BUSY):
+            return measure(self.engine.runner.device, transformer.weight_dtype, linears(transformer))
 
     def _changes(self, opened: dict[str, Any]) -> Changes | None:
         """What a run with this `open` frame computes otherwise; None of an ordinary run. Raises Refused."""

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from kvscope.model.engine.engine import Engine
+from kvscope.model.pieces import pause_alone, unbroken
 from kvscope.model.settings import Sampling
 
 KEY = "calls"
@@ -36,7 +37,9 @@ class Call:
 
 def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, Any]:
     """JSON-able: the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, by phase, and how
-    many times it was called in each. All other runs must be paused. Raises CacheFull.
+    many times it was called in each. All other runs must be paused.
+
+    Raises CacheFull, and Interrupted where another run went on.
     """
     engine.admit(KEY, ids, sampling, 2, changes=engine.changes)
     try:
@@ -57,9 +60,23 @@ def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
     root = Call("", "", 0)
     with recording(root):
         while run.step < step and engine.active(KEY):
-            engine.advance()
+            _pause(engine)
+            with unbroken():
+                engine.advance()
     (advance,) = (call for call in root.calls.values() if call.name == "Engine.advance")
     return advance.as_json()
+
+
+def _pause(engine: Engine) -> None:
+    """Meanwhile no pass of others takes the run along, and its blocks stay promised."""
+    scheduler = engine.scheduler
+    run = scheduler.runs.pop(KEY)
+    scheduler.promised[KEY] = run.blocks_promised
+    try:
+        pause_alone()
+    finally:
+        del scheduler.promised[KEY]
+        scheduler.runs[KEY] = run
 
 
 @contextmanager

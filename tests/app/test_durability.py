@@ -83,6 +83,29 @@ def test_kill_9_of_the_engine(serve: Serve) -> None:
         assert header(following[-1]).data["reason"] in ("length", "eos")
 
 
+def test_a_run_whose_engine_was_killed_continues_once_somebody_asks_for_it(serve: Serve) -> None:
+    server, chance = start(serve), random.Random(2)
+    run, viewer = watch_some(server, chance)
+    engine_of(server).kill()
+    seen = viewer.wait_for_close()
+    viewer.leave()
+    check_interrupted(seen, [])
+    eventually(lambda: server.get("readyz").ok, 300)
+    assert "\nkvscope_runs_open 0\n" in server.get("metrics").text
+    assert len(server.get(f"api/runs/{run}/family").json()["runs"]) == 1
+
+    headers = [header(frame) for frame in seen]
+    chosen = [each.data["token"]["id"] for each in headers if each.kind == "step"]
+    last = len(headers[0].data["tokens"]) + len(chosen) - 1
+    answer = server.post(f"api/runs/{run}/fork", {"position": last, "token": chosen[-1]})
+    assert answer.status_code == 201
+    continued = [header(frame) for frame in server.finished(answer.json()["id"])]
+    assert continued[0].data["parent"]["run"] == run
+    assert [each.data["token"]["id"] for each in continued if each.kind == "step"][: len(chosen)] == chosen
+    assert continued[-1].data["reason"] in ("length", "eos")
+    assert continued[-1].data["steps"] > len(chosen)
+
+
 def test_kill_9_of_the_server(serve: Serve) -> None:
     server, chance = start(serve), random.Random(2)
     kept: dict[str, list[bytes]] = {}

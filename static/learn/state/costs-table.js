@@ -18,13 +18,13 @@ export function CostsTable({ state, tokens, gigabits, measuring }) {
       name: msg`Weights`,
       kind: "word-weights",
       ...weights,
-      says: msg`Lost with the engine process: every run stops, the process starts again and loads the file. Another machine can load the same file.`,
+      says: msg`Lost with the engine process: its runs are interrupted, the process starts again and loads the file. Another machine can load the same file.`,
     },
     {
       name: msg`KV cache of this run`,
       kind: "word-cached",
       ...cache,
-      says: msg`Lost: the run’s tokens go through the model again (prefill), with the same result up to rounding. Moved: K and V of every token, layer and KV head.`,
+      says: msg`Lost: the run is interrupted. Once somebody continues it from its log, its tokens go through the model again (prefill), with the same result up to rounding. Moved: K and V of every token, layer and KV head.`,
     },
     {
       name: msg`Token ids of this run`,

@@ -25,11 +25,11 @@ export function reasonOfClose(run) {
   const { reason, error } = run.close;
   const step = run.steps.length;
   if (reason === "interrupted") {
-    return {
-      title: msg`The engine stopped at step ${step}`,
-      detail: `${completed(step)} ${msg`Press Run to start again.`}`,
-      continues: canContinue(run),
-    };
+    const continues = canContinue(run);
+    const next = continues
+      ? msg`It does not continue by itself. Press “Continue from its log” for a new run that begins with these tokens; the engine computes their K and V again.`
+      : msg`Press Run to start again.`;
+    return { title: msg`The engine stopped at step ${step}`, detail: `${completed(step)} ${next}`, continues };
   }
   if (reason === "failed") {
     return { title: msg`The run failed at step ${step}`, detail: [error, completed(step)].filter(Boolean).join(" ") };

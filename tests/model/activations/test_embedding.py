@@ -14,7 +14,7 @@ from tests.support.tiny import ARCHS, random_weights, shared_model
 def test_the_row_is_the_checkpoints_and_the_nearest_are_those_of_all(arch: str) -> None:
     model = shared_model(arch)
     table = random_weights(model.config)["embed.weight"].double().numpy()
-    found = neighbourhood(model.embed.weight, 41)
+    found = neighbourhood(model.embed, len(table), 41)
     np.testing.assert_array_equal(np.float32(found.row), np.float32(table[41]))
     assert found.length == pytest.approx(np.linalg.norm(table[41]), rel=1e-6)
     cosines = table @ table[41] / np.linalg.norm(table, axis=1) / np.linalg.norm(table[41])
@@ -46,6 +46,7 @@ def test_rows_beside_each_other_have_the_cosines_of_their_directions() -> None:
 
 def test_a_row_without_a_length_is_near_nothing_and_nothing_is_near_it() -> None:
     table = torch.tensor([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.1], [2.0, 0.1]])
-    assert neighbourhood(table, 0).nearest == []
-    assert [other for other, _ in neighbourhood(table, 1).nearest][:1] == [3]
-    assert all(np.isfinite(cosine) for _, cosine in neighbourhood(table, 1).nearest)
+    embed = torch.nn.Embedding.from_pretrained(table)
+    assert neighbourhood(embed, 4, 0).nearest == []
+    assert [other for other, _ in neighbourhood(embed, 4, 1).nearest][:1] == [3]
+    assert all(np.isfinite(cosine) for _, cosine in neighbourhood(embed, 4, 1).nearest)

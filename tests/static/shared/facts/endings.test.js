@@ -46,4 +46,13 @@ test("only a run that failed or was interrupted has a problem to show", () => {
   assert.equal(reasonOfClose(run), null);
   const failed = reasonOfClose({ steps: [{}], close: { reason: "failed", error: "The disk is full." } });
   assert.match(failed.detail, /The disk is full\..*1 completed step/);
+  const close = { reason: "interrupted" };
+  const open = { model: { eos: [] }, limits: { max_new_tokens: 9 } };
+  const broken = reasonOfClose({ steps: [{ data: { token: { id: 1 } } }], open, close });
+  assert.equal(broken.continues, true);
+  assert.match(broken.detail, /Continue from its log/);
+  assert.doesNotMatch(broken.detail, /Press Run/);
+  const empty = reasonOfClose({ steps: [], open, close });
+  assert.equal(empty.continues, false);
+  assert.match(empty.detail, /Press Run/);
 });
