@@ -68,8 +68,8 @@ class Engine:
         self.runner = Runner(transformer, self.cache, device)
         self.guesser = Guesser(self.runner, self.scheduler)
         self.passes: list[PassRecord] = []
-        """The passes that `advance` made last: one for runs and one for those with changes, or one for each of them where
-        that pass failed."""
+        """The passes that `advance` made last: one for runs and one for those with changes; one for each run
+        where such a pass failed."""
         self.changes: Changes | None = None
         """With which `replay` computes."""
 

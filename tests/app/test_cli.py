@@ -85,7 +85,7 @@ def test_what_the_user_got_wrong_is_one_message_and_exit_code_2(
     [
         (["--model", "NAME"], "Two models are called"),
         (["--model", "org/name", "--ray", "auto"], "have one model"),
-        (["--model", "org/name", "--model-memory", "1MB"], "may take 1 MB (--model-memory)"),
+        (["--model", "org/name", "--model-memory", "1MB"], "may take 1.00 MB (--model-memory)"),
     ],
 )
 def test_models_that_cannot_be_served_together_are_refused_at_the_start(
