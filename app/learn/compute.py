@@ -51,7 +51,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    if not (isinstance(one, str | list | tuple) and type(one) is type(other)):
+    if type(one) is not type(other) or type(one) not in (str, list, tuple):
         return _of_numbers(operator.add)(one, other)
     if len(one) + len(other) > LONGEST:
         raise ArithmeticError(f"a text or list may have at most {LONGEST:,} characters or items")
@@ -76,7 +76,8 @@ class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(operators=dict(OPERATORS), names=dict(facts.names), functions=dict(facts.functions))
-        self.nodes = {kind: evaluate for kind, evaluate in self.nodes.items() if kind not in WITHOUT}
+        for kind in WITHOUT:
+            del self.nodes[kind]
         self._until = 0.0
 
     def eval(self, expr: str, previously_parsed: Any = None) -> Any:

@@ -310,8 +310,8 @@ def is_key(text: str) -> bool:
 def _shown(address: sa.URL) -> str:
     """What to call a database in a message: a password may also be among what follows the `?`."""
     hosts = address.query.get("host", "")
-    several = {"host": hosts} if isinstance(hosts, str) and "," in hosts else {}
-    return address.set(query={}, **several).render_as_string(hide_password=True)
+    several = hosts if isinstance(hosts, str) and "," in hosts else None
+    return address.set(query={}, host=several).render_as_string(hide_password=True)
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
