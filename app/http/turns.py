@@ -13,9 +13,13 @@ from threading import Semaphore
 from flask import Flask, g, request
 
 from kvscope.app.http import access
+from kvscope.app.http.problems import Problem
 
 AT_ONCE = 2
 """Requests for values that are handled at once. Those that wait for the engine do not count."""
+WAIT_S = 20.0
+"""How long a request waits for its turn."""
+RETRY_S = 5
 
 
 class Turns:
@@ -40,7 +44,8 @@ class Turns:
 
     def _begin(self) -> None:
         if request.endpoint is not None and access.asked().counted == "reads":
-            self._free.acquire()
+            if not self._free.acquire(timeout=WAIT_S):
+                raise Problem(503, "Too many values are being read at the moment.", retry_after=RETRY_S)
             g.has_turn = True
 
     def _end(self, _error: BaseException | None = None) -> None:

@@ -154,7 +154,7 @@ class Runner:
                 started = time.perf_counter()
                 logits: Tensor = self.transformer(batch, self.cache, layers, step)
             self._synchronize()
-            computed = time.perf_counter() - paused_s
+            computed = time.perf_counter()
             captured = recording.rows(batch, lengths, self.cache, experts) if recording else []
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
             done = Pass(
@@ -163,7 +163,7 @@ class Runner:
                 outputs=[entries[index].outputs for index in order],
                 captured=captured,
                 looked_at=looks.rows(batch, lengths) if looks else [],
-                forward_ms=(computed - started) * 1000,
+                forward_ms=(computed - started - paused_s) * 1000,
                 weights=added(self._weights, used),
                 by=by,
                 capture_ms=(time.perf_counter() - computed) * 1000,

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
+from kvscope.app.http import turns
 from kvscope.app.http.access import COMPUTES, READS_STATE, declare
+from kvscope.app.http.problems import Problem
 from kvscope.app.http.turns import AT_ONCE, Turns
 from tests.support.waiting import eventually
 
@@ -21,6 +23,7 @@ class Gated:
         self.go_on, self.answered = threading.Event(), threading.Event()
         self.turns, self.app = Turns(), Flask(__name__)
         self.turns.init_app(self.app)
+        self.app.register_error_handler(Problem, Problem.response)
 
         @self.app.get("/values")
         @declare(COMPUTES)
@@ -87,3 +90,12 @@ def test_a_turn_ends_with_its_request_however_that_ends(gated: Gated) -> None:
         gated.answered.set()
         gated.app.test_client().get(path)
     assert gated.app.test_client().get("/values").status_code == 200
+
+
+def test_a_request_whose_turn_does_not_come_is_answered(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
+    gated.ask("/values", AT_ONCE)
+    eventually(lambda: len(gated.inside) == AT_ONCE, 20)
+    monkeypatch.setattr(turns, "WAIT_S", 0.01)
+    answer = gated.app.test_client().get("/values")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(turns.RETRY_S))
+    gated.go_on.set()
