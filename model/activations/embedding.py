@@ -11,7 +11,7 @@ from torch import Tensor
 from kvscope.model.pieces import pause
 
 Embedding = Callable[[Tensor], Tensor]
-"""Rows of the table, [n, D] of ids [n] and [D] of one."""
+"""Rows of the table, [n, D] of ids [n]."""
 NEAREST = 12
 PART_NUMBERS = 8 * 2**20
 """Of the table, looked through between two pauses."""
@@ -33,7 +33,7 @@ class Neighbourhood:
 
 def neighbourhood(embed: Embedding, vocab: int, token: int, device: str = "cpu") -> Neighbourhood:
     """Row `token` of an embedding table of `vocab` rows, against every other."""
-    row = embed(torch.tensor(token, device=device)).float()
+    row = embed(torch.tensor([token], device=device))[0].float()
     length = float(row.norm())
     nearest = _nearest(embed, torch.arange(vocab, device=device), row, token) if length else []
     points, kept = plane(embed(torch.tensor([token, *(other for other, _ in nearest)], device=device)))

@@ -204,9 +204,9 @@ def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_t
     new_page: Callable[..., Page], stage: Stage
 ) -> None:
     server = stage.server
+    linked = Stage(new_page(), server)  # before the run, whose prefill takes less time than a new page
     run = server.start_run(PROMPT, max_new_tokens=2)
     eventually(lambda: server.status(run)["last_seq"] > 0)
-    linked = Stage(new_page(), server)
     with server.engine_asleep():
         stage.page.goto(f"{server.url}?run={run}")
         linked.page.goto(f"{server.url}?run={run}#layer=4&head=5")

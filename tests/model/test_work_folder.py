@@ -42,7 +42,7 @@ def working(out: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT, signal.SIGSEGV])
 def test_what_a_process_left_that_a_signal_ended_goes_with_the_next_work(tmp_path: Path, number: int) -> None:
     with working(tmp_path / "out") as process, working(tmp_path / "other"):
         assert len(list(tmp_path.iterdir())) == 2

@@ -19,11 +19,13 @@ export function Layout({ texts, setup: { model, inputs }, field }) {
   if (!Number.isInteger(gpus) || gpus < 2 || gpus > LIMITS.gpus) return null;
   const attention = html`<${Choice} ...${field("tp", msg`Attention on several GPUs`)} options=${groupSizes(gpus).map((size) => sizeChoice(size, gpus))} />`;
   const experts = html`<${Choice} ...${field("experts", msg`Experts on several GPUs`)} options=${EXPERTS} />`;
-  const notes = layoutNotes(model, inputs);
-  return html`<p class="sentence-more muted">
-    ${model.moe ? nodes`The GPUs divide the work: attention ${attention}, ${experts}.` : nodes`The GPUs divide the work: ${attention}.`}
-    ${notes.map((note) => ` ${note}`)}
-  </p>`;
+  const notes = layoutNotes(model, inputs).join(" ");
+  return html`
+    <p class="sentence-more muted">
+      ${model.moe ? nodes`The GPUs divide the work: attention ${attention}, ${experts}.` : nodes`The GPUs divide the work: ${attention}.`}
+    </p>
+    ${notes && html`<p class="muted">${notes}</p>`}
+  `;
 }
 
 function sizeChoice(size, gpus) {

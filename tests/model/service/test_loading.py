@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from kvscope.model import native as native_code
 from kvscope.model.api import Progress, Refused
 from kvscope.model.cuda_graphs import GRAPHED, NOT_GRAPHED, GraphedSteps
 from kvscope.model.engine.engine import Engine
@@ -121,10 +122,10 @@ class TestNative:
     def test_where_products_are_wrong_torch_serves_and_a_line_says_why(
         self, model: str, compiled_here: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def refuse(self: Native) -> None:
+        def refuse(products: Any) -> None:
             raise Unavailable("its products with 4-bit groups are not torch's")
 
-        monkeypatch.setattr(Native, "_compare", refuse)
+        monkeypatch.setattr(native_code, "compare_products", refuse)
         assert self.why_not(model, caplog) == "no native code: its products with 4-bit groups are not torch's"
 
 
