@@ -1,14 +1,21 @@
-"""The tensors that a model's files hold, by the files' headers: nothing is decoded, and torch not imported."""
+"""The tensors that a model's files hold, and the memory that they are expected to take, by the files' headers: nothing
+is decoded, and torch not imported.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from kvscope.model.held import Stored
+from kvscope.model.api import WeightDtype
+from kvscope.model.compiler import Unavailable
+from kvscope.model.held import BYTES, Stored, bytes_held, keeps_groups
 from kvscope.model.packaged import Packaged, cache_folder
-from kvscope.model.sources import Source, files_of_folder, shapes_of
+from kvscope.model.sources import Source, files_of_folder, known, shapes_of
 
+GPUS = ("nvidia[0-9]*", "kfd")
+"""Devices of NVIDIA's and AMD's drivers: `--device auto` may be a GPU where there is one."""
 _TOGETHER = ((re.compile(r"attn_[qkv]\."), "attn_qkv."), (re.compile(r"ffn_(gate|up)\."), "ffn_gate_up."))
 """Tensors of a GGUF file that the transformer has as one matrix (model/checkpoint/layout.py)."""
 _TABLES = ("token_embd.weight", "embed_tokens.weight", "wte.weight")
@@ -16,6 +23,29 @@ _POSITIONS = ("position_embd.weight", "wpe.weight")
 _HEADS = re.compile(r"output\.weight|(.*\.)?lm_head\.weight")
 _NO_WEIGHTS = "rope_"
 """What the names of GGUF's tensors begin with that are no weights."""
+
+
+def expected_bytes(source: Source, device: str, dtype: WeightDtype, *, compiled: bool) -> int:
+    """Bytes that the weights take in memory; 0 where nothing is known. `device`, `dtype`: as `--device` and `--dtype`
+    name them; `compiled`: whether native code is wanted.
+
+    Computed from the headers of the files, as `held` says what loading does with them. Of a package that is not here
+    yet, and of a file whose header cannot be read, from their sizes.
+    """
+    if device == "auto" and not any(path for pattern in GPUS for path in Path("/dev").glob(pattern)):
+        device = "cpu"
+    try:
+        grouped = keeps_groups(device, dtype, compiled)
+    except Unavailable:
+        grouped = False
+    try:
+        tensors, tied = stored(source)
+    except (OSError, ValueError):
+        tensors, tied = [], False
+    if tensors:
+        return bytes_held(tensors, grouped=grouped, dtype=dtype, tied=tied, packed=device == "cpu")
+    about = known(source)
+    return (about.bytes or 0) if grouped or about.parameters is None else BYTES[dtype] * about.parameters
 
 
 def stored(source: Source) -> tuple[list[Stored], bool]:

@@ -7,24 +7,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from kvscope.app.numbers import NARROW_SPACE, size
 from kvscope.app.settings import Settings
 from kvscope.model.api import Refused, same_model
-from kvscope.model.compiler import Unavailable
-from kvscope.model.held import BYTES, bytes_held, keeps_groups
 from kvscope.model.packaged import check_terms
 from kvscope.model.sources import Known, Source, find, known
-from kvscope.model.stored import stored
+from kvscope.model.stored import expected_bytes
 
 ENGINE_BYTES = 400 * 10**6
 """What an engine takes beside the weights as they are stored: 310 MB with SmolLM2-135M, 410 MB with the vocabulary of
 Gemma 3 270M (docs/measurements.md). Blocks of the KV cache take memory when a run first uses them.
 """
-GPUS = ("nvidia[0-9]*", "kfd")
-"""Devices of NVIDIA's and AMD's drivers: `--device auto` may be a GPU where there is one."""
 MEMORY_SHARE = 0.5
 """Of the machine's memory, for the engines of all models, where `--model-memory` does not say."""
 NOT_HERE = 409
@@ -163,26 +158,8 @@ def _served(source: str | None, settings: Settings) -> ServedModel:
 
 
 def weights_of(source: Source, settings: Settings) -> int:
-    """Bytes that the weights take in memory; 0 where nothing is known.
-
-    Computed from the headers of the files, as `held` says what loading does with them. Of a package that is not here
-    yet, and of a file whose header cannot be read, from their sizes.
-    """
-    device, dtype = settings.device, settings.dtype
-    if device == "auto" and not any(path for pattern in GPUS for path in Path("/dev").glob(pattern)):
-        device = "cpu"
-    try:
-        grouped = keeps_groups(device, dtype, settings.compile == "auto")
-    except Unavailable:
-        grouped = False
-    try:
-        tensors, tied = stored(source)
-    except (OSError, ValueError):
-        tensors, tied = [], False
-    if tensors:
-        return bytes_held(tensors, grouped=grouped, dtype=dtype, tied=tied, packed=device == "cpu")
-    about = known(source)
-    return (about.bytes or 0) if grouped or about.parameters is None else BYTES[dtype] * about.parameters
+    """Bytes that the weights are expected to take in memory; 0 where nothing is known."""
+    return expected_bytes(source, settings.device, settings.dtype, compiled=settings.compile == "auto")
 
 
 def budget_of(settings: Settings) -> int:

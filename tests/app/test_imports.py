@@ -29,6 +29,9 @@ INTERFACE = (
     "niceness.",
     "source.listing.",
     "sources.",
+    "stored.expected_bytes",
+    "pieces.",
+    "work_folder.",
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")

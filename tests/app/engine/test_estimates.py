@@ -11,10 +11,9 @@ import pytest
 import torch
 from gguf import GGMLQuantizationType as Kind
 
-from kvscope.app.engine import models
 from kvscope.app.engine.models import weights_of
 from kvscope.app.settings import Settings
-from kvscope.model import held
+from kvscope.model import held, stored
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.gguf_groups import KINDS
 from kvscope.model.packaged import cache_folder
@@ -68,7 +67,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(models, "GPUS", ())
+    monkeypatch.setattr(stored, "GPUS", ())
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +135,7 @@ def test_a_gpu_that_may_be_taken_counts(
     written: Callable[[str], str], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether torch can use it, only an engine knows."""
-    monkeypatch.setattr(models, "GPUS", ("null",))
+    monkeypatch.setattr(stored, "GPUS", ("null",))
     found = find(written("4-bit groups"))
     assert weights_of(found, settings) == weights_of(found, replace(settings, device="cuda"))
     assert weights_of(found, replace(settings, device="cpu")) < weights_of(found, settings)
