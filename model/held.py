@@ -47,7 +47,7 @@ GROUPED = {
 def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
     """Whether matrices stay in the groups that a file has them in: native code multiplies by those, on a CPU alone.
 
-    `compiled`: whether such code is wanted. Raises Unavailable where it is all there is no compiler for it.
+    `compiled`: whether such code is wanted. Raises Unavailable if only a compiler is missing.
     """
     wanted = compiled and device == "cpu" and dtype == "float32"
     return wanted and bool(c_compiler())

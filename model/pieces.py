@@ -83,32 +83,35 @@ class Pieces(Thread):
             raise Abandoned
 
 
+def _thread() -> Pieces | None:
+    """The one that computes here, where the computation was given to `Pieces`."""
+    thread = current_thread()
+    return thread if isinstance(thread, Pieces) else None
+
+
+def in_pieces() -> bool:
+    """Whether `pause` lets others go on."""
+    thread = _thread()
+    return thread is not None and not thread.is_unbroken
+
+
 def pause() -> None:
     """The end of a piece, where the computation was given to `Pieces`. Raises Abandoned."""
-    thread = current_thread()
-    if isinstance(thread, Pieces) and not thread.is_unbroken:
+    if (thread := _thread()) and not thread.is_unbroken:
         thread.rest()
 
 
 def pause_alone() -> None:
     """As `pause`, of what is measured. Raises Interrupted, Abandoned."""
     pause()
-    thread = current_thread()
-    if isinstance(thread, Pieces) and thread.is_interrupted:
+    if (thread := _thread()) and thread.is_interrupted:
         raise Interrupted
-
-
-def in_pieces() -> bool:
-    """Whether `pause` lets others go on."""
-    thread = current_thread()
-    return isinstance(thread, Pieces) and not thread.is_unbroken
 
 
 @contextmanager
 def unbroken() -> Iterator[None]:
     """Inside, `pause` does nothing: what is computed cannot be left half done. It should be short."""
-    thread = current_thread()
-    if not isinstance(thread, Pieces):
+    if (thread := _thread()) is None:
         yield
         return
     thread.is_unbroken = True
