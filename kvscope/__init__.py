@@ -1,10 +1,6 @@
 """KVScope: watch a real transformer answer a prompt, and read its recorded runs.
 
-    run = kvscope.open("sky.safetensors")
-
-`app` and `model` beside this file are links to the folders of a checkout; a wheel has the folders themselves. So there
-is one package in site-packages, every import says `kvscope.…`, and type checkers, spawned processes and Alembic find it
-like any other.
+run = kvscope.open("sky.safetensors")
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 import hatch_build
 
 ROOT = Path(__file__).resolve().parent.parent
-STATIC = ROOT / "static"
+STATIC = ROOT / "kvscope" / "static"
 MODULES = STATIC / "node_modules"
 TOOLS = {"biome": "@biomejs/biome/bin/biome", "tsc": "typescript/bin/tsc"}
 

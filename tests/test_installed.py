@@ -132,5 +132,5 @@ def test_its_programs_work_in_a_folder_with_files_of_the_names_of_its_own(enviro
 
 def test_it_reads_a_run_and_shows_it(environment: Environment) -> None:
     code = "import sys, kvscope; run = kvscope.open(sys.argv[1]); print(run.text, '<iframe' in run._repr_html_())"
-    recording = ROOT / "app" / "recordings" / "capital.safetensors"
+    recording = ROOT / "kvscope" / "app" / "recordings" / "capital.safetensors"
     assert environment.run("python", "-c", code, str(recording)) == "The capital of France is Paris. True"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
@@ -19,11 +17,11 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hatch_build
-from kvscope.app import paths
 from tests.support.wheel import build
 
 ROOT = Path(__file__).resolve().parent.parent
-STATIC = ROOT / "static"
+PACKAGE = ROOT / "kvscope"
+STATIC = PACKAGE / "static"
 VENDOR = STATIC / "vendor"
 LIBRARIES = json.loads((STATIC / "package.json").read_text())
 LOCK_TEXT = (STATIC / "package-lock.json").read_text()
@@ -100,10 +98,8 @@ def test_every_font_a_vendored_style_sheet_names_is_there() -> None:
 @pytest.fixture
 def small_static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A static/ with a module and a library, which a stand-in for npm 'installs'; its runs are counted in runs.txt."""
-    static = tmp_path / "static"
-    static.mkdir()
-    for folder in ("kvscope", "app", "model"):
-        (tmp_path / folder).mkdir()
+    static = tmp_path / hatch_build.STATIC
+    static.mkdir(parents=True)
     (static / "package.json").write_text(json.dumps({"vendor": {"lib": ["dist/*.js"]}}))
     (static / "package-lock.json").write_text("{}")
     (static / ".npmrc").write_text("")
@@ -123,7 +119,7 @@ def small_static(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def npm_runs(static: Path) -> int:
-    return len((static.parent / "runs.txt").read_text().splitlines())
+    return len((static.parents[1] / "runs.txt").read_text().splitlines())
 
 
 def fill_vendor(static: Path) -> None:
@@ -159,7 +155,7 @@ def test_a_file_the_library_lost_stops_the_build(small_static: Path) -> None:
 
 
 def build_hook(static: Path) -> hatch_build.PageFiles:
-    return hatch_build.PageFiles(str(static.parent), {}, None, None, "", "wheel")  # type: ignore[arg-type]
+    return hatch_build.PageFiles(str(static.parents[1]), {}, None, None, "", "wheel")  # type: ignore[arg-type]
 
 
 def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,27 +170,31 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = set(archive.namelist())
     assert not (STATIC / "chunks").exists(), "nothing of the build is left"
-    page = {f"kvscope/app/{folder}/{name}" for folder in ("static", "templates") for name in files_of(ROOT / folder)}
+    page = {
+        f"kvscope/{folder}/{name}"
+        for folder in ("static", "templates", "lessons")
+        for name in files_of(PACKAGE / folder)
+    }
     tools = hatch_build.NOT_SHIPPED
     modules = {name for name in page if name.endswith(hatch_build.MODULES)}
     wanted = {name for name in page - modules if tools.isdisjoint(Path(name).parts)}
     assert wanted <= names
     licences = {name.rpartition("/LICENSE")[0] for name in names}
-    assert {f"kvscope/app/static/vendor/{library}" for library in LIBRARIES["vendor"]} <= licences
+    assert {f"kvscope/static/vendor/{library}" for library in LIBRARIES["vendor"]} <= licences
     assert {
         "kvscope/app/cli.py",
         "kvscope/model/api.py",
         "kvscope/model/native/kernels.c",
         "kvscope/reader/run.py",
-        "kvscope/app/templates/shell.html",
+        "kvscope/templates/shell.html",
     } <= names
     assert {
-        f"kvscope/app/recordings/{path.name}" for path in (ROOT / "app" / "recordings").glob("*.safetensors")
+        f"kvscope/app/recordings/{path.name}" for path in (PACKAGE / "app" / "recordings").glob("*.safetensors")
     } <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
-    chunks = {name for name in bundled if re.fullmatch(r"kvscope/app/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
-    entries = {f"kvscope/app/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
-    sheets = [f"kvscope/app/static/{sheet}" for sheet in hatch_build.SHEETS]
+    chunks = {name for name in bundled if re.fullmatch(r"kvscope/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
+    entries = {f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
+    sheets = [f"kvscope/static/{sheet}" for sheet in hatch_build.SHEETS]
     assert bundled == entries - set(sheets) | chunks
     looks = [archive.read(sheet).decode() for sheet in sheets]
     assert not any("@import" in look for look in looks)
@@ -210,22 +210,9 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob("kvscope-*"))
-    assert {"app/cli.py", "model/api.py", "model/native/kernels.c", "kvscope/__init__.py"} <= files_of(unpacked)
-    assert not [name for name in files_of(unpacked) if name.startswith(("kvscope/app", "kvscope/model"))]
+    assert {"kvscope/app/cli.py", "kvscope/model/native/kernels.c", "tests/test_packaging.py"} <= files_of(unpacked)
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
     assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())
-
-
-def test_the_page_is_found_in_a_checkout_and_in_an_installation(tmp_path: Path) -> None:
-    assert paths.static_dir() == STATIC
-    assert paths.templates_dir() == ROOT / "templates"
-    installed = tmp_path / "app"
-    for folder in ("static", "templates"):
-        (installed / folder).mkdir(parents=True)
-    shutil.copy(ROOT / "app" / "paths.py", installed)
-    script = "import paths; print(paths.static_dir(), paths.templates_dir())"
-    done = subprocess.run([sys.executable, "-c", script], cwd=installed, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [str(installed / "static"), str(installed / "templates")]
 
 
 def test_constraints_pin_public_versions_and_nothing_local() -> None:

@@ -17,8 +17,9 @@ import pytest
 from kvscope.model.config import ARCHITECTURES
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE_FOLDER = ROOT / "kvscope"
 Imports = dict[str, set[str]]
-"""By file, the files that it imports, as paths below the repository."""
+"""By file, the files that it imports, as paths below the package."""
 Inside = Callable[[ast.AST], Iterable[ast.AST]]
 """What of a file is looked at: `at_run_time`, or `ast.walk` for all of it."""
 
@@ -98,8 +99,8 @@ ROOMS = {
         ),
     ),
     "kvscope": (
-        *("model", "app", "kvscope/reader", "app/manage_engines.py", "app/cli.py", "app/__main__.py"),
-        *("kvscope/__init__.py", "kvscope/__main__.py"),
+        *("model", "app", "reader", "app/manage_engines.py", "app/cli.py", "app/__main__.py"),
+        *("__init__.py", "__main__.py"),
     ),
     "static": (
         *("static/shared/words/messages.js", "static/shared/words/msg.js"),
@@ -155,7 +156,9 @@ def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 def python_imports(files: Iterable[Path], inside: Inside) -> Imports:
     """Imports of KVScope's own modules, also those inside functions."""
     return {
-        path.relative_to(ROOT).as_posix(): {found for name in named_by(path, inside) if (found := file_of(name))}
+        path.relative_to(PACKAGE_FOLDER).as_posix(): {
+            found for name in named_by(path, inside) if (found := file_of(name))
+        }
         for path in sorted(files)
     }
 
@@ -174,10 +177,8 @@ def file_of(name: str) -> str | None:
     if package != "kvscope":
         return None
     places = ("/".join(parts[:length]) for length in range(len(parts), 0, -1))
-    candidates = (
-        f"{home}{place}{end}" for place in places for home in ("", "kvscope/") for end in (".py", "/__init__.py")
-    )
-    return next((candidate for candidate in candidates if (ROOT / candidate).is_file()), None)
+    candidates = (f"{place}{end}" for place in places for end in (".py", "/__init__.py"))
+    return next((candidate for candidate in candidates if (PACKAGE_FOLDER / candidate).is_file()), None)
 
 
 JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
@@ -185,11 +186,11 @@ JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
 
 def page_imports() -> Imports:
     return {
-        path.relative_to(ROOT).as_posix(): {
-            (path.parent / name).resolve().relative_to(ROOT).as_posix()
+        path.relative_to(PACKAGE_FOLDER).as_posix(): {
+            (path.parent / name).resolve().relative_to(PACKAGE_FOLDER).as_posix()
             for name in JS_IMPORT.findall(path.read_text("utf-8"))
         }
-        for path in sorted((ROOT / "static").rglob("*.js"))
+        for path in sorted((PACKAGE_FOLDER / "static").rglob("*.js"))
         if not {"vendor", "node_modules"} & set(path.parts)
     }
 
@@ -200,16 +201,15 @@ PACKAGE = re.compile(r"""^import\b[^;]*?\bfrom\s+["'][^."']""", re.MULTILINE)
 def page_modules_of(path: Path) -> set[str]:
     """The page's modules that a test imports."""
     found = JS_IMPORT.findall(path.read_text("utf-8"))
-    files = {(path.parent / name).resolve().relative_to(ROOT).as_posix() for name in found}
-    return {name for name in files if name.startswith("static/")}
+    files = {(path.parent / name).resolve() for name in found}
+    return {path.relative_to(PACKAGE_FOLDER).as_posix() for path in files if path.is_relative_to(PACKAGE_FOLDER)}
 
 
 def imports_of(part: str, inside: Inside = at_run_time) -> Imports:
-    """`part` is a key of ROOMS. `app` and `model` inside `kvscope` are links to those of the repository."""
+    """`part` is a key of ROOMS."""
     if part == "static":
         return page_imports()
-    own = [*(ROOT / "kvscope").glob("*.py"), *(ROOT / "kvscope" / "reader").rglob("*.py")] if part == "kvscope" else []
-    return python_imports([*own, *(ROOT / "model").rglob("*.py"), *(ROOT / "app").rglob("*.py")], inside)
+    return python_imports(PACKAGE_FOLDER.rglob("*.py"), inside)
 
 
 def room_of(path: str, part: str) -> int | None:
@@ -220,7 +220,11 @@ def room_of(path: str, part: str) -> int | None:
 
 @pytest.mark.parametrize("part", ROOMS)
 def test_every_file_has_a_room(part: str) -> None:
-    files = [path for path in imports_of(part) if path.startswith(f"{part}/") and (ROOT / path).read_text("utf-8")]
+    files = [
+        path
+        for path in imports_of(part)
+        if (part == "kvscope" or path.startswith(f"{part}/")) and (PACKAGE_FOLDER / path).read_text("utf-8")
+    ]
     assert [path for path in files if room_of(path, part) is None] == []
 
 
@@ -257,7 +261,7 @@ def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> No
     told = ("model/config.py", "model/checkpoint/", "model/by_hand/", "static/memory/config.js")
     told += ("model/log/schema.py", "model/service/info.py", "model/native/implemented.py")
     shown = {path for part in ROOMS for path in imports_of(part) if not path.startswith(told)}
-    knowing = {path for path in shown if ARCH.search((ROOT / path).read_text("utf-8"))}
+    knowing = {path for path in shown if ARCH.search((PACKAGE_FOLDER / path).read_text("utf-8"))}
     assert len(shown) > 400
     assert knowing == KNOW_ARCH
 
@@ -285,5 +289,5 @@ def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
         reached |= new
         waiting += new
     assert len(tests) > 50
-    packages = [path for path in sorted(reached) if PACKAGE.search((ROOT / path).read_text("utf-8"))]
+    packages = [path for path in sorted(reached) if PACKAGE.search((PACKAGE_FOLDER / path).read_text("utf-8"))]
     assert packages == []

@@ -29,7 +29,7 @@ def test_the_style_page_lists_them() -> None:
 
 
 def test_the_messages_of_the_pages_have_none() -> None:
-    messages = json.loads((ROOT / "static" / "languages" / "xx.json").read_text("utf-8"))["messages"]
+    messages = json.loads((ROOT / "kvscope" / "static" / "languages" / "xx.json").read_text("utf-8"))["messages"]
     assert {message: found_in(message) for message in messages if found_in(message)} == {}
 
 

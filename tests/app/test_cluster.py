@@ -108,7 +108,9 @@ def test_a_run_is_paused_resumed_branched_shared_and_deleted_through_the_followe
 
 def test_a_file_of_megabytes_goes_through_the_follower(two: tuple[LiveServer, LiveServer]) -> None:
     leader, follower = two
-    file = max((ROOT / "app" / "recordings").glob("*.safetensors"), key=lambda path: path.stat().st_size).read_bytes()
+    file = max(
+        (ROOT / "kvscope" / "app" / "recordings").glob("*.safetensors"), key=lambda path: path.stat().st_size
+    ).read_bytes()
     assert len(file) > MAX_WHOLE_BODY_BYTES
     kinds = {"Content-Type": "application/octet-stream"}
     answer = requests.post(f"{follower.url}api/sessions", data=file, headers=kinds, timeout=60)

@@ -60,7 +60,7 @@ def test_the_page_comes_by_its_name_compressed_and_by_no_other(behind: tuple[Liv
     _, url = behind
     script = requests.get(f"{url}static/main.js", headers={"Host": NAME}, timeout=30)
     assert script.headers["Content-Encoding"] in ("gzip", "br", "zstd")
-    assert script.text == (ROOT / "static" / "main.js").read_text("utf-8")
+    assert script.text == (ROOT / "kvscope" / "static" / "main.js").read_text("utf-8")
     assert requests.get(url, headers={"Host": "evil.example"}, timeout=30).status_code == 421
 
 
@@ -77,7 +77,7 @@ def test_a_run_is_watched_over_the_websocket_and_shared_by_the_name_that_visitor
 
 def test_a_file_goes_through_and_comes_back(behind: tuple[LiveServer, str]) -> None:
     _, url = behind
-    file = (ROOT / "app" / "recordings" / "capital.safetensors").read_bytes()
+    file = (ROOT / "kvscope" / "app" / "recordings" / "capital.safetensors").read_bytes()
     headers = {"Content-Type": "application/octet-stream"}
     sent = requests.post(f"{url}api/sessions", data=file, headers=headers, timeout=60)
     assert sent.status_code == 201, sent.text

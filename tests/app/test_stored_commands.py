@@ -17,7 +17,7 @@ from kvscope.model.log.frames import relabel, split
 from tests.support.live_server import ROOT
 from tests.support.stored import log_of, run_of
 
-RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
+RECORDING = ROOT / "kvscope" / "app" / "recordings" / "animal.safetensors"
 
 
 def kvscope(*arguments: str) -> Result:

@@ -15,7 +15,7 @@ from tests.support.server import ROOT, Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
 
-GLOSSARY = json.loads((ROOT / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
+GLOSSARY = json.loads((ROOT / "kvscope" / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
 AMBER = """({ width, data }, [from, to]) => {
   let amber = 0;
   for (let i = 0; i < data.length; i += 4) {

@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 from tools.record.__main__ import workloads
 
 (RECIPE,) = workloads()
-RECORDED = ROOT / "app" / "recordings" / f"{RECIPE['name']}.safetensors"
+RECORDED = ROOT / "kvscope" / "app" / "recordings" / f"{RECIPE['name']}.safetensors"
 WORDS = {"title": "Three at once", "notes": [note(2, HOSTILE)], "open": {"step": 2}}
 
 

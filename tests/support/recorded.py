@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPITAL = ROOT / "app" / "recordings" / "capital.safetensors"
-CODE = ROOT / "app" / "recordings" / "code.safetensors"
-SERVING = ROOT / "app" / "recordings" / "serving.safetensors"
+RECORDINGS = ROOT / "kvscope" / "app" / "recordings"
+CAPITAL = RECORDINGS / "capital.safetensors"
+CODE = RECORDINGS / "code.safetensors"
+SERVING = RECORDINGS / "serving.safetensors"
 OLD = ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors"
 
 

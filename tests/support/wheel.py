@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "static"
+STATIC = ROOT / "kvscope" / "static"
 
 
 def build(target: str, folder: Path, source: Path = ROOT) -> Path:

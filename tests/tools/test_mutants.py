@@ -25,5 +25,5 @@ def test_what_is_sent_is_mostly_wrong_and_the_same_again() -> None:
         made = [make(random.Random(seed)) for seed in range(200)]
         assert made == [make(random.Random(seed)) for seed in range(200)]
         assert len(set(made)) > 80
-    file = (ROOT / "app" / "recordings" / "animal.safetensors").read_bytes()
+    file = (ROOT / "kvscope" / "app" / "recordings" / "animal.safetensors").read_bytes()
     assert all(wrong_file(random.Random(seed), file) != file for seed in range(5))

@@ -22,9 +22,9 @@ from tools.bench.serving import Bench, Round
 TESTS = Path(__file__).resolve().parents[2] / "tests" / "static"
 """Where Node finds the packages of the page."""
 BODY = """
-import { CONTIGUOUS } from "../../static/serving/contiguous.js";
-import { bodyOf } from "../../static/serving/experiments.js";
-import { FIRST, parsed } from "../../static/serving/workload-form.js";
+import { CONTIGUOUS } from "../../kvscope/static/serving/contiguous.js";
+import { bodyOf } from "../../kvscope/static/serving/experiments.js";
+import { FIRST, parsed } from "../../kvscope/static/serving/workload-form.js";
 const limits = { workload: new Proxy({}, { get: () => [0, 1e6] }) };
 const chosen = { reserved: %d, answer: %d };
 console.log(JSON.stringify(bodyOf(CONTIGUOUS, parsed(FIRST, limits), 30, chosen)));

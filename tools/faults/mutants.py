@@ -36,7 +36,7 @@ from tests.support.reading_here import reading_here
 from tests.support.waiting import eventually
 
 ALLOWED = (501, 503, 507)
-RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
+RECORDING = ROOT / "kvscope" / "app" / "recordings" / "animal.safetensors"
 MARKUP = "<script>alert(1)</script>"
 BINARY = "application/octet-stream"
 NUMBERS = (0, -1, 1.5, 10**20, -(2**63), 2**31 - 1, 1e308, float("nan"), float("inf"), "0", "1e3")
@@ -224,7 +224,11 @@ def filled(client: FlaskClient) -> tuple[dict[str, list[str]], bytes]:
     first = next(at for at, frame in enumerate(recorded) if frame.kind == "step") + 1
     close = relabel(recorded[-1].payload, recorded[-1].run, first, {"steps": 1})
     file = join([*(frame.payload for frame in recorded[:first]), close.payload])
-    return {"run": [ended, paused], "session": [kept["id"], gone["id"]], "filename": ["main.js", "../app/cli.py"]}, file
+    return {
+        "run": [ended, paused],
+        "session": [kept["id"], gone["id"]],
+        "filename": ["main.js", "../app/cli.py"],
+    }, file
 
 
 def wrong_message(chance: random.Random, run: str) -> str | bytes:

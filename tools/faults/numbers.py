@@ -33,7 +33,7 @@ from tests.support.live_server import ROOT, LiveServer
 
 FILES = {
     "run": ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors",
-    "workload": ROOT / "app" / "recordings" / "serving.safetensors",
+    "workload": ROOT / "kvscope" / "app" / "recordings" / "serving.safetensors",
 }
 SERVICE = "tests.support.tiny_service:load_service"
 BINARY = {"Content-Type": "application/octet-stream"}

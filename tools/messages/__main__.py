@@ -15,7 +15,7 @@ from typing import Any
 
 from tools.messages.collect import Messages, collect
 
-LANGUAGES = Path(__file__).resolve().parents[2] / "static" / "languages"
+LANGUAGES = Path(__file__).resolve().parents[2] / "kvscope" / "static" / "languages"
 PSEUDO = "xx"
 ACCENTS = str.maketrans("aceinorsuyACEINORSUY", "áçéíñóřšúýÁÇÉÍÑÓŘŠÚÝ")
 WORD = re.compile(r"[A-Za-z]+")

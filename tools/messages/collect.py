@@ -14,7 +14,7 @@ from kvscope.app.page_table import READ
 from tests.page_tools import install, node
 
 ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "static"
+STATIC = ROOT / "kvscope" / "static"
 
 Messages = dict[str, str | None]
 """English messages in alphabetical order, each with the second form of a plural, or None."""
@@ -34,14 +34,14 @@ def collect() -> Messages:
 
 def in_templates() -> Iterator[str]:
     environment = Environment(extensions=["jinja2.ext.i18n"])
-    for path in sorted((ROOT / "templates").glob("*.html")):
+    for path in sorted((ROOT / "kvscope" / "templates").glob("*.html")):
         for _line, _function, found in environment.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
             # With values for its places it comes as (text, None, …).
             yield found if isinstance(found, str) else found[0]
 
 
 def in_python() -> Iterator[str]:
-    for path in sorted((ROOT / "app").rglob("*.py")):
+    for path in sorted((ROOT / "kvscope" / "app").rglob("*.py")):
         for found in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and found.func.id == "gettext":
                 [text] = found.args

@@ -1,6 +1,6 @@
 /** Reads the page's source for its messages, and for text that is none. Pure. */
 
-import { parse } from "../../static/node_modules/@babel/parser/lib/index.js";
+import { parse } from "../../kvscope/static/node_modules/@babel/parser/lib/index.js";
 
 const TAGS = new Set(["msg", "nodes", "form"]);
 

@@ -68,7 +68,7 @@ def snippets(url: str) -> dict[str, Any]:
     """`address`, the text for each host in `made`, and which hosts get embed.js in `fits`."""
     with urlopen(f"{url}gallery") as answer:
         (session, *_) = re.findall(r'href="./s/([a-z2-7]+)"', answer.read().decode())
-    module = (ROOT / "static" / "embed" / "snippets.js").as_uri()
+    module = (ROOT / "kvscope" / "static" / "embed" / "snippets.js").as_uri()
     asked = {"base": f"{url}embed/{session}", "script": f"{url}static/embed.js", "title": TITLE, "height": HEIGHT}
     command = ["node", "--input-type=module", "-e", ASK.format(module=module), json.dumps(asked)]
     made: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

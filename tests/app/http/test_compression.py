@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from kvscope.app.http.access import SENDS
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.model.log.frames import from_stream
 from tests.support.over_http import finished, share
 
@@ -33,7 +33,7 @@ def ask_file(client: FlaskClient, name: str, *algorithms: str, **options: str) -
 
 
 def content(name: str) -> bytes:
-    return (static_dir() / name).read_bytes()
+    return (STATIC / name).read_bytes()
 
 
 def test_text_is_sent_compressed_and_is_the_file(client: FlaskClient) -> None:
@@ -90,7 +90,7 @@ def test_so_is_every_page(app: Flask, client: FlaskClient) -> None:
 
 
 def test_fonts_and_what_compression_would_not_shorten_are_sent_as_they_are(client: FlaskClient) -> None:
-    font = next(static_dir().rglob("*.woff2")).relative_to(static_dir()).as_posix()
+    font = next(STATIC.rglob("*.woff2")).relative_to(STATIC).as_posix()
     for name in (font, SMALL):
         response = ask_file(client, name, "br")
         assert "Content-Encoding" not in response.headers

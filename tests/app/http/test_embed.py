@@ -18,7 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image
 
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.settings import Settings
 from kvscope.app.travel import palette
 from kvscope.app.travel.card import read_card
@@ -305,7 +305,7 @@ def test_parts_of_letters_and_controls_are_escaped() -> None:
         assert _visible({"text": text, "bytes": spelled}) == shown
 
 
-@pytest.mark.parametrize("folder", [static_dir() / "vendor/@fontsource-variable/inter", Path("nowhere")])
+@pytest.mark.parametrize("folder", [STATIC / "vendor/@fontsource-variable/inter", Path("nowhere")])
 def test_fonts_know_what_they_cannot_draw(folder: Path) -> None:
     fonts = Fonts(folder)
     assert fonts.width("word", 20) > 0

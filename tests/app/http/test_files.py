@@ -28,12 +28,13 @@ from kvscope.app.store.sessions import sessions_table
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.frames import MAX_FRAME_BYTES, from_stream, join, relabel, split
 from tests.support.integrity import damage_of
-from tests.support.live_server import FAKE, ROOT
+from tests.support.live_server import FAKE
 from tests.support.over_http import bearer, problem, started
 from tests.support.reading_here import reading_here
+from tests.support.recorded import RECORDINGS
 from tests.support.stored import limit_pages
 
-RECORDING = ROOT / "app" / "recordings" / "animal.safetensors"
+RECORDING = RECORDINGS / "animal.safetensors"
 WORDS = {
     "title": "</script><script>alert(1)</script>",
     "notes": [{"step": 3, "layer": 13, "head": 8, "text": "<img src=x onerror=alert(2)>\nשלום"}],

@@ -13,14 +13,12 @@ from flask.testing import FlaskClient
 from kvscope.app import create_app
 from kvscope.app.learn.addresses import address_of, counts_of, outside
 from kvscope.app.page_table import pages
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import found
 from kvscope.model.log.frames import header
 from kvscope.model.log.reader import LogReader
 from tests.support.contract import ContractClient
-
-STATIC = static_dir()
 
 
 @pytest.fixture(scope="module")

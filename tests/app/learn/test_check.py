@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from kvscope.app.cli import main
 from kvscope.app.learn.check import reading_level
 from kvscope.app.learn.report import report_of
-from kvscope.app.paths import lessons_dir
+from kvscope.app.paths import LESSONS
 from tests.support.lessons import GOOD, PREDICT, RECORDINGS
 
 MOST_YEARS = 9
@@ -18,7 +18,7 @@ MOST_YEARS = 9
 
 
 def test_the_lessons_that_ship_are_right() -> None:
-    report = report_of(lessons_dir() / "en", RECORDINGS)
+    report = report_of(LESSONS / "en", RECORDINGS)
     assert list(map(str, report.faults)) == []
     assert report.without_lesson == []
     assert report.lessons >= 16
@@ -169,7 +169,7 @@ def test_the_report_of_own_lessons_says_nothing_of_the_course(tmp_path: Path) ->
     (tmp_path / "a.md").write_text(GOOD)
     result = CliRunner().invoke(main, ["lessons", "check", str(tmp_path)])
     assert (result.exit_code, "C3" in result.output, "reading paths" in result.output) == (0, False, False)
-    course = CliRunner().invoke(main, ["lessons", "check", str(lessons_dir() / "en")])
+    course = CliRunner().invoke(main, ["lessons", "check", str(LESSONS / "en")])
     assert " C3  02-six-steps" in course.output
 
 

@@ -13,7 +13,7 @@ from kvscope.app.learn.facts import Facts
 from kvscope.app.learn.picture import Field, Picture, pictures
 from kvscope.app.learn.report import report_of
 from kvscope.app.learn.wording import percent
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import found
 from kvscope.model.log.reader import LogReader
 from tests.support.lessons import RECORDINGS
@@ -93,7 +93,7 @@ def test_the_guide_names_what_each_other_page_has(path: str) -> None:
 
 def test_the_guide_names_every_term_part_and_function(facts: Facts) -> None:
     named = set(NAMED.findall(GUIDE))
-    glossary = json.loads((static_dir() / "shared" / "words" / "glossary.json").read_text("utf-8"))
+    glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
     assert {*facts.functions, *facts.names, *glossary, *pictures()["/"].lights(None)} - named == set()
 
 
@@ -113,5 +113,5 @@ def test_the_digits_of_a_percentage_are_as_the_guide_says() -> None:
 
 def test_the_files_that_the_guide_links_to_exist() -> None:
     linked = re.findall(r"\]\(((?:\.\./)?[\w/.-]+\.(?:md|json|toml))(?:#[a-z-]+)?\)", GUIDE)
-    assert {"frames.md", "../lessons/ideas.toml"} <= set(linked)
+    assert {"frames.md", "../kvscope/lessons/ideas.toml"} <= set(linked)
     assert [target for target in linked if not (DOCS / target).exists()] == []

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kvscope.app.learn.library import Library
-from kvscope.app.paths import lessons_dir
+from kvscope.app.paths import LESSONS
 from tests.support.lessons import HEAD
 
 STEP = "## One\n\nWords.\n"
@@ -42,6 +42,6 @@ def test_a_file_that_is_written_again_added_or_removed_is_so_in_the_list_and_the
 
 def test_own_lessons_come_last_and_are_marked(tmp_path: Path) -> None:
     (tmp_path / "00-mine.md").write_text(HEAD + STEP)
-    library = Library(lessons_dir() / "en", [], tmp_path)
+    library = Library(LESSONS / "en", [], tmp_path)
     assert [each.id for each in library.listed if each.own] == [library.listed[-1].id] == ["00-mine"]
-    assert not any(each.own for each in Library(lessons_dir() / "en", []).listed)
+    assert not any(each.own for each in Library(LESSONS / "en", []).listed)

@@ -42,7 +42,7 @@ UNREADABLE = (
     "postgresql://me:p@secret@localhost:1/none",
     "postgresql://me:p@localhost/secret@localhost:1/none",
 )
-VERSIONS = ROOT / "app" / "store" / "migrations" / "versions"
+VERSIONS = ROOT / "kvscope" / "app" / "store" / "migrations" / "versions"
 
 
 def test_the_newest_migration_is_the_one_that_is_named() -> None:

@@ -32,7 +32,7 @@ def file_of(content: bytes, folder: Path) -> Iterator[IO[bytes]]:
 @pytest.mark.processes
 @pytest.mark.parametrize("name", ["animal", "serving"])
 def test_it_is_the_session_that_is_read_in_this_process(name: str, tmp_path: Path) -> None:
-    content = (ROOT / "app" / "recordings" / f"{name}.safetensors").read_bytes()
+    content = (ROOT / "kvscope" / "app" / "recordings" / f"{name}.safetensors").read_bytes()
     here = read_file(memoryview(content))
     with file_of(content, tmp_path) as file:
         there, size = read_apart(file, tmp_path)
@@ -72,7 +72,7 @@ def test_a_file_that_takes_too_much_is_refused(greedy: str, tmp_path: Path, monk
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     smaller = "reading.LIMITS = ((reading.resource.RLIMIT_FSIZE, 10_000),); reading.main()"
     monkeypatch.setattr(apart, "PROCESS", (sys.executable, "-c", f"from kvscope.app.travel import reading; {smaller}"))
-    content = (ROOT / "app" / "recordings" / "animal.safetensors").read_bytes()
+    content = (ROOT / "kvscope" / "app" / "recordings" / "animal.safetensors").read_bytes()
     with file_of(content, tmp_path) as file, pytest.raises(Refused, match="decompressed"):
         read_apart(file, tmp_path)
 

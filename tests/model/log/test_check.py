@@ -31,7 +31,10 @@ from tests.support.described import SAID_LATER, described
 from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]
-FILES = [*(ROOT / "tests/fixtures/sessions").glob("*.safetensors"), *(ROOT / "app/recordings").glob("*.safetensors")]
+FILES = [
+    *(ROOT / "tests/fixtures/sessions").glob("*.safetensors"),
+    *(ROOT / "kvscope" / "app/recordings").glob("*.safetensors"),
+]
 
 
 def values_of(service: ModelService, log: list[bytes], level: Any) -> list[bytes]:

@@ -21,7 +21,7 @@ from tests.support.described import described
 from tests.support.tiny import tiny_tokenizer
 
 ROOT = Path(__file__).resolve().parents[3]
-RECORDING = ROOT / "app" / "recordings" / "code.safetensors"
+RECORDING = ROOT / "kvscope" / "app" / "recordings" / "code.safetensors"
 
 
 def token(number: int) -> dict[str, Any]:

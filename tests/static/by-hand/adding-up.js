@@ -1,7 +1,7 @@
 /** Reads answers of /api/by-hand on standard input; for each, how far the arithmetic of its cells is from their numbers. */
 
 import { readFileSync } from "node:fs";
-import { calculationOf, cellsOf, numberIn, tableOf } from "../../../static/by-hand/table.js";
+import { calculationOf, cellsOf, numberIn, tableOf } from "../../../kvscope/static/by-hand/table.js";
 
 const LEAST = 1e-30;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matrixWith, readSearch, searchOf } from "../../../static/by-hand/address.js";
+import { matrixWith, readSearch, searchOf } from "../../../kvscope/static/by-hand/address.js";
 
 test("an address is read back as it was written, and stays readable", () => {
   const written = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namesOf, operationOf } from "../../../static/by-hand/names.js";
-import { tableOf } from "../../../static/by-hand/table.js";
+import { namesOf, operationOf } from "../../../kvscope/static/by-hand/names.js";
+import { tableOf } from "../../../kvscope/static/by-hand/table.js";
 import { A, B, worked } from "./worked.js";
 
 test("every block of both examples has a line of the code, and every matrix of results a tensor", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellText, typedNumber } from "../../../static/by-hand/numbers.js";
+import { cellText, typedNumber } from "../../../kvscope/static/by-hand/numbers.js";
 
 test("a cell has three decimals as long as they have room", () => {
   assert.deepEqual([0.24825, -1, -0.0001, 999.9994, 1000, 123456.7, 5e14, Number.NEGATIVE_INFINITY].map(cellText), [

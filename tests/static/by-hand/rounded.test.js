@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { otherResult } from "../../../static/by-hand/rounded.js";
-import { tableOf } from "../../../static/by-hand/table.js";
+import { otherResult } from "../../../kvscope/static/by-hand/rounded.js";
+import { tableOf } from "../../../kvscope/static/by-hand/table.js";
 import { A, worked } from "./worked.js";
 
 const table = tableOf(worked(A));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { misprintsOf } from "../../../static/by-hand/misprints.js";
-import { neighboursOf } from "../../../static/by-hand/neighbours.js";
-import { hiddenIn, isRight } from "../../../static/by-hand/predict.js";
+import { misprintsOf } from "../../../kvscope/static/by-hand/misprints.js";
+import { neighboursOf } from "../../../kvscope/static/by-hand/neighbours.js";
+import { hiddenIn, isRight } from "../../../kvscope/static/by-hand/predict.js";
 import {
   calculationOf,
   cellsOf,
@@ -11,7 +11,7 @@ import {
   operandsOf,
   tableOf,
   usesOf,
-} from "../../../static/by-hand/table.js";
+} from "../../../kvscope/static/by-hand/table.js";
 import { A, B, worked } from "./worked.js";
 
 const tables = { a: tableOf(worked(A)), b: tableOf(worked(B)) };

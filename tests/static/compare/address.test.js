@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, idIn, isRun, placeOf, sidesOf } from "../../../static/compare/address.js";
+import { addressOf, idIn, isRun, placeOf, sidesOf } from "../../../kvscope/static/compare/address.js";
 
 const RUN = "0123456789abcdef0123456789abcdef";
 const SESSION = "iolozd5kcb2e";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { familyChoices, ownChoices, pairsOf } from "../../../static/compare/choices.js";
-import { switchedOff } from "../../../static/shared/facts/changes.js";
+import { familyChoices, ownChoices, pairsOf } from "../../../kvscope/static/compare/choices.js";
+import { switchedOff } from "../../../kvscope/static/shared/facts/changes.js";
 import { token } from "../support/wire.js";
 
 const HEAD = switchedOff("head", { layer: 16, head: 0 });

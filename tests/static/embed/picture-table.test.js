@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { readSearch as readByHand } from "../../../static/by-hand/address.js";
-import { pageShows } from "../../../static/embed/page-picture.js";
-import { stageShows } from "../../../static/embed/stage-picture.js";
-import { FIRST } from "../../../static/memory/address.js";
-import { EXPERIMENTS } from "../../../static/serving/experiments.js";
-import { PROPERTIES } from "../../../static/shared/state/location.js";
-import { initialState } from "../../../static/shared/state/store.js";
-import { VIEWS } from "../../../static/shared/state/views.js";
-import { RANGES } from "../../../static/stage/views/tokens/what-if-ranges.js";
+import { readSearch as readByHand } from "../../../kvscope/static/by-hand/address.js";
+import { pageShows } from "../../../kvscope/static/embed/page-picture.js";
+import { stageShows } from "../../../kvscope/static/embed/stage-picture.js";
+import { FIRST } from "../../../kvscope/static/memory/address.js";
+import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
+import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
+import { initialState } from "../../../kvscope/static/shared/state/store.js";
+import { VIEWS } from "../../../kvscope/static/shared/state/views.js";
+import { RANGES } from "../../../kvscope/static/stage/views/tokens/what-if-ranges.js";
 
 const STATIC = new URL("../../../static/", import.meta.url);
 const TABLE = JSON.parse(readFileSync(new URL("embed/picture.json", STATIC), "utf8"));

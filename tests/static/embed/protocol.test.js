@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandOf, embedOfSearch, sizeMessages, stepMessage } from "../../../static/embed/protocol.js";
+import { commandOf, embedOfSearch, sizeMessages, stepMessage } from "../../../kvscope/static/embed/protocol.js";
 
 const DEFAULTS = { link: {}, hide: [], theme: "auto", autoplay: false, speed: 1 };
 

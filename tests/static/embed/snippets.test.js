@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { embedOfSearch } from "../../../static/embed/protocol.js";
-import { embedAddress, HOSTS, PLAIN, snippet } from "../../../static/embed/snippets.js";
+import { embedOfSearch } from "../../../kvscope/static/embed/protocol.js";
+import { embedAddress, HOSTS, PLAIN, snippet } from "../../../kvscope/static/embed/snippets.js";
 
 const BASE = "https://kvscope.example/embed/abcdefghij23";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: braces are what MDX trips over

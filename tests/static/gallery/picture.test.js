@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pictureInWords, rowsOf, textOf } from "../../../static/gallery/picture.js";
+import { pictureInWords, rowsOf, textOf } from "../../../kvscope/static/gallery/picture.js";
 
 const attention = (tokens, key) => {
   const shades = tokens.flatMap((_, query) => Array.from({ length: query + 1 }, (_, at) => (query * 16 + at) % 256));

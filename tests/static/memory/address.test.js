@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST, readSearch, searchOf } from "../../../static/memory/address.js";
+import { FIRST, readSearch, searchOf } from "../../../kvscope/static/memory/address.js";
 
 test("an address leaves out first inputs and is read back as it was written", () => {
   assert.equal(searchOf({ texts: FIRST, run: null, session: null }), "");

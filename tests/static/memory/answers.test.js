@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barOf, MOST_PIECES } from "../../../static/memory/bar.js";
-import { readConfig } from "../../../static/memory/config.js";
-import { variants } from "../../../static/memory/heads.js";
-import { misprints, shareOf } from "../../../static/memory/misprints.js";
-import { batchBytes, weightBytes } from "../../../static/memory/sizes.js";
+import { barOf, MOST_PIECES } from "../../../kvscope/static/memory/bar.js";
+import { readConfig } from "../../../kvscope/static/memory/config.js";
+import { variants } from "../../../kvscope/static/memory/heads.js";
+import { misprints, shareOf } from "../../../kvscope/static/memory/misprints.js";
+import { batchBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
 import { CONFIGS } from "./configs.js";
 import { gpuOf, MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";

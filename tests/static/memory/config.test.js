@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readConfig } from "../../../static/memory/config.js";
-import { FAMILIES, layerOf } from "../../../static/memory/families.js";
+import { readConfig } from "../../../kvscope/static/memory/config.js";
+import { FAMILIES, layerOf } from "../../../kvscope/static/memory/families.js";
 import { CONFIGS } from "./configs.js";
 import { modelOf } from "./known.js";
 

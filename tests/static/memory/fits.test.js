@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../../../static/memory/fits.js";
-import { LIMITS } from "../../../static/memory/limits.js";
+import { fits, mostRequests, mostTokens, roomForCache, usedBytes } from "../../../kvscope/static/memory/fits.js";
+import { LIMITS } from "../../../kvscope/static/memory/limits.js";
 import { gpuOf, MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 

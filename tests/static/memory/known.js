@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 
-const read = (name) => JSON.parse(readFileSync(new URL(`../../../static/memory/${name}`, import.meta.url), "utf8"));
+const read = (name) =>
+  JSON.parse(readFileSync(new URL(`../../../kvscope/static/memory/${name}`, import.meta.url), "utf8"));
 
 export const MODELS = read("models.json");
 export const GPUS = read("gpus.json");

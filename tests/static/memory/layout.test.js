@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expected } from "../../../static/memory/curves.js";
+import { expected } from "../../../kvscope/static/memory/curves.js";
 import {
   cacheOnGpu,
   fits,
@@ -8,9 +8,15 @@ import {
   gpusNeeded,
   mostRequests,
   weightsOnGpu,
-} from "../../../static/memory/fits.js";
-import { groupSizes, layoutNotes } from "../../../static/memory/layout.js";
-import { stepBytes, stepComputeTime, stepFlops, timePerToken, timeToFirstToken } from "../../../static/memory/speed.js";
+} from "../../../kvscope/static/memory/fits.js";
+import { groupSizes, layoutNotes } from "../../../kvscope/static/memory/layout.js";
+import {
+  stepBytes,
+  stepComputeTime,
+  stepFlops,
+  timePerToken,
+  timeToFirstToken,
+} from "../../../kvscope/static/memory/speed.js";
 import { gpuOf, MODELS, modelOf } from "./known.js";
 import { assertOpens } from "./opens.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FAMILIES } from "../../../static/memory/families.js";
-import { parameters } from "../../../static/memory/parameters.js";
+import { FAMILIES } from "../../../kvscope/static/memory/families.js";
+import { parameters } from "../../../kvscope/static/memory/parameters.js";
 import { GPUS, MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 

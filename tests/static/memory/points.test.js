@@ -8,10 +8,10 @@ import {
   lengthsUpTo,
   pairCost,
   roof,
-} from "../../../static/memory/curves.js";
-import { lengthsOf, pointsOf, shapeOf } from "../../../static/memory/points.js";
-import { requestBytes } from "../../../static/memory/sizes.js";
-import { timePerToken, timeToFirstToken } from "../../../static/memory/speed.js";
+} from "../../../kvscope/static/memory/curves.js";
+import { lengthsOf, pointsOf, shapeOf } from "../../../kvscope/static/memory/points.js";
+import { requestBytes } from "../../../kvscope/static/memory/sizes.js";
+import { timePerToken, timeToFirstToken } from "../../../kvscope/static/memory/speed.js";
 import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST } from "../../../static/memory/address.js";
-import { DTYPES, readSetup, WEIGHTS } from "../../../static/memory/setup.js";
+import { FIRST } from "../../../kvscope/static/memory/address.js";
+import { DTYPES, readSetup, WEIGHTS } from "../../../kvscope/static/memory/setup.js";
 import { CONFIGS } from "./configs.js";
 import { GPUS, MODELS } from "./known.js";
 

@@ -1,9 +1,9 @@
 /** Reads [{config, dtype, contexts}] on standard input; writes what the calculator says of each as JSON. */
 
 import { readFileSync } from "node:fs";
-import { readConfig } from "../../../static/memory/config.js";
-import { parameters } from "../../../static/memory/parameters.js";
-import { layerBytesPerToken, requestBytes } from "../../../static/memory/sizes.js";
+import { readConfig } from "../../../kvscope/static/memory/config.js";
+import { parameters } from "../../../kvscope/static/memory/parameters.js";
+import { layerBytesPerToken, requestBytes } from "../../../kvscope/static/memory/sizes.js";
 
 const answers = JSON.parse(readFileSync(0, "utf8")).map(({ config, dtype, contexts }) => {
   const { model, notes, relevant, problem } = readConfig(JSON.stringify(config));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BITS, GROUPS } from "../../../static/memory/dtypes.js";
-import { batchBytes, cacheBytesPerToken, requestBytes, weightBytes } from "../../../static/memory/sizes.js";
+import { BITS, GROUPS } from "../../../kvscope/static/memory/dtypes.js";
+import { batchBytes, cacheBytesPerToken, requestBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
 import { MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 

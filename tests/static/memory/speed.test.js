@@ -10,7 +10,7 @@ import {
   stepIntensity,
   timePerToken,
   timeToFirstToken,
-} from "../../../static/memory/speed.js";
+} from "../../../kvscope/static/memory/speed.js";
 import { gpuOf, MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { experimentOfSearch, hashOf, passOfHash, searchOf } from "../../../static/serving/address.js";
-import { initialState, reduce } from "../../../static/serving/state.js";
+import { experimentOfSearch, hashOf, passOfHash, searchOf } from "../../../kvscope/static/serving/address.js";
+import { initialState, reduce } from "../../../kvscope/static/serving/state.js";
 
 const RESTING = reduce(
   { ...initialState, log: { passes: [{ ms: 1 }, { ms: 1 }, { ms: 1 }], close: null } },

@@ -10,9 +10,9 @@ import {
   sharedBlocks,
   wasteOf,
   wasteOver,
-} from "../../../static/serving/blocks.js";
-import { cellsOf, tableOf } from "../../../static/serving/pool-geometry.js";
-import { tallyOf } from "../../../static/serving/tally.js";
+} from "../../../kvscope/static/serving/blocks.js";
+import { cellsOf, tableOf } from "../../../kvscope/static/serving/pool-geometry.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { BLOCK_SIZE, folded, REQUESTS } from "./made.js";
 
 const round = folded().rounds[0];

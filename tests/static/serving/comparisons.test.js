@@ -6,8 +6,8 @@ import {
   formatsText,
   reserveResult,
   sharingResult,
-} from "../../../static/serving/comparisons.js";
-import { tallyOf } from "../../../static/serving/tally.js";
+} from "../../../kvscope/static/serving/comparisons.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const { rounds } = folded(framesOf([SETTINGS, SETTINGS]));

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawnBlocks } from "../../../static/serving/blocks.js";
-import { CONTIGUOUS, heldInAll, stretchWaits } from "../../../static/serving/contiguous.js";
-import { bodyOf } from "../../../static/serving/experiments.js";
-import { whyNothingShared, whyWaits } from "../../../static/serving/joining.js";
-import { experimentOf, resultOf, roundName } from "../../../static/serving/results.js";
-import { whatHappened } from "../../../static/serving/sentences.js";
-import { tallyOf } from "../../../static/serving/tally.js";
+import { drawnBlocks } from "../../../kvscope/static/serving/blocks.js";
+import { CONTIGUOUS, heldInAll, stretchWaits } from "../../../kvscope/static/serving/contiguous.js";
+import { bodyOf } from "../../../kvscope/static/serving/experiments.js";
+import { whyNothingShared, whyWaits } from "../../../kvscope/static/serving/joining.js";
+import { experimentOf, resultOf, roundName } from "../../../kvscope/static/serving/results.js";
+import { whatHappened } from "../../../kvscope/static/serving/sentences.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { BLOCK_SIZE, folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const RESERVED = { ...SETTINGS, contiguous: { new_tokens: 20 } };

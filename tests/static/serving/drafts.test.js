@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestLayers, draftName, draftText, draftTook } from "../../../static/serving/drafts.js";
+import { bestLayers, draftName, draftText, draftTook } from "../../../kvscope/static/serving/drafts.js";
 
 test("a draft has the name of what guesses", () => {
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bodyOf, EXPERIMENTS, valuesOf } from "../../../static/serving/experiments.js";
-import { experimentOf } from "../../../static/serving/results.js";
+import { bodyOf, EXPERIMENTS, valuesOf } from "../../../kvscope/static/serving/experiments.js";
+import { experimentOf } from "../../../kvscope/static/serving/results.js";
 import { REQUESTS, SETTINGS } from "./made.js";
 
 const POSTED = { system: "s", requests: REQUESTS.map(({ tokens: _, ...request }) => request), settings: SETTINGS };

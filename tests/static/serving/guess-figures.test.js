@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { guessFigures, guessValue, saves } from "../../../static/serving/guess-figures.js";
-import { REPEATED } from "../../../static/serving/prompts.js";
-import { answersOf } from "../../../static/serving/tally.js";
+import { guessFigures, guessValue, saves } from "../../../kvscope/static/serving/guess-figures.js";
+import { REPEATED } from "../../../kvscope/static/serving/prompts.js";
+import { answersOf } from "../../../kvscope/static/serving/tally.js";
 import { token } from "../support/wire.js";
 import { folded, REQUESTS } from "./made.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { whyNoBlockShared, whyNothingShared, whyWaits } from "../../../static/serving/joining.js";
-import { tallyOf } from "../../../static/serving/tally.js";
+import { whyNoBlockShared, whyNothingShared, whyWaits } from "../../../kvscope/static/serving/joining.js";
+import { tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { BLOCK_SIZE, folded, REQUESTS, SETTINGS } from "./made.js";
 
 const round = folded().rounds[0];

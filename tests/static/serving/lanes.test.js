@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel } from "../../../static/serving/lanes.js";
-import { letterOf, lettersOf, ownerClass } from "../../../static/serving/owners.js";
-import { answersOf } from "../../../static/serving/tally.js";
+import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel } from "../../../kvscope/static/serving/lanes.js";
+import { letterOf, lettersOf, ownerClass } from "../../../kvscope/static/serving/owners.js";
+import { answersOf } from "../../../kvscope/static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
 
 const round = folded().rounds[0];

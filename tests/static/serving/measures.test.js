@@ -17,8 +17,8 @@ import {
   sameText,
   tokensPerSecond,
   waitsOf,
-} from "../../../static/serving/measures.js";
-import { answersOf } from "../../../static/serving/tally.js";
+} from "../../../kvscope/static/serving/measures.js";
+import { answersOf } from "../../../kvscope/static/serving/tally.js";
 import { token } from "../support/wire.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 

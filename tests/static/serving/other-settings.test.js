@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { otherSettings } from "../../../static/serving/other-settings.js";
-import { FIRST, fieldsOf } from "../../../static/serving/workload-form.js";
+import { otherSettings } from "../../../kvscope/static/serving/other-settings.js";
+import { FIRST, fieldsOf } from "../../../kvscope/static/serving/workload-form.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 const log = folded(framesOf([SETTINGS, { ...SETTINGS, chunk: 2 }]));

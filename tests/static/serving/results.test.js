@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { experimentOf, resultOf, roundName } from "../../../static/serving/results.js";
+import { experimentOf, resultOf, roundName } from "../../../kvscope/static/serving/results.js";
 import { folded, framesOf, REQUESTS, SETTINGS } from "./made.js";
 
 test("rounds are called by what differs", () => {

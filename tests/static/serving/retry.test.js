@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CANCEL_AND_RETRY } from "../../../static/serving/retry.js";
+import { CANCEL_AND_RETRY } from "../../../kvscope/static/serving/retry.js";
 
 const answer = (more) => ({ arrived: 0, outputs: [], rows: 6, shared: 0, reads: [], end: null, ...more });
 const pass = (tables, events = []) => ({ requests: tables.map((table) => ({ table })), events });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DRAFT_LAYERS, SPECULATION } from "../../../static/serving/speculation.js";
+import { DRAFT_LAYERS, SPECULATION } from "../../../kvscope/static/serving/speculation.js";
 
 const drafts = ({ values }, layers) => values(layers).map(({ value }) => value);
 /** A value per figure: each row for answers that repeat the prompt and for those that are new. */

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState, isMoving, nextPass, openingPass, reduce, shownPass } from "../../../static/serving/state.js";
+import {
+  initialState,
+  isMoving,
+  nextPass,
+  openingPass,
+  reduce,
+  shownPass,
+} from "../../../kvscope/static/serving/state.js";
 import { folded } from "./made.js";
 
 const passes = Array.from({ length: 4 }, () => ({ ms: 100 }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STREAMING } from "../../../static/serving/streaming.js";
+import { STREAMING } from "../../../kvscope/static/serving/streaming.js";
 
 const output = (ms, pass) => ({ ms, pass, token: {} });
 const ANSWER = { arrived: 10, outputs: [output(110, 0), output(130, 1), output(190, 2)] };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lanesOf, steadyLanes } from "../../../static/serving/lanes.js";
-import { busyOf, longestWait } from "../../../static/serving/measures.js";
-import { Tally, tallyOf } from "../../../static/serving/tally.js";
+import { lanesOf, steadyLanes } from "../../../kvscope/static/serving/lanes.js";
+import { busyOf, longestWait } from "../../../kvscope/static/serving/measures.js";
+import { Tally, tallyOf } from "../../../kvscope/static/serving/tally.js";
 import { folded, framesOf, REQUESTS } from "./made.js";
 
 /** A round in which B is preempted and read again, while A waits. */

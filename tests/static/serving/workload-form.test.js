@@ -10,7 +10,7 @@ import {
   typedIn,
   withField,
   withRequest,
-} from "../../../static/serving/workload-form.js";
+} from "../../../kvscope/static/serving/workload-form.js";
 import { REQUESTS, SETTINGS } from "./made.js";
 
 const LIMITS = {

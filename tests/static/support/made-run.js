@@ -1,6 +1,6 @@
 /** A run as static/shared/log/run.js presents it, with any weights and lengths a test wants. */
 
-import { weightOf } from "../../../static/shared/log/companding.js";
+import { weightOf } from "../../../kvscope/static/shared/log/companding.js";
 import { token } from "./wire.js";
 
 /** What a model like Llama is, and one like GPT-2, as a log says it. */

@@ -23,7 +23,7 @@ import pytest
 from tests.page_tools import ROOT, node
 
 LISTS = Path(__file__).parent
-UNTRACKED = ("static/vendor", "static/node_modules")
+UNTRACKED = ("kvscope/static/vendor", "kvscope/static/node_modules")
 """What tests need and git has not."""
 
 

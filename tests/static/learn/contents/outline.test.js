@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { howFar, inParts, stepOf } from "../../../../static/learn/contents/outline.js";
+import { howFar, inParts, stepOf } from "../../../../kvscope/static/learn/contents/outline.js";
 
 const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes, own: false });
 

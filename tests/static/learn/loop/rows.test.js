@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { misprints } from "../../../../static/learn/loop/misprints.js";
-import { areasOf } from "../../../../static/learn/loop/picture.js";
-import { loopOf, someSteps } from "../../../../static/learn/loop/rows.js";
+import { misprints } from "../../../../kvscope/static/learn/loop/misprints.js";
+import { areasOf } from "../../../../kvscope/static/learn/loop/picture.js";
+import { loopOf, someSteps } from "../../../../kvscope/static/learn/loop/rows.js";
 
 /** Step by step, as the loop does it. */
 function counted(prompt, added) {

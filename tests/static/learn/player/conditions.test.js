@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { holds } from "../../../../static/learn/player/conditions.js";
+import { holds } from "../../../../kvscope/static/learn/player/conditions.js";
 
 const SHOWN = { step: 3, view: "head", temperature: 1.5, key: null, branched_at: null };
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INSIDE, pictureOf } from "../../../../static/learn/player/picture-address.js";
+import { INSIDE, pictureOf } from "../../../../kvscope/static/learn/player/picture-address.js";
 
 const LESSON = { run: "abc", session: "s1", logged: false, own: false, framed: false };
 const AT = "/#step=3&view=block";

@@ -2,8 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answeredIn, answersOf, readProgress, writeProgress } from "../../../../static/learn/player/progress.js";
-import { storageOr } from "../../../../static/shared/state/storage.js";
+import {
+  answeredIn,
+  answersOf,
+  readProgress,
+  writeProgress,
+} from "../../../../kvscope/static/learn/player/progress.js";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
 
 test("each lesson has its own progress", () => {
   const storage = storageOr(() => null);

@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState, isDone, numberOf, pictureAt, reduce, stepOf } from "../../../../static/learn/player/state.js";
+import {
+  initialState,
+  isDone,
+  numberOf,
+  pictureAt,
+  reduce,
+  stepOf,
+} from "../../../../kvscope/static/learn/player/state.js";
 
 const NUMBER = { number: 46080, within: 0, answer: null, cell: null, choices: [], hints: [] };
 const step = (at, more = {}) => ({ at, predict: null, do: null, ...more });

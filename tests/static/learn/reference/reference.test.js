@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bitsOf, FORMATS, smallestOf, stepAtOne, stored } from "../../../../static/learn/reference/number-formats.js";
-import { readNumber } from "../../../../static/learn/reference/numbers.js";
-import { plain } from "../../../../static/learn/reference/plain.js";
-import { symbolsOf } from "../../../../static/learn/reference/symbols.js";
-import { levelsOf, panelsOf } from "../../../../static/learn/reference/tensors.js";
+import {
+  bitsOf,
+  FORMATS,
+  smallestOf,
+  stepAtOne,
+  stored,
+} from "../../../../kvscope/static/learn/reference/number-formats.js";
+import { readNumber } from "../../../../kvscope/static/learn/reference/numbers.js";
+import { plain } from "../../../../kvscope/static/learn/reference/plain.js";
+import { symbolsOf } from "../../../../kvscope/static/learn/reference/symbols.js";
+import { levelsOf, panelsOf } from "../../../../kvscope/static/learn/reference/tensors.js";
 import { LIKE_LLAMA, madeRun } from "../../support/made-run.js";
 
 const of = (id) => FORMATS.find((format) => format.id === id);

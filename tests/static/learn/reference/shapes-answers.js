@@ -1,7 +1,7 @@
 /** The shapes that the page says a prefill and a decode step have, of the model and run on the standard input. */
 
 import { readFileSync } from "node:fs";
-import { numbersOf, shapesOf, sizesOf } from "../../../../static/learn/reference/shapes.js";
+import { numbersOf, shapesOf, sizesOf } from "../../../../kvscope/static/learn/reference/shapes.js";
 
 const { model, n, t } = JSON.parse(readFileSync(0, "utf-8"));
 const sizes = sizesOf(model, { n, t });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costsOf, poolOf, rateOf, runOf, total } from "../../../../static/learn/state/costs.js";
+import { costsOf, poolOf, rateOf, runOf, total } from "../../../../kvscope/static/learn/state/costs.js";
 
 const STATE = {
   weights: { bytes: { "4-bit groups": 60e6, float32: 40e6 } },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { measurePrefill } from "../../../../static/learn/state/measure-prefill.js";
+import { measurePrefill } from "../../../../kvscope/static/learn/state/measure-prefill.js";
 
 test("a prompt is read without the cache of an earlier run, and the run is deleted when it has ended", async () => {
   const done = [];

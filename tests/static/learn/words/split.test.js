@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wordsOf } from "../../../../static/learn/words/split.js";
+import { wordsOf } from "../../../../kvscope/static/learn/words/split.js";
 
 const LIMITS = { most: 8, chars: 40 };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { functionAt, linesOf, namesOn, placeOf } from "../../../../static/shared/code/places.js";
-import { nameOf, shapeOf, sizesOf } from "../../../../static/shared/code/tensors.js";
+import { functionAt, linesOf, namesOn, placeOf } from "../../../../kvscope/static/shared/code/places.js";
+import { nameOf, shapeOf, sizesOf } from "../../../../kvscope/static/shared/code/tensors.js";
 
 const hook = (text, ...names) => [text, "hook", names];
 const use = (text, ...names) => [text, "", names];

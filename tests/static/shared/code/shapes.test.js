@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lettersOf, passOf, shapesOf, sizeOf } from "../../../../static/shared/code/shapes.js";
+import { lettersOf, passOf, shapesOf, sizeOf } from "../../../../kvscope/static/shared/code/shapes.js";
 
 const MODEL = {
   ...{ d: 32, d_mlp: 48, heads: 4, kv_heads: 2, head_dim: 8, vocab: 50, gated: true },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { align, comparisonOf } from "../../../../static/shared/compare/alignment.js";
+import { align, comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
 import { runOf } from "./runs.js";
 
 const texts = ({ columns }, a, b) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { comparisonOf } from "../../../../static/shared/compare/alignment.js";
+import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
 import {
   accountOf,
   attentionMoved,
@@ -11,7 +11,7 @@ import {
   MAPS,
   mapOf,
   sameShape,
-} from "../../../../static/shared/compare/differences.js";
+} from "../../../../kvscope/static/shared/compare/differences.js";
 import { runOf } from "./runs.js";
 
 const FULL = 255;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { divergence, likeliest } from "../../../../static/shared/compare/next-token.js";
+import { divergence, likeliest } from "../../../../kvscope/static/shared/compare/next-token.js";
 import { runOf } from "./runs.js";
 
 const WORDS = ["p", "q", "x"];

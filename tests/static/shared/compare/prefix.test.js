@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { prefixOf } from "../../../../static/shared/compare/prefix.js";
+import { prefixOf } from "../../../../kvscope/static/shared/compare/prefix.js";
 import { runOf } from "./runs.js";
 
 const EARLIER = "2026-11-27T10:00:00+00:00";

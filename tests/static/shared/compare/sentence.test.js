@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { comparisonOf } from "../../../../static/shared/compare/alignment.js";
-import { comparisonSentence } from "../../../../static/shared/compare/sentence.js";
+import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
+import { comparisonSentence } from "../../../../kvscope/static/shared/compare/sentence.js";
 import { runOf } from "./runs.js";
 
 const said = (a, b) => comparisonSentence(a, b, comparisonOf(a, b)).replaceAll("\u202f", " ");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled } from "../../../../static/shared/draw/labels.js";
-import { cellsAt, gatherOnce, paintLane, pixels } from "../../../../static/shared/draw/pixels.js";
-import { logScale, robustRange, shade } from "../../../../static/shared/draw/scales.js";
-import { signedShade } from "../../../../static/shared/draw/tiles.js";
-import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../../static/stage/map/geometry.js";
+import { labelled } from "../../../../kvscope/static/shared/draw/labels.js";
+import { cellsAt, gatherOnce, paintLane, pixels } from "../../../../kvscope/static/shared/draw/pixels.js";
+import { logScale, robustRange, shade } from "../../../../kvscope/static/shared/draw/scales.js";
+import { signedShade } from "../../../../kvscope/static/shared/draw/tiles.js";
+import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../../kvscope/static/stage/map/geometry.js";
 import {
   hitMatrix,
   hitRowLabel,
@@ -12,7 +12,7 @@ import {
   matrixGeometry,
   queryBox,
   windowAround,
-} from "../../../../static/stage/views/head/matrix-geometry.js";
+} from "../../../../kvscope/static/stage/views/head/matrix-geometry.js";
 
 const SIZE = { width: 870, height: 540 };
 const MODEL = { layers: 30, heads: 9, kvHeads: 3, columns: 16 };

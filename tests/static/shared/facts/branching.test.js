@@ -7,7 +7,7 @@ import {
   chosenPosition,
   continues,
   sharedBlocks,
-} from "../../../../static/shared/facts/branching.js";
+} from "../../../../kvscope/static/shared/facts/branching.js";
 
 const step = (id, table, refcounts) => ({ data: { token: { id }, kv: { block_table: table, refcounts } } });
 

@@ -13,7 +13,7 @@ import {
   OPS,
   SITES,
   switchedOff,
-} from "../../../../static/shared/facts/changes.js";
+} from "../../../../kvscope/static/shared/facts/changes.js";
 import { token } from "../../support/wire.js";
 
 const TOKENS = ["The", " animal", " didn"].map((text) => token(text));

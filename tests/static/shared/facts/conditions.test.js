@@ -6,7 +6,7 @@ import {
   originOf,
   timed,
   undisturbed,
-} from "../../../../static/shared/facts/conditions.js";
+} from "../../../../kvscope/static/shared/facts/conditions.js";
 
 const quiet = { disturbed: false, others: 0, waiting: 0.02, switches: 1, stolen: 0 };
 const step = (conditions, batch = 1) => ({ data: { batch, conditions } });

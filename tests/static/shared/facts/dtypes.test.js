@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rounding, shortDtype, weightElementBytes } from "../../../../static/shared/facts/dtypes.js";
+import { rounding, shortDtype, weightElementBytes } from "../../../../kvscope/static/shared/facts/dtypes.js";
 
 const USUAL = { dtype: "float32", element_bytes: 4, weight_dtype: "float32" };
 const ROUNDED = { ...USUAL, weight_dtype: "bfloat16" };

@@ -8,10 +8,10 @@ import {
   rowWeights,
   topKeys,
   whereKeyStands,
-} from "../../../../static/shared/facts/attention.js";
-import { headFocus } from "../../../../static/stage/inspector/focus.js";
-import { cacheAccount, cacheBytes } from "../../../../static/stage/kv-cache/facts.js";
-import { factsAt } from "../../../../static/stage/map/facts.js";
+} from "../../../../kvscope/static/shared/facts/attention.js";
+import { headFocus } from "../../../../kvscope/static/stage/inspector/focus.js";
+import { cacheAccount, cacheBytes } from "../../../../kvscope/static/stage/kv-cache/facts.js";
+import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
 import {
   columnsFor,
   hasQueries,
@@ -19,8 +19,8 @@ import {
   normRanges,
   queryRange,
   waitingView,
-} from "../../../../static/stage/map/scene.js";
-import { dotProduct } from "../../../../static/stage/views/pair/dot-product.js";
+} from "../../../../kvscope/static/stage/map/scene.js";
+import { dotProduct } from "../../../../kvscope/static/stage/views/pair/dot-product.js";
 import { madeRun } from "../../support/made-run.js";
 
 /** Each row looks at key 1 with weight 0.64, at itself with 0.16, at the others with next to nothing. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as format from "../../../../static/shared/facts/format.js";
+import * as format from "../../../../kvscope/static/shared/facts/format.js";
 import { token } from "../../support/wire.js";
 
 const bytesToken = (hex) => ({ id: 1, text: "\ufffd", bytes: hex, special: false });

@@ -9,7 +9,7 @@ import {
   sizeText,
   stateText,
   unloadedModel,
-} from "../../../../static/shared/facts/models.js";
+} from "../../../../kvscope/static/shared/facts/models.js";
 
 const offered = (name, more = {}) => ({
   ...{ name, state: "ready", message: "Ready", done: 0, total: 0, compiled: "", refusal: null, model: null },

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { plainNumber } from "../../../../static/learn/player/number-text.js";
-import { bytesShort, fixed, integer, percent } from "../../../../static/shared/facts/format.js";
+import { plainNumber } from "../../../../kvscope/static/learn/player/number-text.js";
+import { bytesShort, fixed, integer, percent } from "../../../../kvscope/static/shared/facts/format.js";
 
 const CASES = JSON.parse(readFileSync(new URL("../../../fixtures/numbers.json", import.meta.url), "utf8"));
 const WRITERS = { percent, bytes: bytesShort, integer, fixed, short: plainNumber };

@@ -1,9 +1,9 @@
 /** Reads a session file on standard input; writes the head that the page opens it with as JSON. */
 
 import { readFileSync } from "node:fs";
-import { tellingLook } from "../../../../static/shared/facts/opening-head.js";
-import { decodeFrame, FrameSplitter } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
+import { tellingLook } from "../../../../kvscope/static/shared/facts/opening-head.js";
+import { decodeFrame, FrameSplitter } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
 
 const frames = [...new FrameSplitter().push(new Uint8Array(readFileSync(0)))].map(decodeFrame);
 const run = new Run(frames[0].run);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { proseOf } from "../../../../static/shared/facts/prose.js";
+import { proseOf } from "../../../../kvscope/static/shared/facts/prose.js";
 
 const hex = (...bytes) => bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
 const token = (bytes, special = false) => ({ bytes, special });

@@ -11,7 +11,7 @@ import {
   placeOf,
   selectionOf,
   sightOf,
-} from "../../../../static/shared/facts/saved-session.js";
+} from "../../../../kvscope/static/shared/facts/saved-session.js";
 
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
 const NOTES = [note(4), note(0, 2), note(4, 13, 8), note(2)];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accountOf, decodeSteps } from "../../../../static/shared/compare/differences.js";
+import { accountOf, decodeSteps } from "../../../../kvscope/static/shared/compare/differences.js";
 import {
   firstOwnStep,
   isComputedIn,
@@ -8,14 +8,14 @@ import {
   measuredTogether,
   rowsBefore,
   stepRows,
-} from "../../../../static/shared/facts/step-rows.js";
-import { compareTwin, rowsWithoutCache } from "../../../../static/shared/facts/twins.js";
-import { lensOf } from "../../../../static/shared/state/lens.js";
-import { createStore } from "../../../../static/shared/state/store.js";
-import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
-import { mapView } from "../../../../static/stage/map/scene.js";
-import { phaseFacts, timeFacts } from "../../../../static/stage/time/facts.js";
-import { narrate } from "../../../../static/stage/timeline/narration.js";
+} from "../../../../kvscope/static/shared/facts/step-rows.js";
+import { compareTwin, rowsWithoutCache } from "../../../../kvscope/static/shared/facts/twins.js";
+import { lensOf } from "../../../../kvscope/static/shared/state/lens.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
+import { shelfOf } from "../../../../kvscope/static/stage/kv-cache/shelf-columns.js";
+import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
+import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
+import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 

@@ -11,7 +11,7 @@ from kvscope.model.log import frames as codec
 from tests.support.node import answer_of
 
 FOLDER = Path(__file__).parent
-SHIPPED = sorted((FOLDER.parents[3] / "app" / "recordings").glob("*.safetensors"))
+SHIPPED = sorted((FOLDER.parents[3] / "kvscope" / "app" / "recordings").glob("*.safetensors"))
 RECORDINGS = [path for path in SHIPPED if path.stem != "serving"]
 """Runs; a workload has no head."""
 ANYWHERE = {"step": None, "layer": None, "head": None, "query": None, "key": None, "view": None}

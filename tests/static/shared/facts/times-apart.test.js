@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { timesApart } from "../../../../static/shared/facts/times-apart.js";
+import { timesApart } from "../../../../kvscope/static/shared/facts/times-apart.js";
 
 const run = (id, weights_read = { float32: 1 }) => ({ id, open: { model: {} }, steps: [{ data: { weights_read } }] });
 const isHere = ({ id }) => id === "own" || id === "other own";

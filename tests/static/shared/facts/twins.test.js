@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compareTwin, logitDifference, rowsWithoutCache, twinAmong } from "../../../../static/shared/facts/twins.js";
+import {
+  compareTwin,
+  logitDifference,
+  rowsWithoutCache,
+  twinAmong,
+} from "../../../../kvscope/static/shared/facts/twins.js";
 
 const PROMPT = 3;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operandsOf } from "../../../../static/by-hand/table.js";
-import { statusText } from "../../../../static/serving/sentences.js";
-import { changeInWords } from "../../../../static/shared/facts/changes.js";
-import { shapeOf } from "../../../../static/stage/views/block/shapes.js";
+import { operandsOf } from "../../../../kvscope/static/by-hand/table.js";
+import { statusText } from "../../../../kvscope/static/serving/sentences.js";
+import { changeInWords } from "../../../../kvscope/static/shared/facts/changes.js";
+import { shapeOf } from "../../../../kvscope/static/stage/views/block/shapes.js";
 
 const CHANGE = { site: "layer", op: "zero", layer: 1, head: null, position: null, from_step: 0, factor: 1 };
 const DIMS = { heads: 4, kvHeads: 2, headDim: 8, d: 32, mlp: 64 };

@@ -10,7 +10,7 @@ import {
   readAlike,
   readAs,
   weightsOf,
-} from "../../../../static/shared/facts/weights.js";
+} from "../../../../kvscope/static/shared/facts/weights.js";
 
 const GROUPS = { "4-bit groups": 66_355_200, "8-bit groups": 30_081_024 };
 const MODEL = { dtype: "float32", weight_dtype: "float32", element_bytes: 4, weight_bytes: 538_060_032 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileRefusal, filesOf, sizeOf } from "../../../../static/shared/files/session-files.js";
+import { fileRefusal, filesOf, sizeOf } from "../../../../kvscope/static/shared/files/session-files.js";
 
 const there = (manifest) =>
   filesOf(manifest)

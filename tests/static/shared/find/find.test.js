@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { EXPERIMENTS } from "../../../../static/serving/experiments.js";
-import { grouped } from "../../../../static/shared/find/matching.js";
+import { EXPERIMENTS } from "../../../../kvscope/static/serving/experiments.js";
+import { grouped } from "../../../../kvscope/static/shared/find/matching.js";
 
-const WORDS = new URL("../../../../static/shared/words/", import.meta.url);
+const WORDS = new URL("../../../../kvscope/static/shared/words/", import.meta.url);
 const table = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, WORDS), "utf8"));
 const find = table("find");
 const glossary = table("glossary");

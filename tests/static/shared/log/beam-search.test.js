@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BeamSearch } from "../../../../static/shared/log/beam-search.js";
-import { beamTree, ownContinuation } from "../../../../static/stage/views/tokens/beams.js";
+import { BeamSearch } from "../../../../kvscope/static/shared/log/beam-search.js";
+import { beamTree, ownContinuation } from "../../../../kvscope/static/stage/views/tokens/beams.js";
 import { token } from "../../support/wire.js";
 
 const node = (id, parent, total, kept = true, ended = false) => ({

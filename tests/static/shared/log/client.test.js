@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient } from "../../../../static/shared/log/client.js";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
+import { createClient } from "../../../../kvscope/static/shared/log/client.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { encode, smallRun, stream } from "../../support/wire.js";
 
 const PAYLOADS = smallRun();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash, webcrypto } from "node:crypto";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { createClient } from "../../../../static/shared/log/client.js";
-import { fileSource } from "../../../../static/shared/log/file-source.js";
+import { createClient } from "../../../../kvscope/static/shared/log/client.js";
+import { fileSource } from "../../../../kvscope/static/shared/log/file-source.js";
 import { encode, smallRun } from "../../support/wire.js";
 
 const FRAMES = smallRun();

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame, decodeSafetensors, FrameSplitter, halfToNumber } from "../../../../static/shared/log/frames.js";
+import {
+  decodeFrame,
+  decodeSafetensors,
+  FrameSplitter,
+  halfToNumber,
+} from "../../../../kvscope/static/shared/log/frames.js";
 import { encode, smallRun, stream } from "../../support/wire.js";
 
 test("a frame gives its kind, seq, run, data and tensors", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { completed } from "../../../../static/shared/log/model.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { completed } from "../../../../kvscope/static/shared/log/model.js";
 import { encode } from "../../support/wire.js";
 
 const SIZES = { layers: 2, heads: 4, kv_heads: 2, head_dim: 8, d: 32, d_mlp: 48, vocab: 259, context: 64 };

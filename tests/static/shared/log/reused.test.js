@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isComputedIn } from "../../../../static/shared/facts/step-rows.js";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
-import { createStore } from "../../../../static/shared/state/store.js";
-import { headFocus } from "../../../../static/stage/inspector/focus.js";
-import { cacheAccount } from "../../../../static/stage/kv-cache/facts.js";
-import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
-import { addRows, emptyTally, headsWorthSeeing } from "../../../../static/stage/look-here/heads-worth-seeing.js";
-import { factsAt } from "../../../../static/stage/map/facts.js";
-import { mapView, normRanges } from "../../../../static/stage/map/scene.js";
-import { timeFacts } from "../../../../static/stage/time/facts.js";
-import { narrate } from "../../../../static/stage/timeline/narration.js";
-import { blockScene } from "../../../../static/stage/views/block/scene.js";
-import { sentence } from "../../../../static/stage/views/block/words.js";
+import { isComputedIn } from "../../../../kvscope/static/shared/facts/step-rows.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
+import { headFocus } from "../../../../kvscope/static/stage/inspector/focus.js";
+import { cacheAccount } from "../../../../kvscope/static/stage/kv-cache/facts.js";
+import { shelfOf } from "../../../../kvscope/static/stage/kv-cache/shelf-columns.js";
+import {
+  addRows,
+  emptyTally,
+  headsWorthSeeing,
+} from "../../../../kvscope/static/stage/look-here/heads-worth-seeing.js";
+import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
+import { mapView, normRanges } from "../../../../kvscope/static/stage/map/scene.js";
+import { timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
+import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
+import { blockScene } from "../../../../kvscope/static/stage/views/block/scene.js";
+import { sentence } from "../../../../kvscope/static/stage/views/block/words.js";
 import { madeRun } from "../../support/made-run.js";
 import { smallRun, token } from "../../support/wire.js";
 

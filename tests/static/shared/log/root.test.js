@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileOfSite, pathOf, rootOf, under } from "../../../../static/shared/log/root.js";
+import { fileOfSite, pathOf, rootOf, under } from "../../../../kvscope/static/shared/log/root.js";
 
 const opened = (baseURI, root) => ({ baseURI, documentElement: { dataset: { root } } });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { requestProblem } from "../../../../static/shared/log/run-request.js";
+import { requestProblem } from "../../../../kvscope/static/shared/log/run-request.js";
 
 const LIMITS = {
   run: {

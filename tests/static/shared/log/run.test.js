@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
 import { cell, encode, smallRun } from "../../support/wire.js";
 
 const frames = smallRun().map(decodeFrame);

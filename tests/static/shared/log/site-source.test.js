@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createHash, webcrypto } from "node:crypto";
 import { test } from "node:test";
 import { deflateSync } from "node:zlib";
-import { createClient } from "../../../../static/shared/log/client.js";
-import { siteSource } from "../../../../static/shared/log/site-source.js";
+import { createClient } from "../../../../kvscope/static/shared/log/client.js";
+import { siteSource } from "../../../../kvscope/static/shared/log/site-source.js";
 import { encode, smallRun } from "../../support/wire.js";
 
 const FRAMES = smallRun();

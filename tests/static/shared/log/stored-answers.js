@@ -7,8 +7,8 @@
  */
 
 import { readFileSync } from "node:fs";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { blockOf, headOf } from "../../../../static/shared/log/stored-values.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { blockOf, headOf } from "../../../../kvscope/static/shared/log/stored-values.js";
 
 const MAKE = { head: headOf, block: blockOf };
 

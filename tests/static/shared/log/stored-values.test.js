@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blockOf, headOf, isStored } from "../../../../static/shared/log/stored-values.js";
+import { blockOf, headOf, isStored } from "../../../../kvscope/static/shared/log/stored-values.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 

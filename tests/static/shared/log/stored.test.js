@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createClient } from "../../../../static/shared/log/client.js";
-import { Problem } from "../../../../static/shared/log/problem.js";
+import { createClient } from "../../../../kvscope/static/shared/log/client.js";
+import { Problem } from "../../../../kvscope/static/shared/log/problem.js";
 import { encode, stream } from "../../support/wire.js";
 
 const LAYERS = 5;

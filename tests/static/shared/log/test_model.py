@@ -13,7 +13,9 @@ from tests.support.tiny import ARCHS, shared_model, tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[4]
 SCRIPT = Path(__file__).parent / "model-answers.js"
-FILES = sorted([*(ROOT / "tests/fixtures/sessions").glob("*.safetensors"), *(ROOT / "app/recordings").iterdir()])
+FILES = sorted(
+    [*(ROOT / "tests/fixtures/sessions").glob("*.safetensors"), *(ROOT / "kvscope" / "app/recordings").iterdir()]
+)
 
 
 def test_it_is_complete_and_the_same_on_both_sides() -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createQueue, followShown } from "../../../../static/shared/painting/queue.js";
+import { createQueue, followShown } from "../../../../kvscope/static/shared/painting/queue.js";
 
 /** A queue whose frames are run by hand, on a clock that jobs spend. */
 function made() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shareRefusal } from "../../../../static/shared/share/share-refusal.js";
+import { shareRefusal } from "../../../../kvscope/static/shared/share/share-refusal.js";
 import {
   isToken,
   noteOn,
@@ -8,7 +8,7 @@ import {
   shareRequest,
   sizeInWords,
   titleFrom,
-} from "../../../../static/shared/share/sharing.js";
+} from "../../../../kvscope/static/shared/share/sharing.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 

@@ -4,12 +4,12 @@
  */
 
 import { createInterface } from "node:readline";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { addressOf, readAddress } from "../../../../static/shared/state/address.js";
-import { createController } from "../../../../static/shared/state/controller.js";
-import { presentOfSearch } from "../../../../static/shared/state/location.js";
-import { createStore } from "../../../../static/shared/state/store.js";
-import { VIEWS } from "../../../../static/shared/state/views.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { addressOf, readAddress } from "../../../../kvscope/static/shared/state/address.js";
+import { createController } from "../../../../kvscope/static/shared/state/controller.js";
+import { presentOfSearch } from "../../../../kvscope/static/shared/state/location.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
+import { VIEWS } from "../../../../kvscope/static/shared/state/views.js";
 import { smallRun } from "../../support/wire.js";
 
 const ANSWERS = {

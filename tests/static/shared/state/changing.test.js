@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchedOff } from "../../../../static/shared/facts/changes.js";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
-import { keptFor } from "../../../../static/shared/state/changing.js";
-import { createStore, reduce } from "../../../../static/shared/state/store.js";
+import { switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { keptFor } from "../../../../kvscope/static/shared/state/changing.js";
+import { createStore, reduce } from "../../../../kvscope/static/shared/state/store.js";
 import { smallRun } from "../../support/wire.js";
 
 const HEAD = switchedOff("head", { layer: 1, head: 0 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchedOff } from "../../../../static/shared/facts/changes.js";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Problem } from "../../../../static/shared/log/problem.js";
-import { createController } from "../../../../static/shared/state/controller.js";
-import { createStore } from "../../../../static/shared/state/store.js";
+import { switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Problem } from "../../../../kvscope/static/shared/log/problem.js";
+import { createController } from "../../../../kvscope/static/shared/state/controller.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 import { encode, smallRun, token } from "../../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);

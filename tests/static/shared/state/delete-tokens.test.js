@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDeleteTokens, OF_RUNS, OF_SHARED } from "../../../../static/shared/state/delete-tokens.js";
+import { createDeleteTokens, OF_RUNS, OF_SHARED } from "../../../../kvscope/static/shared/state/delete-tokens.js";
 
 /** A device that has `text` under the key of runs. */
 const storage = (text = null) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressAt, revealAt, sweepShare } from "../../../../static/shared/state/easing.js";
+import { progressAt, revealAt, sweepShare } from "../../../../kvscope/static/shared/state/easing.js";
 
 /** Ten ms of step: the layers took 1, 2, 4 and 1 of them. */
 const MEASURED = { total: 10, layers: [1, 2, 4, 1] };

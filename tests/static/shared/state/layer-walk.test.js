@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { walk } from "../../../../static/shared/state/layer-walk.js";
+import { walk } from "../../../../kvscope/static/shared/state/layer-walk.js";
 
 const RUN = { steps: 3, layers: 2 };
 

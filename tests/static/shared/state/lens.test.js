@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressAt, revealAt } from "../../../../static/shared/state/easing.js";
-import { lensMs, lensOf } from "../../../../static/shared/state/lens.js";
-import { nextPlayhead } from "../../../../static/shared/state/player.js";
+import { progressAt, revealAt } from "../../../../kvscope/static/shared/state/easing.js";
+import { lensMs, lensOf } from "../../../../kvscope/static/shared/state/lens.js";
+import { nextPlayhead } from "../../../../kvscope/static/shared/state/player.js";
 
 const LAYERS = 4;
 const MS = { total: 10, layers: [1, 2, 4, 1] };

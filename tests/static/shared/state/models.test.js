@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createModels } from "../../../../static/shared/state/models.js";
-import { createStore } from "../../../../static/shared/state/store.js";
+import { createModels } from "../../../../kvscope/static/shared/state/models.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 
 const offered = (name, state, more = {}) => ({ name, state, message: name, done: 0, total: 0, refusal: null, ...more });
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { beginOf, rememberIntro } from "../../../../static/shared/state/newcomer.js";
-import { createStore } from "../../../../static/shared/state/store.js";
+import { beginOf, rememberIntro } from "../../../../kvscope/static/shared/state/newcomer.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 
 function storage() {
   const kept = new Map();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
-import { followOriginal } from "../../../../static/shared/state/original.js";
-import { createStore } from "../../../../static/shared/state/store.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { followOriginal } from "../../../../kvscope/static/shared/state/original.js";
+import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 import { smallRun } from "../../support/wire.js";
 
 const FRAMES = smallRun().map(decodeFrame);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createOwnRuns } from "../../../../static/shared/state/own-runs.js";
+import { createOwnRuns } from "../../../../kvscope/static/shared/state/own-runs.js";
 
 function device(kept = {}) {
   return { kept, getItem: (key) => kept[key] ?? null, setItem: (key, value) => Object.assign(kept, { [key]: value }) };

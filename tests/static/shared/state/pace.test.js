@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { paceOf } from "../../../../static/shared/state/pace.js";
+import { paceOf } from "../../../../kvscope/static/shared/state/pace.js";
 
 const SLOW = { from: 0.25, to: 0.5, ms: 900 };
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a}, not ${b}`);

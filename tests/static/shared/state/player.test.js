@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPlayer } from "../../../../static/shared/state/clock.js";
-import { advance, paceOf } from "../../../../static/shared/state/pace.js";
-import { moves, nextPlayhead, shownMs, slowdownOf, typicalStepMs } from "../../../../static/shared/state/player.js";
+import { createPlayer } from "../../../../kvscope/static/shared/state/clock.js";
+import { advance, paceOf } from "../../../../kvscope/static/shared/state/pace.js";
+import {
+  moves,
+  nextPlayhead,
+  shownMs,
+  slowdownOf,
+  typicalStepMs,
+} from "../../../../kvscope/static/shared/state/player.js";
 
 const stepsOf = (...times) =>
   times.map((total, index) => ({ data: { phase: index === 0 ? "prefill" : "decode", ms: { total } } }));

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAwaited, knownStep, sweptSteps, whenReached, whenSettled } from "../../../../static/shared/state/settled.js";
+import {
+  isAwaited,
+  knownStep,
+  sweptSteps,
+  whenReached,
+  whenSettled,
+} from "../../../../kvscope/static/shared/state/settled.js";
 
 const run = { layers: 4, steps: [{}, {}, {}], awaited: false };
 const at = (step, reveal, layer = 1) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storageOr } from "../../../../static/shared/state/storage.js";
-import { firstTheme, rememberTheme } from "../../../../static/shared/state/theme.js";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
+import { firstTheme, rememberTheme } from "../../../../kvscope/static/shared/state/theme.js";
 
 function refuse() {
   throw new DOMException("The document is sandboxed", "SecurityError");

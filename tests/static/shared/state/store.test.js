@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
-import { createStore, reduce } from "../../../../static/shared/state/store.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { createStore, reduce } from "../../../../kvscope/static/shared/state/store.js";
 import { smallRun } from "../../support/wire.js";
 
 function openStore({ frames = smallRun().length, playing = false, ...overrides } = {}) {

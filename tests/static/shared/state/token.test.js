@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storageOr } from "../../../../static/shared/state/storage.js";
-import { tokenOf } from "../../../../static/shared/state/token.js";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
+import { tokenOf } from "../../../../kvscope/static/shared/state/token.js";
 
 const at = (hash) => {
   const replaced = [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { storageOr } from "../../../../static/shared/state/storage.js";
-import { visitorOf } from "../../../../static/shared/state/visitor.js";
+import { storageOr } from "../../../../kvscope/static/shared/state/storage.js";
+import { visitorOf } from "../../../../kvscope/static/shared/state/visitor.js";
 
 const random = () => new Uint8Array(16).fill(10);
 const never = () => assert.fail("no new token is wanted");

@@ -7,7 +7,7 @@ import {
   nearestX,
   spread,
   stepPath,
-} from "../../../../static/shared/ui/chart-geometry.js";
+} from "../../../../kvscope/static/shared/ui/chart-geometry.js";
 
 const scales = { x: (value) => 10 + 20 * value, y: (value) => 100 - value };
 const points = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { positionsInWords, stepsInWords } from "../../../../static/shared/words/counts.js";
+import { positionsInWords, stepsInWords } from "../../../../kvscope/static/shared/words/counts.js";
 
 test("a range of one is one", () => {
   assert.deepEqual([stepsInWords(0, 0), stepsInWords(0, 2)], ["Step 0", "Steps 0 to 2"]);

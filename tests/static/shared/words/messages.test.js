@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { createMessages } from "../../../../static/shared/words/messages.js";
+import { createMessages } from "../../../../kvscope/static/shared/words/messages.js";
 
 const russian = {
   "Row {row} of {n}": "Всего {n}, строка {row}",

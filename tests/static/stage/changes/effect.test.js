@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { comparisonOf } from "../../../../static/shared/compare/alignment.js";
-import { followsSameTokens, switchedOff } from "../../../../static/shared/facts/changes.js";
-import { effectSentence, stepBeside } from "../../../../static/stage/changes/effect.js";
+import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
+import { followsSameTokens, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { effectSentence, stepBeside } from "../../../../kvscope/static/stage/changes/effect.js";
 import { runOf } from "../../shared/compare/runs.js";
 
 const EOS = { reason: "eos" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesIn, hasPlace } from "../../../../static/stage/changes/places.js";
+import { changesIn, hasPlace } from "../../../../kvscope/static/stage/changes/places.js";
 
 const RUN = { heads: 4, kvHeads: 2 };
 const SELECTION = { layer: 1, head: 3, query: null, key: null };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { captionOf, whyFirstToken } from "../../../../static/stage/intro/captions.js";
+import { captionOf, whyFirstToken } from "../../../../kvscope/static/stage/intro/captions.js";
 import { LOOK, runOf } from "./intro-run.js";
 
 /** @returns {string} the whole caption of a moment; spaces of all widths alike */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sentenceOf } from "../../../../static/shared/facts/prose.js";
-import { weightOf } from "../../../../static/shared/log/companding.js";
+import { sentenceOf } from "../../../../kvscope/static/shared/facts/prose.js";
+import { weightOf } from "../../../../kvscope/static/shared/log/companding.js";
 import {
   candidatesOf,
   firstTokensShare,
@@ -12,8 +12,8 @@ import {
   stairsOf,
   timesOf,
   waysOn,
-} from "../../../../static/stage/intro/facts.js";
-import { everyNth, introGeometry } from "../../../../static/stage/intro/geometry.js";
+} from "../../../../kvscope/static/stage/intro/facts.js";
+import { everyNth, introGeometry } from "../../../../kvscope/static/stage/intro/geometry.js";
 import { cell, token } from "../../support/wire.js";
 import { LOOK, runOf } from "./intro-run.js";
 

@@ -1,7 +1,7 @@
 /** A run for the tests of the intro. */
 
-import { decodeFrame } from "../../../../static/shared/log/frames.js";
-import { Run } from "../../../../static/shared/log/run.js";
+import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { Run } from "../../../../kvscope/static/shared/log/run.js";
 import { smallRun, token } from "../../support/wire.js";
 
 const BYTES_A_TOKEN = 32;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesDuring, cacheBytes, layerBytes } from "../../../../static/stage/kv-cache/facts.js";
+import { bytesDuring, cacheBytes, layerBytes } from "../../../../kvscope/static/stage/kv-cache/facts.js";
 import { madeRun } from "../../support/made-run.js";
 
 const row = (_layer, _head, query) => new Array(query + 1).fill(1);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shelfOf } from "../../../../static/stage/kv-cache/shelf-columns.js";
+import { shelfOf } from "../../../../kvscope/static/stage/kv-cache/shelf-columns.js";
 import { madeRun } from "../../support/made-run.js";
 
 const run = madeRun({

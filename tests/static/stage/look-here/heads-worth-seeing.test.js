@@ -6,7 +6,7 @@ import {
   followersOf,
   headsWorthSeeing,
   strongestOn,
-} from "../../../../static/stage/look-here/heads-worth-seeing.js";
+} from "../../../../kvscope/static/stage/look-here/heads-worth-seeing.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 

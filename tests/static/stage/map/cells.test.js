@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../static/shared/draw/pixels.js";
-import { mapParts, mapSize, paintMapPart } from "../../../../static/stage/map/cells.js";
-import { halfOf, mapGeometry, rowOf, stripOf } from "../../../../static/stage/map/geometry.js";
-import { mapView } from "../../../../static/stage/map/scene.js";
-import { mapShades } from "../../../../static/stage/map/shades.js";
+import { pixels } from "../../../../kvscope/static/shared/draw/pixels.js";
+import { mapParts, mapSize, paintMapPart } from "../../../../kvscope/static/stage/map/cells.js";
+import { halfOf, mapGeometry, rowOf, stripOf } from "../../../../kvscope/static/stage/map/geometry.js";
+import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
+import { mapShades } from "../../../../kvscope/static/stage/map/shades.js";
 import { madeRun } from "../../support/made-run.js";
 
 const [LAYERS, HEADS, PROMPT, POSITIONS] = [3, 4, 150, 170];

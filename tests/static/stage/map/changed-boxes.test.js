@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { switchedOff } from "../../../../static/shared/facts/changes.js";
-import { changedBoxes } from "../../../../static/stage/map/changed-boxes.js";
-import { hitMap, mapGeometry, rowOf } from "../../../../static/stage/map/geometry.js";
+import { switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { changedBoxes } from "../../../../kvscope/static/stage/map/changed-boxes.js";
+import { hitMap, mapGeometry, rowOf } from "../../../../kvscope/static/stage/map/geometry.js";
 
 const GEOMETRY = mapGeometry({ width: 900, height: 500, layers: 6, heads: 4, kvHeads: 2, columns: 16 });
 const SHOWN = { positions: 10, prefill: false };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { factsAt } from "../../../../static/stage/map/facts.js";
-import { mapView } from "../../../../static/stage/map/scene.js";
+import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
+import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { madeRun } from "../../support/made-run.js";
 
 const runWith = (study) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { logScale, shade } from "../../../../static/shared/draw/scales.js";
-import { mapShades } from "../../../../static/stage/map/shades.js";
+import { logScale, shade } from "../../../../kvscope/static/shared/draw/scales.js";
+import { mapShades } from "../../../../kvscope/static/stage/map/shades.js";
 
 const RANGES = { residual: { low: 1, high: 100 }, k: { low: 2, high: 20 }, v: { low: 0.5, high: 5 } };
 

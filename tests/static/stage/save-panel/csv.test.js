@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toCsv } from "../../../../static/stage/save-panel/csv.js";
+import { toCsv } from "../../../../kvscope/static/stage/save-panel/csv.js";
 import {
   cacheTable,
   candidatesTable,
@@ -10,7 +10,7 @@ import {
   pairTable,
   tensorsTable,
   timeTable,
-} from "../../../../static/stage/save-panel/tables.js";
+} from "../../../../kvscope/static/stage/save-panel/tables.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cacheBytes, cacheGrowth, otherCaches } from "../../../../static/stage/kv-cache/facts.js";
-import { barWidths, hitBars } from "../../../../static/stage/time/bars.js";
-import { median, phaseFacts, timeFacts } from "../../../../static/stage/time/facts.js";
+import { cacheBytes, cacheGrowth, otherCaches } from "../../../../kvscope/static/stage/kv-cache/facts.js";
+import { barWidths, hitBars } from "../../../../kvscope/static/stage/time/bars.js";
+import { median, phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { madeRun } from "../../support/made-run.js";
 
 const timed = (forward, flops, read) => ({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { kindOf, timeOf, titleOf, typeOf } from "../../../../static/stage/timeline/answer-tokens.js";
+import { kindOf, timeOf, titleOf, typeOf } from "../../../../kvscope/static/stage/timeline/answer-tokens.js";
 import { token } from "../../support/wire.js";
 
 const plain = (text) => text.replace(/\u202f/g, " ");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { branchRows, divergingPosition } from "../../../../static/stage/timeline/branch-rows.js";
+import { branchRows, divergingPosition } from "../../../../kvscope/static/stage/timeline/branch-rows.js";
 
 const run = (id, created, parent, position, extra = {}) => ({
   id,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { narrate } from "../../../../static/stage/timeline/narration.js";
+import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
 import { madeRun } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 

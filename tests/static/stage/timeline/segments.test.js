@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { segmentOf, segmentsGeometry, stepAt } from "../../../../static/stage/timeline/segments.js";
+import { segmentOf, segmentsGeometry, stepAt } from "../../../../kvscope/static/stage/timeline/segments.js";
 
 for (const [count, width] of [
   [1, 300],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { laidOut } from "../../../../static/stage/vocabulary/plane-layout.js";
+import { laidOut } from "../../../../kvscope/static/stage/vocabulary/plane-layout.js";
 
 const BOX = { width: 320, height: 300, letter: 7 };
 

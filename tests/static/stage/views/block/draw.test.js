@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { signedShade } from "../../../../../static/shared/draw/tiles.js";
-import { boxAround, boxOf, cellBox, hitBlock } from "../../../../../static/stage/views/block/draw/boxes.js";
-import { clipOf, paintBlock } from "../../../../../static/stage/views/block/draw/cells.js";
+import { signedShade } from "../../../../../kvscope/static/shared/draw/tiles.js";
+import { boxAround, boxOf, cellBox, hitBlock } from "../../../../../kvscope/static/stage/views/block/draw/boxes.js";
+import { clipOf, paintBlock } from "../../../../../kvscope/static/stage/views/block/draw/cells.js";
 import {
   columnAt,
   columnCount,
@@ -10,9 +10,9 @@ import {
   keyColumns,
   placedColumns,
   positionAt,
-} from "../../../../../static/stage/views/block/draw/columns.js";
-import { tallGeometry } from "../../../../../static/stage/views/block/draw/tall.js";
-import { foldedGeometry, wideGeometry } from "../../../../../static/stage/views/block/draw/wide.js";
+} from "../../../../../kvscope/static/stage/views/block/draw/columns.js";
+import { tallGeometry } from "../../../../../kvscope/static/stage/views/block/draw/tall.js";
+import { foldedGeometry, wideGeometry } from "../../../../../kvscope/static/stage/views/block/draw/wide.js";
 import { madeBlock } from "../../../support/made-block.js";
 
 const SMOL = { heads: 9, kvHeads: 3, headDim: 64, d: 576, mlp: 1536, gated: true, rotary: true };

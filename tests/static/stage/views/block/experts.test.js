@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tallGeometry } from "../../../../../static/stage/views/block/draw/tall.js";
-import { foldedGeometry, wideGeometry } from "../../../../../static/stage/views/block/draw/wide.js";
+import { tallGeometry } from "../../../../../kvscope/static/stage/views/block/draw/tall.js";
+import { foldedGeometry, wideGeometry } from "../../../../../kvscope/static/stage/views/block/draw/wide.js";
 
 const dims = {
   ...{

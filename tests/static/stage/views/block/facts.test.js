@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { completed } from "../../../../../static/shared/log/model.js";
-import { valueAt, valueFacts } from "../../../../../static/stage/views/block/facts.js";
-import { blockScene, deltas, strongestKey, weightOutside } from "../../../../../static/stage/views/block/scene.js";
-import { calculationOf } from "../../../../../static/stage/views/block/terms.js";
-import { captions, chips, sentence } from "../../../../../static/stage/views/block/words.js";
+import { completed } from "../../../../../kvscope/static/shared/log/model.js";
+import { valueAt, valueFacts } from "../../../../../kvscope/static/stage/views/block/facts.js";
+import {
+  blockScene,
+  deltas,
+  strongestKey,
+  weightOutside,
+} from "../../../../../kvscope/static/stage/views/block/scene.js";
+import { calculationOf } from "../../../../../kvscope/static/stage/views/block/terms.js";
+import { captions, chips, sentence } from "../../../../../kvscope/static/stage/views/block/words.js";
 import { madeBlock } from "../../../support/made-block.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mlpProducts } from "../../../../../static/shared/log/model.js";
+import { mlpProducts } from "../../../../../kvscope/static/shared/log/model.js";
 import {
   cellSentence,
   chosenCounts,
@@ -8,9 +8,9 @@ import {
   throughLayers,
   throughTokens,
   usedSentence,
-} from "../../../../../static/stage/views/block/routing-facts.js";
-import { readableOnly } from "../../../../../static/stage/views/cache/algebra.js";
-import { passFlops } from "../../../../../static/stage/views/cache/flops.js";
+} from "../../../../../kvscope/static/stage/views/block/routing-facts.js";
+import { readableOnly } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
+import { passFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
 import { madeRun } from "../../../support/made-run.js";
 
 /** Layer 0 sends position p to experts p mod 3 and 3; layer 1 has no experts. */

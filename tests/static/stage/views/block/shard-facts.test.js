@@ -6,7 +6,7 @@ import {
   holdings,
   joinedIn,
   sharing,
-} from "../../../../../static/stage/views/block/shard-facts.js";
+} from "../../../../../kvscope/static/stage/views/block/shard-facts.js";
 
 const floats = (shape, values) => ({ shape, data: Float32Array.from(values) });
 const integers = (shape, values) => ({ shape, data: Int32Array.from(values) });

@@ -6,9 +6,9 @@
  */
 
 import { readFileSync } from "node:fs";
-import { decodeSafetensors } from "../../../../../static/shared/log/frames.js";
-import { blockScene } from "../../../../../static/stage/views/block/scene.js";
-import { calculationOf } from "../../../../../static/stage/views/block/terms.js";
+import { decodeSafetensors } from "../../../../../kvscope/static/shared/log/frames.js";
+import { blockScene } from "../../../../../kvscope/static/stage/views/block/scene.js";
+import { calculationOf } from "../../../../../kvscope/static/stage/views/block/terms.js";
 
 const decoded = (text) => decodeSafetensors(new Uint8Array(Buffer.from(text, "base64"))).tensors;
 

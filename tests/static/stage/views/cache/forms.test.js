@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formName, lossOf, smallerForms } from "../../../../../static/stage/views/cache/forms.js";
+import { formName, lossOf, smallerForms } from "../../../../../kvscope/static/stage/views/cache/forms.js";
 
 test("fewer bits come first, then each number of heads that they can be merged to", () => {
   const names = (model) => smallerForms(model).map((form) => formName(form, model.kv_heads));

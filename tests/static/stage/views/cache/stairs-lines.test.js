@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawStairs, stairsGeometry, stepAt } from "../../../../../static/stage/views/cache/stairs-lines.js";
+import { drawStairs, stairsGeometry, stepAt } from "../../../../../kvscope/static/stage/views/cache/stairs-lines.js";
 
 const THEME = { cached: "blue", computed: "amber", bg: "paper" };
 

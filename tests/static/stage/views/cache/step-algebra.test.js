@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { small } from "../../../../../static/shared/facts/small-numbers.js";
-import { algebraFacts, difference, numberTwice, rowsOf } from "../../../../../static/stage/views/cache/algebra.js";
-import { layerFlops, passFlops } from "../../../../../static/stage/views/cache/flops.js";
-import { differencesOf, stepOperations } from "../../../../../static/stage/views/cache/operations.js";
+import { small } from "../../../../../kvscope/static/shared/facts/small-numbers.js";
+import {
+  algebraFacts,
+  difference,
+  numberTwice,
+  rowsOf,
+} from "../../../../../kvscope/static/stage/views/cache/algebra.js";
+import { layerFlops, passFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
+import { differencesOf, stepOperations } from "../../../../../kvscope/static/stage/views/cache/operations.js";
 
 /** SmolLM2-135M, and the FLOPs its engine counted for prefill of 11 tokens and for the third step after it. */
 const SMOL = { gated: true, layers: 30, heads: 9, kv_heads: 3, head_dim: 64, d: 576, d_mlp: 1536, vocab: 49152 };

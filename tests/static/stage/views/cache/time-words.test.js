@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { showsLittle, timeWords } from "../../../../../static/stage/views/cache/time-words.js";
+import { showsLittle, timeWords } from "../../../../../kvscope/static/stage/views/cache/time-words.js";
 
 const compared = (rows, flops, ms) => ({
   steps: [],

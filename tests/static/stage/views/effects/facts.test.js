@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart, compared, depth, looksOf, medianKl, ranked } from "../../../../../static/stage/views/effects/facts.js";
-import { becomes, chance, effectSentence } from "../../../../../static/stage/views/effects/words.js";
+import {
+  apart,
+  compared,
+  depth,
+  looksOf,
+  medianKl,
+  ranked,
+} from "../../../../../kvscope/static/stage/views/effects/facts.js";
+import { becomes, chance, effectSentence } from "../../../../../kvscope/static/stage/views/effects/words.js";
 import { madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 

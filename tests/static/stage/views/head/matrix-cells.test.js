@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../../static/shared/draw/pixels.js";
-import { matrixParts, matrixSize, paintMatrixPart } from "../../../../../static/stage/views/head/matrix-cells.js";
+import { pixels } from "../../../../../kvscope/static/shared/draw/pixels.js";
+import {
+  matrixParts,
+  matrixSize,
+  paintMatrixPart,
+} from "../../../../../kvscope/static/stage/views/head/matrix-cells.js";
 import {
   KEY_LABEL_PX,
   keyBox,
   matrixGeometry,
   queryBox,
   topOfKey,
-} from "../../../../../static/stage/views/head/matrix-geometry.js";
+} from "../../../../../kvscope/static/stage/views/head/matrix-geometry.js";
 
 const MARGIN = { left: 10, top: 7, right: 3, bottom: 2 };
 /** Colour n + 1 is shade n, so that no cell has the colour of what is not painted. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bestGuesses, flowOf, partsOf } from "../../../../../static/stage/views/model/facts.js";
+import { bestGuesses, flowOf, partsOf } from "../../../../../kvscope/static/stage/views/model/facts.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { leadOf, lensSentence, readingSentence } from "../../../../../static/stage/views/model/lens.js";
+import { leadOf, lensSentence, readingSentence } from "../../../../../kvscope/static/stage/views/model/lens.js";
 import { token } from "../../../support/wire.js";
 
 /** A lens whose chosen token had these ranks from the first layer to the last. */

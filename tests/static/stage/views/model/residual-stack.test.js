@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../../static/shared/draw/pixels.js";
-import { residualShades } from "../../../../../static/stage/map/shades.js";
-import { paintStackLine, stackSize } from "../../../../../static/stage/views/model/residual-stack.js";
+import { pixels } from "../../../../../kvscope/static/shared/draw/pixels.js";
+import { residualShades } from "../../../../../kvscope/static/stage/map/shades.js";
+import { paintStackLine, stackSize } from "../../../../../kvscope/static/stage/views/model/residual-stack.js";
 
 const ramp = (base) => ({ packed: Uint32Array.from({ length: 256 }, (_, i) => base + i) });
 const theme = { hollow: 1000, computedCell: ramp(2000) };

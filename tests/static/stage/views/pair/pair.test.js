@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bareLabel, bounded, withExponent } from "../../../../../static/shared/facts/format.js";
-import { backFrom } from "../../../../../static/shared/state/views.js";
-import { attentionRow, listedKeys, mixAt, total } from "../../../../../static/stage/views/pair/attention-row.js";
-import { bySize, dotProduct, runningTotals } from "../../../../../static/stage/views/pair/dot-product.js";
-import { pairSentence, vectorSentence, weightSentence } from "../../../../../static/stage/views/pair/sentences.js";
+import { bareLabel, bounded, withExponent } from "../../../../../kvscope/static/shared/facts/format.js";
+import { backFrom } from "../../../../../kvscope/static/shared/state/views.js";
+import {
+  attentionRow,
+  listedKeys,
+  mixAt,
+  total,
+} from "../../../../../kvscope/static/stage/views/pair/attention-row.js";
+import { bySize, dotProduct, runningTotals } from "../../../../../kvscope/static/stage/views/pair/dot-product.js";
+import {
+  pairSentence,
+  vectorSentence,
+  weightSentence,
+} from "../../../../../kvscope/static/stage/views/pair/sentences.js";
 import { madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 

@@ -1,8 +1,8 @@
 /** Answers on stdin's question: a row read in tiles of each size (static/stage/views/pair/tiled-row.js). */
 
 import { readFileSync } from "node:fs";
-import { decodeSafetensors } from "../../../../../static/shared/log/frames.js";
-import { tiledRow } from "../../../../../static/stage/views/pair/tiled-row.js";
+import { decodeSafetensors } from "../../../../../kvscope/static/shared/log/frames.js";
+import { tiledRow } from "../../../../../kvscope/static/stage/views/pair/tiled-row.js";
 
 const { head, rows, sizes } = JSON.parse(readFileSync(0, "utf8"));
 const { tensors } = decodeSafetensors(new Uint8Array(Buffer.from(head, "base64")));

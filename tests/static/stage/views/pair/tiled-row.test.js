@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesByFormula, tiledRow } from "../../../../../static/stage/views/pair/tiled-row.js";
+import { bytesByFormula, tiledRow } from "../../../../../kvscope/static/stage/views/pair/tiled-row.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 

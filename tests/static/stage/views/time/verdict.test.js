@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { verdict } from "../../../../../static/stage/views/time/verdict.js";
+import { verdict } from "../../../../../kvscope/static/stage/views/time/verdict.js";
 
 const quiet = { disturbed: false, others: 0 };
 const bandwidth = { per_second: 8e9, spread: [6e9, 9e9], conditions: quiet };

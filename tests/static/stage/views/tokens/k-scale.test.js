@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexOfK, kAt, kStops } from "../../../../../static/stage/views/tokens/k-scale.js";
+import { indexOfK, kAt, kStops } from "../../../../../kvscope/static/stage/views/tokens/k-scale.js";
 
 test("a slider for top-k goes from 1 to the vocabulary by equal ratios, and has every small number", () => {
   const stops = kStops(49152);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namedTokens, tokensLike } from "../../../../../static/stage/views/tokens/token-names.js";
+import { namedTokens, tokensLike } from "../../../../../kvscope/static/stage/views/tokens/token-names.js";
 import { token } from "../../../support/wire.js";
 
 const TOKENS = [token(" The", 1), token("the", 2), token(" the", 3), token("\n", 4), token(" then", 5)];

@@ -7,7 +7,7 @@ import {
   pathRows,
   tokenPath,
   whyToken,
-} from "../../../../../static/stage/views/tokens/token-path.js";
+} from "../../../../../kvscope/static/stage/views/tokens/token-path.js";
 import { token } from "../../../support/wire.js";
 
 const NO_TAIL = { tailCounts: new Int32Array(256), tail: { low: 0, high: 0, count: 0 } };

@@ -9,7 +9,7 @@ import {
   sameTokens,
   shareRead,
   shelfOf,
-} from "../../../../../../static/stage/views/cache/kept/facts.js";
+} from "../../../../../../kvscope/static/stage/views/cache/kept/facts.js";
 import { madeRun } from "../../../../support/made-run.js";
 
 const WORDS = ["a", "b", "c", "d", "e", "f"];

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 
 READ = ("name", "title", "description", "without_scripts", "pictured")
 """The fields that people read, to be translated."""
@@ -40,7 +40,7 @@ class Page:
 @cache
 def pages() -> tuple[Page, ...]:
     """All of them, in the navigation's order."""
-    return tuple(Page(**each) for each in json.loads((static_dir() / "pages.json").read_text("utf-8")))
+    return tuple(Page(**each) for each in json.loads((STATIC / "pages.json").read_text("utf-8")))
 
 
 def links() -> list[dict[str, str]]:

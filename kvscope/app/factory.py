@@ -56,7 +56,7 @@ from kvscope.app.http.requests import MAX_BODY_BYTES
 from kvscope.app.http.turns import Turns
 from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
-from kvscope.app.paths import lessons_dir, static_dir, templates_dir
+from kvscope.app.paths import LESSONS, STATIC, TEMPLATES
 from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
@@ -161,7 +161,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     examples = recordings.load(recorded, runs, store=member is None)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids
-    library = Library(lessons_dir() / "en", recorded, settings.more_lessons_dir)
+    library = Library(LESSONS / "en", recorded, settings.more_lessons_dir)
     clock = Clock(settings.data_dir)
     expiry = Expiry(runs, sessions, shipped, watched, settings.keep_runs_days, report, clock)
     budget = Budget(runs, sessions, shipped, watched, settings.max_disk_bytes, report)
@@ -171,7 +171,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     turns = Turns()
     reads = Reads(Questions(engine, engine.info_of, settings.data_dir / "answers"), limits, turns)
     produced = Produced(MOST_PRODUCED_BYTES)
-    app = Flask("app", static_folder=str(static_dir()), static_url_path="/static", template_folder=str(templates_dir()))
+    app = Flask("app", static_folder=str(STATIC), static_url_path="/static", template_folder=str(TEMPLATES))
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.extensions["kvscope"] = Parts(
         *(runs, sessions, engine, scheduler, live, gallery, recorded, expiry, budget, presence),

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal
 
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 
 STAGE = "/"
 SHORT, LONG = 12, 60
@@ -75,7 +75,7 @@ class Picture:
 @cache
 def pictures() -> Mapping[str, Picture]:
     """All pages by path."""
-    pages = json.loads((static_dir() / "embed" / "picture.json").read_text("utf-8"))
+    pages = json.loads((STATIC / "embed" / "picture.json").read_text("utf-8"))
     return {path: page for page in map(_picture, pages) for path in page.paths}
 
 

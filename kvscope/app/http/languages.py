@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import Flask, has_request_context, request
 
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 
 
 def init_app(app: Flask) -> None:
@@ -32,7 +32,7 @@ def language() -> str | None:
 @cache
 def languages() -> frozenset[str]:
     """Those that have a catalogue, as BCP 47 tags."""
-    return frozenset(path.stem for path in (static_dir() / "languages").glob("*.json"))
+    return frozenset(path.stem for path in (STATIC / "languages").glob("*.json"))
 
 
 @cache
@@ -40,7 +40,7 @@ def catalogue(language: str | None) -> Mapping[str, Any] | None:
     """`{"language": …, "messages": {English: translation}}`."""
     if language is None:
         return None
-    found: dict[str, Any] = json.loads((static_dir() / "languages" / f"{language}.json").read_text("utf-8"))
+    found: dict[str, Any] = json.loads((STATIC / "languages" / f"{language}.json").read_text("utf-8"))
     return found
 
 

@@ -20,7 +20,7 @@ from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.site import site
 from kvscope.app.learn.library import Listed
 from kvscope.app.page_table import pages
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import Card, Recording
 
 RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
@@ -93,5 +93,5 @@ def _opened(address: str | None, cards: dict[str, Card]) -> str | None:
 
 
 def _table(name: str) -> dict[Any, Any]:
-    found: dict[Any, Any] = json.loads((static_dir() / "shared" / "words" / f"{name}.json").read_text("utf-8"))
+    found: dict[Any, Any] = json.loads((STATIC / "shared" / "words" / f"{name}.json").read_text("utf-8"))
     return found

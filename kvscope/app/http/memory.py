@@ -18,7 +18,7 @@ from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.requests import Measure, body
 from kvscope.app.http.shell import renderer
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import Recording
 
 
@@ -26,9 +26,7 @@ def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blue
     """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
-    models, gpus = (
-        json.loads((static_dir() / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus")
-    )
+    models, gpus = (json.loads((STATIC / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus"))
     session = next((each.card.id for each in recorded if each.card and not each.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 

@@ -22,7 +22,7 @@ from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import ValuesQuery, query
 from kvscope.app.http.share import ShareRoutes
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import Deleted, SessionStore
@@ -137,7 +137,7 @@ class SessionRoutes:
         from kvscope.app.travel import lanes_picture, thumbnail
 
         manifest, frames = self._sessions.manifest(session), self._sessions.all_frames(session)
-        fonts = static_dir() / "vendor" / "@fontsource-variable" / "inter"
+        fonts = STATIC / "vendor" / "@fontsource-variable" / "inter"
         named = title_of(manifest), manifest["model"]["name"], fonts
         if manifest.get("workload"):
             return lanes_picture.draw(lanes_of(map(header, frames)), *named)

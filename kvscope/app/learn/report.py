@@ -11,7 +11,7 @@ from typing import Any
 
 from kvscope.app.learn.check import Report, check
 from kvscope.app.learn.ideas import ideas
-from kvscope.app.paths import lessons_dir, static_dir
+from kvscope.app.paths import LESSONS, STATIC
 from kvscope.app.store.gallery import found
 from kvscope.model.by_hand.examples import EXAMPLES
 
@@ -20,8 +20,8 @@ def report_of(folder: Path, recordings: Path) -> Report:
     """Checks the lessons of a folder against the recordings of another. Lessons of one's own come after those that
     ship. Raises OSError.
     """
-    glossary = json.loads((static_dir() / "shared" / "words" / "glossary.json").read_text("utf-8"))
-    shipped = lessons_dir() / "en"
+    glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
+    shipped = LESSONS / "en"
     return check(
         folder, found(recordings), glossary, worked_out, None if folder.resolve() == shipped.resolve() else shipped
     )

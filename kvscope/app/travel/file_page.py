@@ -13,7 +13,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from kvscope.app.page_table import Page, links
-from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.paths import STATIC, TEMPLATES
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card
 
@@ -38,9 +38,9 @@ def file_page(
     `text`: all that its fonts have to write; `data`: JSON by the id of its element; `nonces`: of its own scripts, then
     of those of a page inside it; `card`: shown without scripts; `code`: the page's modules, of `packed_modules`.
     """
-    static = static_dir()
+    static = STATIC
     environment = Environment(
-        loader=FileSystemLoader(templates_dir()),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(["html"]),
         extensions=["jinja2.ext.i18n"],
     )
@@ -66,7 +66,7 @@ def packed_modules(page: Page) -> str:
     """All modules that a page is made of, as they were when they were first asked for: packing them takes longer than
     the rest of a file.
     """
-    return packed(json.dumps(page_source.modules(static_dir(), page.script), ensure_ascii=False).encode())
+    return packed(json.dumps(page_source.modules(STATIC, page.script), ensure_ascii=False).encode())
 
 
 def packed(payload: bytes) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from hashlib import sha256
 
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 
 SHEET = "shared/ui/base.css"
 
@@ -14,7 +14,7 @@ SHEET = "shared/ui/base.css"
 @cache
 def light() -> dict[str, str]:
     """The custom properties of the light theme by name, without their two dashes."""
-    sheet = (static_dir() / SHEET).read_text("utf-8")
+    sheet = (STATIC / SHEET).read_text("utf-8")
     rules = sheet.partition(":root {")[2].partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):\s*([^;]+);", rules))
 

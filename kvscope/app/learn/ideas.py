@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 
-from kvscope.app.paths import lessons_dir
+from kvscope.app.paths import LESSONS
 
 
 @cache
 def ideas() -> Mapping[str, Mapping[str, str]]:
     """`course`: those that the lessons that ship must show; `more`: others. In each, a line about an idea by its id."""
-    return tomllib.loads((lessons_dir() / "ideas.toml").read_text("utf-8"))
+    return tomllib.loads((LESSONS / "ideas.toml").read_text("utf-8"))

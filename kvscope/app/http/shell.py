@@ -12,7 +12,7 @@ from flask import g, render_template
 from kvscope.app.http.languages import gettext, language
 from kvscope.app.http.root import root
 from kvscope.app.page_table import READ, Page, links, page_of
-from kvscope.app.paths import static_dir
+from kvscope.app.paths import STATIC
 
 SHELL = "shell.html"
 
@@ -20,7 +20,7 @@ SHELL = "shell.html"
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
     """What renders the page of this id. The import map is read once."""
     page, places = page_of(id), links()
-    libraries = json.loads((static_dir() / "importmap.json").read_text("utf-8"))["imports"]
+    libraries = json.loads((STATIC / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
         """`bootstrap`: what the page's script starts from. `title` replaces the window's; `card` is of a saved run."""

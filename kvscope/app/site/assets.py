@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from kvscope.app.http.site import Assets
 from kvscope.app.page_table import pages
-from kvscope.app.paths import lessons_dir, static_dir, templates_dir
+from kvscope.app.paths import LESSONS, STATIC, TEMPLATES
 from kvscope.app.travel import page_source
 from kvscope.app.travel.file_page import packed_modules
 
@@ -26,7 +26,7 @@ HASH_CHARS = 12
 
 def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
     """The assets by page, and the files that they name."""
-    static, files = static_dir(), dict[str, bytes]()
+    static, files = STATIC, dict[str, bytes]()
 
     def file(name: str, suffix: str, content: str) -> str:
         named = f"{FOLDER}/{name}-{_hash(content.encode())}.{suffix}"
@@ -34,20 +34,20 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
         return named
 
     # What it renders is a script: its values are quoted as JSON.
-    start = Environment(loader=FileSystemLoader(templates_dir()), autoescape=False).get_template("start.jinja")
+    start = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=False).get_template("start.jinja")
     fonts = file("fonts", "css", "\n".join(page_source.faces(static, ALL_LETTERS)))
     assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "shared" / "ui" / "message.css"))])}
     for page in pages():
         sheet = file(page.id, "css", page_source.joined(static / page.style))
         code = start.render(packed=json.dumps(packed_modules(page)), entry=page_source.name_of(page.script))
         assets[page.id] = Assets([fonts, sheet], file(page.id, "js", code))
-    files |= {name: (static_dir().parent / name).read_bytes() for name in ("static/icon.svg", "static/embed.js")}
+    files |= {name: (STATIC.parent / name).read_bytes() for name in ("static/icon.svg", "static/embed.js")}
     return assets, files
 
 
 def version_of(recordings: Path, lessons: Path | None) -> str:
     """Changes with the code, the looks, the recordings and the lessons of which a site's pages are made."""
-    folders = [Path(__file__).parents[1], static_dir(), templates_dir(), lessons_dir(), recordings, lessons]
+    folders = [Path(__file__).parents[1], STATIC, TEMPLATES, LESSONS, recordings, lessons]
     digest = sha256(page_source.own_version().encode())
     for path in _files(folder for folder in folders if folder is not None):
         digest.update(f"{path.name}\n".encode() + path.read_bytes())

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any
 
 from kvscope.app.page_table import Page, links, page_of
-from kvscope.app.paths import static_dir, templates_dir
+from kvscope.app.paths import STATIC, TEMPLATES
 from kvscope.app.travel import page_source
 from kvscope.app.travel.card import Card, card_of, card_of_workload, text_of
 from kvscope.app.travel.file import SessionFile
@@ -44,8 +44,8 @@ def frame_parts(file: SessionFile) -> Iterator[tuple[str, str]]:
 @cache
 def _looks(page: Page) -> str:
     """Stands for the code and the looks of a page, as they were when this was first asked for (`packed_modules`)."""
-    shell = (templates_dir() / TEMPLATE).read_text("utf-8")
-    looks = [packed_modules(page), page_source.styles(static_dir(), page.style, ""), shell]
+    shell = (TEMPLATES / TEMPLATE).read_text("utf-8")
+    looks = [packed_modules(page), page_source.styles(STATIC, page.style, ""), shell]
     return sha256(json.dumps(looks).encode()).hexdigest()
 
 

@@ -1,0 +1,14 @@
+"""The folders of the package that are no Python: the page, the templates and the lessons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+STATIC = _PACKAGE / "static"
+"""Served as /static/."""
+TEMPLATES = _PACKAGE / "templates"
+"""Jinja templates of the pages."""
+LESSONS = _PACKAGE / "lessons"
+"""One folder per language, and `paths`."""
