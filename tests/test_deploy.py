@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from tests.support.nginx import nginx
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"

@@ -15,7 +15,7 @@ import click
 import pytest
 import requests
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

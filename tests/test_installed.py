@@ -115,10 +115,10 @@ def test_it_adds_one_name_and_strangers_packages_stay_their_own(environment: Env
     found = {path.name for path in environment.site.iterdir()} - {*STRANGERS, "00-libraries.pth", "__pycache__"}
     own = f"kvscope-{metadata.version('kvscope')}.dist-info"
     assert found in ({"kvscope", own}, {"_editable_impl_kvscope.pth", "_editable_impl_kvscope.py", own})
-    code = "import app, model, kvscope.app.cli as own; print(app.OWNER, model.OWNER, own.__file__, sep=', ')"
+    code = "import app, model, kvscope.app.commands.cli as own; print(app.OWNER, model.OWNER, own.__file__, sep=', ')"
     *owners, where = environment.run("python", "-c", code, cwd=environment.site).split(", ")
     assert owners == ["whoever made app", "whoever made model"]
-    assert Path(where) in (environment.site / "kvscope/app/cli.py", ROOT / "kvscope/app/cli.py")
+    assert Path(where) in (environment.site / "kvscope/app/commands/cli.py", ROOT / "kvscope/app/commands/cli.py")
     assert (environment.site / "app" / "__init__.py").read_text() == "OWNER = 'whoever made app'\n"
 
 

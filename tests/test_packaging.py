@@ -182,7 +182,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     licences = {name.rpartition("/LICENSE")[0] for name in names}
     assert {f"kvscope/static/vendor/{library}" for library in LIBRARIES["vendor"]} <= licences
     assert {
-        "kvscope/app/cli.py",
+        "kvscope/app/commands/cli.py",
         "kvscope/model/api.py",
         "kvscope/model/native/kernels.c",
         "kvscope/reader/run.py",
@@ -210,7 +210,9 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob("kvscope-*"))
-    assert {"kvscope/app/cli.py", "kvscope/model/native/kernels.c", "tests/test_packaging.py"} <= files_of(unpacked)
+    assert {"kvscope/app/commands/cli.py", "kvscope/model/native/kernels.c", "tests/test_packaging.py"} <= files_of(
+        unpacked
+    )
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
     assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())
 

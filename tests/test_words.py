@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 STYLE = (ROOT / "docs" / "style.md").read_text("utf-8")

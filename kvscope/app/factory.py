@@ -61,9 +61,9 @@ from kvscope.app.settings import Settings
 from kvscope.app.store import gallery as recordings
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.clock import Clock
+from kvscope.app.store.cluster.member import Member, new_name
 from kvscope.app.store.database import WORKING
 from kvscope.app.store.expiry import Expiry
-from kvscope.app.store.member import Member, new_name
 from kvscope.app.store.queued import QueuedRuns
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog

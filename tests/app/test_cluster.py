@@ -13,9 +13,9 @@ import pytest
 import requests
 import sqlalchemy as sa
 
-from kvscope.app.arriving import MAX_WHOLE_BODY_BYTES
 from kvscope.app.http.hosts import PEER
 from kvscope.app.store.run_tables import runs_table
+from kvscope.app.web_server.arriving import MAX_WHOLE_BODY_BYTES
 from kvscope.model.log.frames import from_stream, header
 from tests.support.live_server import ROOT, LiveServer, check_interrupted
 from tests.support.nginx import AT_THE_ROOT, NAME, nginx_before

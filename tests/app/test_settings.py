@@ -9,7 +9,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from kvscope.app.options import Size
+from kvscope.app.commands.options import Size
 from kvscope.app.settings import Settings, default_data_dir
 
 

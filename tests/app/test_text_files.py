@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.learn.library import Library
 from kvscope.app.learn.parse import read
 from kvscope.app.learn.paths import read_paths
 from kvscope.app.learn.report import report_of
-from kvscope.app.plan.errors import CannotPlan
-from kvscope.app.plan.profile import SHIPPED, load
 from kvscope.app.text_files import NotUtf8, files_with, text_of
 from tests.support.lessons import GOOD, RECORDINGS
 
@@ -128,15 +126,6 @@ def test_a_token_file_that_has_no_token_is_refused_in_a_sentence(tmp_path: Path,
     (tmp_path / "token").write_bytes(content)
     result = CliRunner().invoke(main, ["--token-file", str(tmp_path / "token"), "models"])
     assert (result.exit_code, "contains no valid token" in result.output) == (2, True)
-
-
-def test_a_capacity_profile_may_have_a_mark_and_must_be_utf8(tmp_path: Path) -> None:
-    file = tmp_path / "profile.json"
-    file.write_bytes(BOM + SHIPPED.read_bytes())
-    assert load(file) == load(SHIPPED)
-    file.write_bytes(SHIPPED.read_text("utf-8").encode("utf-16"))
-    with pytest.raises(CannotPlan, match="UTF-8"):
-        load(file)
 
 
 def test_the_line_of_a_foreign_byte_is_counted_whatever_ends_lines() -> None:

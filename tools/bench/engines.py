@@ -16,7 +16,7 @@ import click
 import requests
 
 from tests.support.waiting import eventually
-from tools.bench.capacity.served import MODELS, Person, Served, serving
+from tools.bench.served import MODELS, Person, Served, serving
 
 PROMPT = "The capital of France is Paris, and the capital of Italy is"
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import requests
 
-from kvscope.app.store import lead
+from kvscope.app.store.cluster import lead
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import encode
 from tests.support.live_server import FAKE, LiveServer

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from kvscope.app.cli import main as command_line
+from kvscope.app.commands.cli import main as command_line
 from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE
 from tests.support.over_http import finished, share, started

@@ -28,8 +28,8 @@ from kvscope.app.http.hosts import FORWARDED, PEER, PEER_SAID
 from kvscope.app.http.places import Places
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import network_of
-from kvscope.app.store.lead import Lead
-from kvscope.app.store.member import Member
+from kvscope.app.store.cluster.lead import Lead
+from kvscope.app.store.cluster.member import Member
 
 AT_ONCE = 100
 """Requests that are forwarded at once. More wait for one to end, so long:"""

@@ -26,9 +26,9 @@ from kvscope.app.http.root import full
 from kvscope.app.http.shell import renderer
 from kvscope.app.http.site import file_of, site
 from kvscope.app.store.budget import Budget
+from kvscope.app.store.cluster.member import Member
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.gallery import Example
-from kvscope.app.store.member import Member
 from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card

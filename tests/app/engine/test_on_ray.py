@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.engine import on_ray
 from kvscope.app.engine.messages import LoadFailed
 from kvscope.app.engine.on_ray import Cluster, EngineActor

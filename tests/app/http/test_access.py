@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from flask import Flask
 
-from kvscope.app.server import openness
 from kvscope.app.settings import Settings
+from kvscope.app.web_server.server import openness
 from tests.support.over_http import problem
 from tests.support.waiting import eventually
 

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.http import forwarding, hosts
 from kvscope.app.http.access import READS, STARTS, TELLS, declare
-from kvscope.app.store.lead import Lead
+from kvscope.app.store.cluster.lead import Lead
 from tests.support.over_http import problem
 
 

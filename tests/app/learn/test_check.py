@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.learn.check import reading_level
 from kvscope.app.learn.report import report_of
 from kvscope.app.paths import LESSONS

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.http.site import file_of
 from kvscope.app.learn.report import worked_out
 from kvscope.app.site.folder import MANIFEST

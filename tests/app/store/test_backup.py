@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.store import backup as module
 from kvscope.app.store.backup import Content, backup, restore
 from kvscope.app.store.database import FILE, metadata

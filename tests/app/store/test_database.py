@@ -20,9 +20,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from kvscope.app.settings import DATABASE_URL_FORM
+from kvscope.app.store.cluster.lead import followers_table, lead_table
 from kvscope.app.store.database import FILE, NEWEST, OF_THE_MOMENT, connect, held, metadata
 from kvscope.app.store.errors import Lost, StoreError
-from kvscope.app.store.lead import followers_table, lead_table
 from kvscope.app.store.queued import queued_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, parts_table

@@ -12,9 +12,9 @@ from typing import NoReturn, get_args
 
 import click
 
-from kvscope.app.learn.command import lessons
-from kvscope.app.manage_engines import engines
-from kvscope.app.options import (
+from kvscope.app.commands.lessons import lessons
+from kvscope.app.commands.manage_engines import engines
+from kvscope.app.commands.options import (
     TOKEN,
     Size,
     WrongUse,
@@ -28,7 +28,7 @@ from kvscope.app.options import (
     model_options,
     size_of,
 )
-from kvscope.app.plan.command import plan
+from kvscope.app.commands.stored_commands import backup, export, restore, runs, sessions, site, stats
 from kvscope.app.settings import (
     DATABASE_URL_FORM,
     DEFAULT_ENGINE_CPUS,
@@ -43,7 +43,6 @@ from kvscope.app.settings import (
     Settings,
     default_data_dir,
 )
-from kvscope.app.stored_commands import backup, export, restore, runs, sessions, site, stats
 from kvscope.app.text_files import NotUtf8, text_of
 from kvscope.model.api import Refused, WeightDtype
 from kvscope.model.packaged import PACKAGED, TERMS, accept, check_terms
@@ -295,8 +294,8 @@ def _accept(terms: tuple[str, ...]) -> None:
 
 def _serve(settings: Settings) -> None:
     from kvscope.app.engine.models import Models
-    from kvscope.app.server import CannotServe, serve
     from kvscope.app.store.errors import StoreError
+    from kvscope.app.web_server.server import CannotServe, serve
 
     try:
         check_terms(settings.model)
@@ -391,5 +390,5 @@ def models(name: str | None) -> None:
     click.echo(f"Accept them with: kvscope --model {packaged.name} --accept-terms {terms.name}")
 
 
-for command in (export, site, backup, restore, runs, sessions, stats, plan, lessons, engines):
+for command in (export, site, backup, restore, runs, sessions, stats, lessons, engines):
     main.add_command(command)

@@ -1,6 +1,6 @@
 """gunicorn's threaded worker, but for how connections come in and go.
 
-A thread is given to a request once all of it is here (app/arriving.py), so that a client that sends half of one costs a
+A thread is given to a request once all of it is here (arriving.py), so that a client that sends half of one costs a
 socket and no thread; what is late is told so and let go. A connection that ends is waited for beside all others, not in
 their way. gunicorn has no setting for any of that: its threads wait five seconds for a first byte, and for the rest
 without an end. nginx in front waits for whole requests too, and the server is to be safe without one. Overridden are
@@ -34,9 +34,9 @@ from gunicorn.http.errors import (
 )
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from kvscope.app.arriving import HEAD_S, Arriving, Paced, parser, refusal
 from kvscope.app.http.problems import fault
 from kvscope.app.http.visitors import network_of
+from kvscope.app.web_server.arriving import HEAD_S, Arriving, Paced, parser, refusal
 
 ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 KEEP_ALIVE_S = 60.0

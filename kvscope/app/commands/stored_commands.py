@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kvscope.app.options import WrongUse, check_address, size_of
+from kvscope.app.commands.options import WrongUse, check_address, size_of
 from kvscope.app.settings import Settings
 
 if TYPE_CHECKING:
@@ -175,9 +175,9 @@ def backup(settings: Settings, /, file: Path) -> None:
 @click.pass_obj
 def restore(settings: Settings, /, file: Path) -> None:
     """Restore a FILE written by `backup` into an empty data folder or database."""
-    from kvscope.app.server import CannotServe, hold_folder
     from kvscope.app.store.backup import restore
     from kvscope.app.store.errors import StoreError
+    from kvscope.app.web_server.server import CannotServe, hold_folder
 
     try:
         with hold_folder(settings.data_dir):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kvscope.app.options import WrongUse
+from kvscope.app.commands.options import WrongUse
 from kvscope.app.settings import Settings
 
 

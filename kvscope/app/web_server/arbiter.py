@@ -1,4 +1,4 @@
-"""gunicorn's parent process: every signal that ends it ends the server, cleanly (the worker's part: app/worker.py).
+"""gunicorn's parent process: every signal that ends it ends the server, cleanly (the worker: worker.py).
 
 gunicorn's own way with SIGHUP, SIGTTIN and SIGUSR2 is to start a second worker beside the first: two servers on one
 database.

@@ -12,8 +12,16 @@ from gunicorn.http.unreader import Unreader
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvscope.app import arriving
-from kvscope.app.arriving import BODY_S, HEAD_S, MAX_HEAD_BYTES, MAX_WHOLE_BODY_BYTES, Arriving, Paced, parser
+from kvscope.app.web_server import arriving
+from kvscope.app.web_server.arriving import (
+    BODY_S,
+    HEAD_S,
+    MAX_HEAD_BYTES,
+    MAX_WHOLE_BODY_BYTES,
+    Arriving,
+    Paced,
+    parser,
+)
 
 CLIENT = ("192.0.2.7", 40000)
 PARSE = parser(Config(), CLIENT)

@@ -19,7 +19,7 @@ import requests
 
 from kvscope.app.engine.pool import ENGINES_FOLDER
 from kvscope.app.engine.process import NICENESS
-from kvscope.app.server import pass_over_departures
+from kvscope.app.web_server.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
 from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of

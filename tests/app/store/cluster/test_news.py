@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from kvscope.app.store import news
+from kvscope.app.store.cluster import news
+from kvscope.app.store.cluster.news import CHANNEL, Listener, Teller
 from kvscope.app.store.database import writing
 from kvscope.app.store.head import Head
-from kvscope.app.store.news import CHANNEL, Listener, Teller
 from kvscope.app.store.run_tables import write
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import header

@@ -17,12 +17,12 @@ from threading import Event, Lock, Thread
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvscope.app.store import lead as leading
+from kvscope.app.store.cluster import lead as leading
+from kvscope.app.store.cluster.lead import Following, Lead
+from kvscope.app.store.cluster.news import Listener, Teller
 from kvscope.app.store.database import WORKING, failing_as
 from kvscope.app.store.errors import Fenced, StoreError
-from kvscope.app.store.lead import Following, Lead
 from kvscope.app.store.locks import discard
-from kvscope.app.store.news import Listener, Teller
 from kvscope.app.store.runs import RunLog
 
 LOOK_S = 0.25

@@ -8,7 +8,7 @@ import pytest
 from gunicorn import arbiter
 from gunicorn.config import Config
 
-from kvscope.app.worker_log import GUESS, WorkerLog
+from kvscope.app.web_server.worker_log import GUESS, WorkerLog
 
 
 def test_a_killed_process_is_not_blamed_on_memory(caplog: pytest.LogCaptureFixture) -> None:

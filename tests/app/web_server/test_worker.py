@@ -12,7 +12,7 @@ import psutil
 import pytest
 import requests
 
-from kvscope.app.arriving import HEAD_S
+from kvscope.app.web_server.arriving import HEAD_S
 from tests.support.live_server import LiveServer
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from kvscope.app.cli import main
+from kvscope.app.commands.cli import main
 from kvscope.app.store.database import FILE
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import header, split

@@ -9,10 +9,10 @@ from threading import Event, Thread
 import pytest
 import sqlalchemy as sa
 
-from kvscope.app.store import lead
+from kvscope.app.store.cluster import lead
+from kvscope.app.store.cluster.lead import Following
 from kvscope.app.store.database import connect
 from kvscope.app.store.errors import Fenced, StoreError
-from kvscope.app.store.lead import Following
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import header

@@ -28,15 +28,15 @@ from flask import Flask
 from gunicorn.app.base import BaseApplication
 
 from kvscope.app import create_app, rate_limited_log
-from kvscope.app.arbiter import OneWorker
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.footprint import write_anew
 from kvscope.app.store.runs import RunLog
-from kvscope.app.worker import Limits, Worker
-from kvscope.app.worker_log import WorkerLog
+from kvscope.app.web_server.arbiter import OneWorker
+from kvscope.app.web_server.worker import Limits, Worker
+from kvscope.app.web_server.worker_log import WorkerLog
 
 SPARE_THREADS = 100
 """Threads beside those that hold a viewer's socket."""

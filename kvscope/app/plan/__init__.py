@@ -1,1 +1,0 @@
-"""How many engines, web processes and how much database a number of people needs: a simulation of the server."""
