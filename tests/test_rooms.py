@@ -7,6 +7,7 @@ never from one below. docs/architecture.md says what each is for.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -112,9 +113,10 @@ ROOMS = {
                 "compare",
             )
         ),
+        *(f"static/stage/{room}" for room in ("draw", "facts", "state", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here", "static/stage/changes"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
-        *("static/stage/save-panel", "static/shared/files", "static/embed.js", "static/embed", "static/shared/share"),
+        *("static/shared/files", "static/embed.js", "static/embed", "static/shared/share", "static/stage/save-panel"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
         *(
             "static/serving",
@@ -204,6 +206,52 @@ def imports_of(part: str, inside: Inside = at_run_time) -> Imports:
     return python_imports(PACKAGE_FOLDER.rglob("*.py"), inside)
 
 
+def page_of(path: str) -> str | None:
+    """The page that a module belongs to; None for what pages share, and for the embeds."""
+    folder = path.removeprefix("static/").split("/")[0].removesuffix(".js")
+    return "stage" if folder == "main" else None if folder in ("shared", "embed") else folder
+
+
+def sheet_imports() -> Imports:
+    """By style sheet, those that it imports."""
+    return {
+        path.relative_to(PACKAGE_FOLDER).as_posix(): {
+            (path.parent / name).resolve().relative_to(PACKAGE_FOLDER).as_posix()
+            for name in re.findall(r"""@import\s+(?:url\()?["']([^"']+)""", path.read_text("utf-8"))
+        }
+        for path in (PACKAGE_FOLDER / "static").rglob("*.css")
+        if not {"vendor", "node_modules"} & set(path.parts)
+    }
+
+
+def reached_from(imports: Imports, start: str) -> set[str]:
+    reached, waiting = set[str](), [start]
+    while waiting:
+        if (path := waiting.pop()) not in reached:
+            reached.add(path)
+            waiting += imports.get(path, ())
+    return reached
+
+
+def test_whatever_is_in_shared_is_used_by_two_pages() -> None:
+    imports = page_imports() | sheet_imports()
+    pages = json.loads((PACKAGE_FOLDER / "static" / "pages.json").read_text("utf-8"))
+    reached = [reached_from(imports, f"static/{page[entry]}") for page in pages for entry in ("script", "style")]
+    shared = [path for path in imports if path.startswith("static/shared/")]
+    assert len(shared) > 100
+    assert [path for path in shared if sum(path in each for each in reached) < 2] == []
+
+
+def test_no_page_imports_from_another() -> None:
+    between = [
+        f"{path} imports {other}"
+        for path, others in page_imports().items()
+        for other in sorted(others)
+        if other.startswith("static/") and page_of(path) and page_of(other) and page_of(path) != page_of(other)
+    ]
+    assert between == []
+
+
 def room_of(path: str, part: str) -> int | None:
     """Place of a file's room in the list; a file that is listed itself is not in its folder's room."""
     rooms = [room for room in ROOMS[part] if path == room or path.startswith(f"{room}/")]
@@ -274,12 +322,7 @@ def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
     """They run before the page's tools are fetched, and a module that draws is the browser's to try."""
     tests = [page_modules_of(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
     modules = page_imports()
-    reached = set().union(*tests)
-    waiting = list(reached)
-    while waiting:
-        new = modules.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
+    reached = set().union(*(reached_from(modules, path) for path in set().union(*tests)))
     assert len(tests) > 50
     packages = [path for path in sorted(reached) if PACKAGE.search((PACKAGE_FOLDER / path).read_text("utf-8"))]
     assert packages == []

@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { render } from "preact";
 import { useLayoutEffect } from "preact/hooks";
-import { drawBars, drawLanes, drawTriangle } from "./gallery/drawing.js";
-import { pictureInWords, rowsOf, textOf } from "./gallery/picture.js";
+import { drawBars, drawLanes, drawTriangle } from "./shared/draw/card-drawing.js";
 import { inkOn, ramp } from "./shared/draw/colours.js";
 import { readTheme } from "./shared/draw/theme.js";
+import { pictureInWords, rowsOf, textOf } from "./shared/facts/card-picture.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { storageOr } from "./shared/state/storage.js";
 import { OwnHeader } from "./shared/ui/own-header.js";

@@ -53,7 +53,7 @@ def test_every_view_opens_from_the_modules_as_they_are(
         stage.rest()
     loaded = module_names(page, checkout)
     assert len(loaded) > 150
-    assert {"main.js", "shared/state/store.js", "stage/page/app.js", "vendor/preact/dist/preact.mjs"} <= loaded
+    assert {"main.js", "stage/state/store.js", "stage/page/app.js", "vendor/preact/dist/preact.mjs"} <= loaded
     assert requests.get(f"{checkout.url}static/main.js", timeout=30).content == (STATIC / "main.js").read_bytes()
 
 

@@ -63,7 +63,7 @@ def test_the_server_has_the_bundle_and_no_other_module(server: Server, installed
     served = requests.get(f"{server.url}static/main.js", timeout=30)
     assert served.content == (installed / "kvscope" / "app" / "static" / "main.js").read_bytes()
     assert served.content != (STATIC / "main.js").read_bytes()
-    for name in ("shared/state/store.js", "stage/page/app.js", "vendor/preact/dist/preact.mjs"):
+    for name in ("stage/state/store.js", "stage/page/app.js", "vendor/preact/dist/preact.mjs"):
         assert (STATIC / name).is_file()
         assert requests.get(f"{server.url}static/{name}", timeout=30).status_code == 404
 

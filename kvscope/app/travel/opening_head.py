@@ -77,7 +77,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
-    """The head that the page chooses for a run that does not say: as static/shared/facts/opening-head.js has it."""
+    """The head that the page chooses for a run that does not say: as static/stage/facts/opening-head.js has it."""
     found: dict[tuple[int, int], int] = {}
     first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:

@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { drawTriangle } from "../gallery/drawing.js";
-import { pictureInWords, rowsOf } from "../gallery/picture.js";
+import { drawTriangle } from "../shared/draw/card-drawing.js";
 import { readTheme } from "../shared/draw/theme.js";
+import { pictureInWords, rowsOf } from "../shared/facts/card-picture.js";
 import { percent } from "../shared/facts/format.js";
 import { under } from "../shared/log/root.js";
 import { msg } from "../shared/words/msg.js";

@@ -1,8 +1,8 @@
 /** The keys of the page: as on the Stage. */
 
 import { comparisonOf } from "../shared/compare/alignment.js";
-import { momentAt } from "../shared/compare/comparison.js";
 import { msg } from "../shared/words/msg.js";
+import { momentAt } from "./comparison.js";
 import { isComparable } from "./state.js";
 
 const step = (change) => move((at) => at + change);

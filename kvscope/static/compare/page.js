@@ -1,7 +1,6 @@
 /** The page of two runs side by side. */
 
 import { html } from "htm/preact";
-import { Comparison } from "../shared/compare/comparison.js";
 import { Later } from "../shared/painting/later.js";
 import { Part, Store } from "../shared/painting/part.js";
 import { OwnHeader } from "../shared/ui/own-header.js";
@@ -10,6 +9,7 @@ import { msg } from "../shared/words/msg.js";
 import { Glossary } from "../shared/words/term.js";
 import { useGlossary } from "../shared/words/use-glossary.js";
 import { pairsOf } from "./choices.js";
+import { Comparison } from "./comparison.js";
 import { KEYS } from "./keys.js";
 import { Side } from "./side.js";
 import { isComparable } from "./state.js";

@@ -6,9 +6,9 @@ import { branchStep } from "../shared/facts/branching.js";
 import { eachChangeInWords } from "../shared/facts/changes.js";
 import { quoted } from "../shared/facts/format.js";
 import { readable } from "../shared/facts/prose.js";
+import { settingsOfRun } from "../shared/facts/settings.js";
 import { under } from "../shared/log/root.js";
 import { msg } from "../shared/words/msg.js";
-import { settingsOfRun } from "../stage/timeline/pace.js";
 import { Picker } from "./picker.js";
 
 const NAMES = { a: "A", b: "B" };

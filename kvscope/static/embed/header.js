@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { under } from "../shared/log/root.js";
-import { addressOf } from "../shared/state/address.js";
 import { msg } from "../shared/words/msg.js";
+import { addressOf } from "../stage/state/address.js";
 
 const START = "embed-start";
 const END = "embed-end";

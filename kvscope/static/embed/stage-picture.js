@@ -1,7 +1,7 @@
 /** The Stage as the picture of a lesson: its state as the lesson's tasks may ask for it, and what a lesson may make it show. */
 
-import { addressOf } from "../shared/state/address.js";
 import { namesUnder } from "../shared/state/lit.js";
+import { addressOf } from "../stage/state/address.js";
 import { createPicture } from "./picture.js";
 import { commandOf } from "./protocol.js";
 import { createSight } from "./sight.js";

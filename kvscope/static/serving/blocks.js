@@ -60,7 +60,7 @@ function within(at, blockSize, first, end) {
  * The blocks of the drawing: all that the workload has held so far, then free ones, as many as it may hold in all. Blocks
  * of other runs are only counted. A contiguous round has its own region, all of which is drawn.
  *
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {Object} pass
  * @param {Set<number>} everTouched by any pass of the round
  * @returns {number[]} their ids in order; the list only grows during a round, so that no cell moves
@@ -147,7 +147,7 @@ export function sharedBlocks(cells) {
 /**
  * The newest copy of a shared block up to a pass, made because a request had to write to it.
  *
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {{what: string, request: number, pass: number|null}[]} events of it
  * @param {number} number of the pass
  * @returns {{request: number, from: number, to: number}|null}

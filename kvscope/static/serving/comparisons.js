@@ -12,7 +12,7 @@ import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, 
 import { letterOf } from "./owners.js";
 import { wholeMs } from "./whole-ms.js";
 
-/** @typedef {{round: import("../shared/log/workload.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
+/** @typedef {{round: import("./workload-log.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
 
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);

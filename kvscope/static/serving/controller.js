@@ -1,8 +1,8 @@
 /** Watches the log in sight, opens it at a pass, and polls whether the model is ready. */
 
-import { Workload } from "../shared/log/workload.js";
 import { createReadiness } from "../shared/state/readiness.js";
 import { openingPass } from "./state.js";
+import { Workload } from "./workload-log.js";
 
 /** A log that arrives in less than this share of its own time existed before the page opened it. */
 const READ_SHARE = 0.6;

@@ -50,7 +50,7 @@ const inPercent = (value) => percent(value, 0);
 
 /**
  * @typedef {Object} Facts of one round
- * @property {import("../shared/log/workload.js").Round} round
+ * @property {import("./workload-log.js").Round} round
  * @property {import("./measures.js").Answer[]} answers
  * @property {Object[]} requests
  * @property {number} blockSize
@@ -90,7 +90,7 @@ const inPercent = (value) => percent(value, 0);
  *
  * @typedef {Facts & {name: string, values: (number|null)[]}} Side a round, its name, and a value per figure
  *
- * @typedef {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}} Posted
+ * @typedef {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}} Posted
  */
 
 /** @type {Figure} */

@@ -4,8 +4,8 @@
  */
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
+import { median } from "../shared/facts/median.js";
 import { msg } from "../shared/words/msg.js";
-import { median } from "../stage/time/facts.js";
 import { afterFirst, guesses } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 

@@ -8,7 +8,7 @@ import { letterOf } from "./owners.js";
 
 /**
  * @param {Object|undefined} event `waits` of a request, which older logs lack
- * @param {import("../shared/log/workload.js").Settings} settings of the round
+ * @param {import("./workload-log.js").Settings} settings of the round
  * @param {Object} pass the one that the request did not join
  * @returns {string} the reason, a sentence; "" where the log has none
  */
@@ -69,7 +69,7 @@ function whyByRule({ batching, at_once }, { members }) {
 }
 
 /**
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {number} number of the pass that a request joined with nothing shared
  * @param {number} request
  * @returns {string} why not, a sentence
@@ -90,7 +90,7 @@ export function whyNothingShared({ passes, settings }, number, request) {
 }
 
 /**
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {Object} pass after which no two running requests have a block in common
  * @param {import("./measures.js").Answer[]} answers
  * @param {number} blockSize

@@ -28,7 +28,7 @@ export function nowOf(round) {
 }
 
 /**
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {import("./measures.js").Answer[]} answers
  * @returns {Lane[]} one per request
  */

@@ -160,7 +160,7 @@ export function longestPrompt(requests) {
  * The longest wait of another request for its next token while a prompt was read.
  *
  * @param {Answer[]} answers
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {number} reader whose prompt
  * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: those that waited over that time; null
  *   where none did

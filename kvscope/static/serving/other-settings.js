@@ -8,8 +8,8 @@ import { fieldsOf, typedIn } from "./workload-form.js";
 
 /**
  * @param {import("./workload-form.js").Fields} fields the form as it is now
- * @param {import("../shared/log/workload.js").Workload} log
- * @param {import("../shared/log/workload.js").Round} round of it
+ * @param {import("./workload-log.js").Workload} log
+ * @param {import("./workload-log.js").Round} round of it
  * @returns {string[]} what differs, as it is in the round: "4 requests", "at most 1 at once"; requests that joined do not count
  */
 export function otherSettings(fields, { study, begunWith }, { settings }) {

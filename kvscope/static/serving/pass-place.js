@@ -6,7 +6,7 @@ import { placeOf } from "./measures.js";
 import { roundName } from "./results.js";
 
 /**
- * @param {import("../shared/log/workload.js").Workload|null} log
+ * @param {import("./workload-log.js").Workload|null} log
  * @param {number} number of the pass in the log
  * @returns {{place: string, passes: string, name: string|null}} `name`: of the round, null where there is only one; "…" for a pass that the
  *   log does not have yet

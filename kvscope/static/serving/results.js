@@ -60,7 +60,7 @@ function nameOfValue({ values, nameOf }, value) {
  * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there will be
  *
- * @param {import("../shared/log/workload.js").Workload} log
+ * @param {import("./workload-log.js").Workload} log
  * @returns {Result|null} null where the log is no experiment
  */
 export function resultOf(log) {

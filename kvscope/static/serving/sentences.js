@@ -78,7 +78,7 @@ export function preemptedBefore({ events }, number) {
 /**
  * What happened up to a pass, newest first.
  *
- * @param {import("../shared/log/workload.js").Round} round
+ * @param {import("./workload-log.js").Round} round
  * @param {Object[]} requests as the log has them
  * @param {import("./tally.js").Tally} tally of the round
  * @param {number|null} upTo number of a pass; null: to the end of the round

@@ -22,7 +22,7 @@ export const SPEEDS = [
  * @property {{id: string, place: number, estimate_s: number|null}|null} waits the place in the queue of what was started
  * @property {string|null} run
  * @property {string|null} experiment the id of the one that is opened, which an address may name wrongly
- * @property {import("../shared/log/workload.js").Workload|null} log
+ * @property {import("./workload-log.js").Workload|null} log
  * @property {Error|null} missing why the log could not be read
  * @property {number} version
  * @property {"following"|"playing"|"resting"} mode

@@ -4,9 +4,9 @@
  */
 
 import { milliseconds } from "../shared/facts/format.js";
+import { median } from "../shared/facts/median.js";
 import { tokenCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";
-import { median } from "../stage/time/facts.js";
 import { firstTokenMs, waitsOf } from "./measures.js";
 import { wholeMs } from "./whole-ms.js";
 

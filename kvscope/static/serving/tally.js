@@ -50,7 +50,7 @@ export class Tally {
   /**
    * Adds what is new of a round.
    *
-   * @param {import("../shared/log/workload.js").Round} round the same one each time
+   * @param {import("./workload-log.js").Round} round the same one each time
    * @param {{arrives_ms: number}[]} requests
    */
   take(round, requests) {

@@ -188,7 +188,7 @@ export function withRequest(fields, at, name, text) {
 /**
  * @param {Fields} fields
  * @param {Limits} limits
- * @returns {{system: string, requests: Object[], settings: import("../shared/log/workload.js").Settings}|{problem: Problem}} what is
+ * @returns {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}|{problem: Problem}} what is
  *   posted, without its rounds; or the first problem
  */
 export function parsed(fields, limits) {
@@ -210,7 +210,7 @@ export function parsed(fields, limits) {
     if ("problem" in read) return read;
     requests.push(read);
   }
-  const settings = /** @type {import("../shared/log/workload.js").Settings} */ ({ ...USUAL });
+  const settings = /** @type {import("./workload-log.js").Settings} */ ({ ...USUAL });
   for (const { field } of SETTINGS) settings[field] = numbers[field];
   settings.contiguous = fields.contiguous ? { new_tokens: numbers.reserved } : null;
   if (drafts.length) settings.draft = { tokens: numbers.draft_tokens, layers: numbers.draft_layers ?? 0 };

@@ -9,8 +9,8 @@ import { stageShows } from "../../../kvscope/static/embed/stage-picture.js";
 import { FIRST } from "../../../kvscope/static/memory/address.js";
 import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
 import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
-import { initialState } from "../../../kvscope/static/shared/state/store.js";
 import { VIEWS } from "../../../kvscope/static/shared/state/views.js";
+import { initialState } from "../../../kvscope/static/stage/state/store.js";
 import { RANGES } from "../../../kvscope/static/stage/views/tokens/what-if-ranges.js";
 
 const STATIC = new URL("../../../static/", import.meta.url);

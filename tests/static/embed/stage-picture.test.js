@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { stageShows } from "../../../kvscope/static/embed/stage-picture.js";
-import { initialState, reduce } from "../../../kvscope/static/shared/state/store.js";
+import { initialState, reduce } from "../../../kvscope/static/stage/state/store.js";
 
 const opened = (id) => ({
   id,

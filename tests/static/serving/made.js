@@ -1,6 +1,6 @@
 /** A small workload written by hand: three people, blocks of four rows, two rounds. */
 
-import { Workload } from "../../../kvscope/static/shared/log/workload.js";
+import { Workload } from "../../../kvscope/static/serving/workload-log.js";
 import { token } from "../support/wire.js";
 
 export const SETTINGS = { batching: "continuous", at_once: 2, chunk: 8, sharing: true, reserve: false, blocks: 6 };

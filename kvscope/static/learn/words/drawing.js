@@ -1,9 +1,9 @@
 /** Words as dots with labels in the plane that keeps most of their variance. */
 
 import { html } from "htm/preact";
+import { laidOut } from "../../shared/draw/plane-layout.js";
 import { useSize } from "../../shared/ui/use-size.js";
 import { msg } from "../../shared/words/msg.js";
-import { laidOut } from "../../stage/vocabulary/plane-layout.js";
 
 const HEIGHT = 380;
 const LETTER_PX = 8.2;

@@ -13,7 +13,7 @@ function refusalOf(log) {
   return log.passes.length ? null : msg`It ended before its first pass, so there is nothing to share`;
 }
 
-/** @param {{log: import("../../shared/log/workload.js").Workload, pass: number, limits: Object, client: Object}} props `pass`: in sight */
+/** @param {{log: import("../workload-log.js").Workload, pass: number, limits: Object, client: Object}} props `pass`: in sight */
 export function ShareButton({ log, pass, limits, client }) {
   const [opened, setOpened] = useState(0);
   const refusal = refusalOf(log);

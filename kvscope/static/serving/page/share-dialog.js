@@ -12,7 +12,7 @@ import { FrameText } from "./frame-text.js";
 /**
  * The text in it stays while the dialog is closed, so that notes can be written on several passes.
  *
- * @param {{log: import("../../shared/log/workload.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
+ * @param {{log: import("../workload-log.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
  *   often the button was pressed
  */
 export function ShareDialog({ log, pass, opened, limits, client }) {

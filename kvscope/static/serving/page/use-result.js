@@ -2,8 +2,8 @@
 
 import { useMemo, useRef } from "preact/hooks";
 import { useLog } from "../../shared/loading/use-log.js";
-import { Workload } from "../../shared/log/workload.js";
 import { resultOf } from "../results.js";
+import { Workload } from "../workload-log.js";
 
 /** For `useLog`. */
 const makeLog = (id) => new Workload(id);
@@ -11,7 +11,7 @@ const makeLog = (id) => new Workload(id);
 /**
  * @param {Object} client
  * @param {string|null} id of the experiment's log
- * @param {import("../../shared/log/workload.js").Workload|null} inSight
+ * @param {import("../workload-log.js").Workload|null} inSight
  * @returns {import("../results.js").Result|null}
  */
 export function useResult(client, id, inSight) {

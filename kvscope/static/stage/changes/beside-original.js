@@ -1,10 +1,10 @@
 /** The answer of a changed run beside that of its original: what differs in a sentence, and both token by token. */
 
 import { html } from "htm/preact";
-import { compareLink } from "../../shared/compare/link.js";
 import { TokenColumns } from "../../shared/compare/token-columns.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { msg } from "../../shared/words/msg.js";
+import { compareLink } from "../facts/compare-link.js";
 import { effectSentence } from "./effect.js";
 import { useComparison } from "./use-comparison.js";
 

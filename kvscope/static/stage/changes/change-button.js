@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { changeRefusal, placeInWords } from "../../shared/facts/changes.js";
-import { canAsk } from "../../shared/state/asking.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
+import { canAsk } from "../state/asking.js";
 import { changesIn, hasPlace } from "./places.js";
 
 /** One name for the way to the panel, whichever view it begins from. */

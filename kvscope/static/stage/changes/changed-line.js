@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { changeInWords, changeRefusal, eachChangeInWords, MOST_NAMED } from "../../shared/facts/changes.js";
-import { canAsk } from "../../shared/state/asking.js";
 import { useNarrow } from "../../shared/ui/use-narrow.js";
 import { msg, nodes } from "../../shared/words/msg.js";
+import { canAsk } from "../state/asking.js";
 
 export function ChangedLine({ state, dispatch, controller }) {
   const narrow = useNarrow();

@@ -1,9 +1,9 @@
-/** Reads the changes that an address names (shared/facts/change-text.js). Pure. */
+/** Reads the changes that an address names (stage/facts/change-text.js). Pure. */
 
-import { USUAL } from "../../shared/facts/change-text.js";
 import { fitted, headsAt, OPS, SITES } from "../../shared/facts/changes.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
+import { USUAL } from "../facts/change-text.js";
 
 /** @typedef {import("../../shared/facts/changes.js").Change} Change */
 

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
-import { modelOfRun } from "../../shared/facts/models.js";
-import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { mostOf } from "../../shared/log/limits.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { modelOfRun } from "../facts/models.js";
+import { useModelValues } from "../state/use-model-values.js";
 
 /** The typed prompt belongs to no run; the model of the shown run tokenizes it. */
 const NO_RUN = { saved: null };

@@ -2,17 +2,17 @@
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
-import { CallTree } from "../../shared/code/call-tree.js";
 import { CodePanel as Panel } from "../../shared/code/code-panel.js";
-import { passOf, shapesOf } from "../../shared/code/shapes.js";
 import { readSource } from "../../shared/code/source.js";
 import { useSource } from "../../shared/code/use-source.js";
 import { integer } from "../../shared/facts/format.js";
 import { modelFor } from "../../shared/facts/saved-session.js";
-import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { namesUnder } from "../../shared/state/lit.js";
-import { whenReached } from "../../shared/state/settled.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { whenReached } from "../state/settled.js";
+import { useModelValues } from "../state/use-model-values.js";
+import { CallTree } from "./call-tree.js";
+import { passOf, shapesOf } from "./shapes.js";
 import { OF_VIEW, viewWith } from "./views.js";
 
 export { readSource };

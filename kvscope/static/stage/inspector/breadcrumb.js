@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { CodeButton } from "../../shared/code/code-dock.js";
 import { PANEL_NAMES, TABBED } from "../../shared/state/views.js";
-import { untilPointerMoves } from "../../shared/ui/resting-pointer.js";
 import { msg } from "../../shared/words/msg.js";
+import { untilPointerMoves } from "../ui/resting-pointer.js";
 
 /**
  * @param {{focus: Object, view: string, code: boolean|null, dispatch: Function, children?: *}} props `focus` from `headFocus`; `code`: its

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { isAwaited, whenReached, whenSettled } from "../../shared/state/settled.js";
 import { ZOOMS } from "../../shared/state/views.js";
-import { Prefilling } from "../../shared/ui/prefilling.js";
 import { msg } from "../../shared/words/msg.js";
 import { ChangeButton } from "../changes/change-button.js";
+import { isAwaited, whenReached, whenSettled } from "../state/settled.js";
+import { Prefilling } from "../ui/prefilling.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";
 import { Lock } from "./lock.js";

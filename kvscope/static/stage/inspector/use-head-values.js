@@ -1,6 +1,6 @@
 /** The exact values of the shown head, for the views that need them. */
 
-import { useModelValues } from "../../shared/loading/use-model-values.js";
+import { useModelValues } from "../state/use-model-values.js";
 
 /**
  * Requested only for a settled selection: not while another head is only hovered, nor while a playing run changes the

@@ -3,7 +3,6 @@
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
-import { canAsk, isAsking } from "../../shared/state/asking.js";
 import { momentInSight, momentsOf } from "../../shared/state/intro.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { Places } from "../../shared/ui/places.js";
@@ -11,6 +10,7 @@ import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { PromptForm, Settings } from "../prompt/own-prompt.js";
+import { canAsk, isAsking } from "../state/asking.js";
 import { Candidates, Memory, Mix, Pace } from "./bars.js";
 import { captionOf, whyFirstToken } from "./captions.js";
 import { Columns, Rows } from "./picture.js";

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
-import { useScroll } from "../../shared/ui/use-scroll.js";
+import { useScroll } from "../ui/use-scroll.js";
 
 /** Progress of its moment at which the chosen token appears. */
 const APPEARS_AT = 0.55;

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { bytes, bytesShort, integer } from "../../shared/facts/format.js";
-import { isAwaited } from "../../shared/state/settled.js";
-import { Card } from "../../shared/ui/card.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { isAwaited } from "../state/settled.js";
+import { Card } from "../ui/card.js";
 import { bytesDuring, cacheAccount, cacheBytes, globalBytes } from "./facts.js";
 
 const NAME = msg`KV cache`;

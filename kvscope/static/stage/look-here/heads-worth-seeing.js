@@ -11,9 +11,9 @@
  */
 
 import { percent, quoted } from "../../shared/facts/format.js";
-import { isWord } from "../../shared/facts/opening-head.js";
 import { weightOf } from "../../shared/log/companding.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { isWord } from "../facts/opening-head.js";
 
 /** With fewer rows than this all heads look the same. */
 const LEAST_POSITIONS = 4;

@@ -6,10 +6,10 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent } from "../../shared/facts/format.js";
-import { effectsOf, HEADS_OFF } from "../../shared/state/effects.js";
-import { knownStep } from "../../shared/state/settled.js";
 import { useHint } from "../../shared/words/hint.js";
 import { msg } from "../../shared/words/msg.js";
+import { effectsOf, HEADS_OFF } from "../state/effects.js";
+import { knownStep } from "../state/settled.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {

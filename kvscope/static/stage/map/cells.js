@@ -5,7 +5,7 @@
  * that are not shown yet.
  */
 
-import { fill, paintHollow, paintLane, repeatLine } from "../../shared/draw/pixels.js";
+import { fill, paintHollow, paintLane, repeatLine } from "../draw/pixels.js";
 import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 
 /** Least width of the newest column, so that it is visible among hundreds. */

@@ -4,7 +4,7 @@
  * Rows are layers, L0 at the bottom, shared by three groups of columns: residual stream, attention, KV cache.
  */
 
-import { cellsAt } from "../../shared/draw/pixels.js";
+import { cellsAt } from "../draw/pixels.js";
 
 const HEAD_PX = 50;
 /** Tilted tokens, and beside them the heads' names and the legend of three lines. */

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { labelled } from "../../shared/draw/labels.js";
 import { kvHeadOf } from "../../shared/facts/attention.js";
 import { integer, percent, tokenLabel } from "../../shared/facts/format.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { labelled } from "../draw/labels.js";
 import { changedBoxes } from "./changed-boxes.js";
 import { columnOf, rowOf, stripOf } from "./geometry.js";
 

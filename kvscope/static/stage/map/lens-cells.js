@@ -3,7 +3,7 @@
  * `drawLens` decides which of them are visible.
  */
 
-import { fill, paintHollow, paintLane } from "../../shared/draw/pixels.js";
+import { fill, paintHollow, paintLane } from "../draw/pixels.js";
 import { attentionColours, paintDropped, paintNew, paintRead, paintTriangle } from "./cells.js";
 
 /** @returns {{width: number, height: number}} of the card in device pixels */

@@ -5,7 +5,7 @@
  * are taller; each head has a line of its own for its weights, each KV head one for its keys and one for its values.
  */
 
-import { cellsAt } from "../../shared/draw/pixels.js";
+import { cellsAt } from "../draw/pixels.js";
 import { columnOf, hitStrip, rowOf } from "./geometry.js";
 
 const HEAD_LINE_PX = 12;

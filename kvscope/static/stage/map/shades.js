@@ -3,8 +3,8 @@
  * logarithm for every cell at every step would take most of the painting time of a long run.
  */
 
-import { gatherOnce } from "../../shared/draw/pixels.js";
 import { logScale, shade } from "../../shared/draw/scales.js";
+import { gatherOnce } from "../draw/pixels.js";
 
 /**
  * @param {Object} run

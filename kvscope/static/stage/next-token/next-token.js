@@ -4,10 +4,10 @@ import { html } from "htm/preact";
 import { branchRefusal } from "../../shared/facts/branching.js";
 import { followsSameTokens } from "../../shared/facts/changes.js";
 import { integer, percent, quoted, tokenText } from "../../shared/facts/format.js";
-import { isAwaited } from "../../shared/state/settled.js";
-import { Card } from "../../shared/ui/card.js";
 import { Token } from "../../shared/ui/token.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { isAwaited } from "../state/settled.js";
+import { Card } from "../ui/card.js";
 import { distribution } from "./sampling.js";
 
 const SHOWN = 4;

@@ -6,8 +6,6 @@
  * is a filter whose edge lies past the first 256. Among the first 256 every ratio is exact.
  */
 
-import { msg } from "../../shared/words/msg.js";
-
 /**
  * @param {{topLogits: Float32Array, tailCounts: Int32Array, tail: {low: number, high: number, count: number}}} logits
  * @param {{strategy: string, temperature: number, top_k: number, top_p: number}} settings
@@ -126,12 +124,4 @@ function sum(values) {
 export function sameSettings(a, b) {
   if (a.strategy !== b.strategy) return false;
   return a.strategy === "greedy" || (a.temperature === b.temperature && a.top_k === b.top_k && a.top_p === b.top_p);
-}
-
-/** @returns {string} settings as text: "greedy", or "temperature 0.7, top-k 40, top-p 0.95" */
-export function settingsInWords({ strategy, temperature, top_k: topK, top_p: topP }) {
-  if (strategy === "greedy") return msg`greedy`;
-  const k = topK || msg`off`;
-  const p = topP < 1 ? topP : msg`off`;
-  return msg`temperature ${temperature}, top-k ${k}, top-p ${p}`;
 }

@@ -1,8 +1,9 @@
 /** Says whether the candidates are shown under the run's settings or under what-if settings, with the buttons for those. */
 
 import { html } from "htm/preact";
+import { settingsInWords } from "../../shared/facts/settings.js";
 import { msg } from "../../shared/words/msg.js";
-import { sameSettings, settingsInWords } from "./sampling.js";
+import { sameSettings } from "./sampling.js";
 
 const RESET = msg`Reset to this run's settings`;
 

@@ -1,7 +1,7 @@
 /** The search and the help over the Stage. Playback pauses behind them. */
 
-import { KEYS } from "../../shared/state/keyboard.js";
 import { openHelp, openSearch } from "../../shared/ui/overlay.js";
+import { KEYS } from "../state/keyboard.js";
 
 export function openStageSearch(dispatch) {
   dispatch({ type: "pause" });

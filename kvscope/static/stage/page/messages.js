@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { ending } from "../../shared/facts/endings.js";
 import { integer } from "../../shared/facts/format.js";
-import { unloadedModel } from "../../shared/facts/models.js";
 import { stepCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { unloadedModel } from "../facts/models.js";
 
 export function Messages({ state, dispatch, client, controller }) {
   const { problem, held, waits, connected, readiness, run, embed } = state;

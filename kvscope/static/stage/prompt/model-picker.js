@@ -3,8 +3,8 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { bytesShort } from "../../shared/facts/format.js";
-import { chosenModel, isOnItsWay, memoryText, peculiarities, sizeText, stateText } from "../../shared/facts/models.js";
 import { msg } from "../../shared/words/msg.js";
+import { chosenModel, isOnItsWay, memoryText, peculiarities, sizeText, stateText } from "../facts/models.js";
 
 export function ModelPicker({ state, dispatch, controller }) {
   useEffect(controller.followModels, [controller]);

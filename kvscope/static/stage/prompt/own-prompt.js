@@ -3,12 +3,12 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { limitOf } from "../../shared/log/limits.js";
-import { NUMBERS } from "../../shared/log/run-request.js";
-import { isAsking } from "../../shared/state/asking.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { isAsking } from "../state/asking.js";
+import { NUMBERS } from "../state/run-request.js";
 import { ModelPicker } from "./model-picker.js";
 import { PromptField } from "./prompt-field.js";
 

@@ -1,14 +1,8 @@
 /** Measured times of a run's steps. Pure. */
 
 import { undisturbed } from "../../shared/facts/conditions.js";
+import { median } from "../../shared/facts/median.js";
 import { measuredTogether } from "../../shared/facts/step-rows.js";
-
-/** @returns {number} the middle value, or the mean of the two middle ones; NaN of nothing */
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return sorted.length % 2 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
 
 /**
  * @param {Object} run

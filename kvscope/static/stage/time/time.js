@@ -5,14 +5,14 @@ import { useCallback } from "preact/hooks";
 import { originOf, timed } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, quoted } from "../../shared/facts/format.js";
 import { isInherited, measuredTogether } from "../../shared/facts/step-rows.js";
-import { isAwaited } from "../../shared/state/settled.js";
-import { Card } from "../../shared/ui/card.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
+import { isAwaited } from "../state/settled.js";
+import { Card } from "../ui/card.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";
 

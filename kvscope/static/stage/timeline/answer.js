@@ -9,9 +9,9 @@ import { sentenceOf } from "../../shared/facts/prose.js";
 import { notedSteps } from "../../shared/facts/saved-session.js";
 import { isInherited } from "../../shared/facts/step-rows.js";
 import { useGradually } from "../../shared/painting/later.js";
-import { knownStep } from "../../shared/state/settled.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { knownStep } from "../state/settled.js";
 import { kindOf, timeOf, titleOf, typeOf } from "./answer-tokens.js";
 
 /** Tokens of a prompt that are rendered in one frame. */

@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { compareLink } from "../../shared/compare/link.js";
 import { branchStep, continues, sharedBlocks } from "../../shared/facts/branching.js";
 import { changeInWords, changesInWords } from "../../shared/facts/changes.js";
 import { ending } from "../../shared/facts/endings.js";
@@ -11,6 +10,7 @@ import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
+import { compareLink } from "../facts/compare-link.js";
 import { branchRows, divergingPosition } from "./branch-rows.js";
 
 /** @param {{state: Object, family: Object|null, controller: Object}} props `family`: of `useFamily` */

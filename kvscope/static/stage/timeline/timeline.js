@@ -2,20 +2,21 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
-import { compareLink, idOf } from "../../shared/compare/link.js";
+import { settingsOfRun } from "../../shared/facts/settings.js";
 import { ownRunAt } from "../../shared/log/root.js";
-import { DeleteRun } from "../../shared/share/delete-run.js";
-import { ShareButton } from "../../shared/share/share-button.js";
-import { canAsk } from "../../shared/state/asking.js";
 import { slowdownOf } from "../../shared/state/player.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
 import { ChangedLine } from "../changes/changed-line.js";
+import { compareLink, idOf } from "../facts/compare-link.js";
+import { DeleteRun } from "../save-panel/delete-run.js";
+import { ShareButton } from "../save-panel/share-button.js";
+import { canAsk } from "../state/asking.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
 import { narrate } from "./narration.js";
 import { Notes } from "./notes.js";
-import { paceInWords, settingsOfRun } from "./pace.js";
+import { paceInWords } from "./pace.js";
 import { LayerWalk, Live, Speed, Transport } from "./transport.js";
 
 const BESIDE = async () => (await import("../changes/beside-original.js")).BesideOriginal;

@@ -3,13 +3,13 @@
 import { html } from "htm/preact";
 import { useRef, useState } from "preact/hooks";
 import { integer, tokenText } from "../../shared/facts/format.js";
-import { chosenModel, nextReadiness } from "../../shared/facts/models.js";
-import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { mostOf } from "../../shared/log/limits.js";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { Token } from "../../shared/ui/token.js";
 import { walkButtons } from "../../shared/ui/walk-buttons.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { chosenModel, nextReadiness } from "../facts/models.js";
+import { useModelValues } from "../state/use-model-values.js";
 
 const DIALOG = async () => (await import("./embedding-dialog.js")).EmbeddingDialog;
 const LABEL_CHARS = 24;

@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
-import { useModelValues } from "../../shared/loading/use-model-values.js";
 import { isOfOtherModel } from "../../shared/log/model.js";
 import { Token } from "../../shared/ui/token.js";
 import { msg, nodes } from "../../shared/words/msg.js";
+import { useModelValues } from "../state/use-model-values.js";
 import { Embedding } from "./embedding.js";
 
 const LABEL_CHARS = 24;

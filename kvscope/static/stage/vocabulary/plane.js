@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
+import { laidOut } from "../../shared/draw/plane-layout.js";
 import { tokenLabel } from "../../shared/facts/format.js";
 import { useSize } from "../../shared/ui/use-size.js";
 import { form, plural } from "../../shared/words/msg.js";
-import { laidOut } from "./plane-layout.js";
 
 const HEIGHT = 300;
 const LETTER_PX = 7.3;

@@ -2,12 +2,12 @@
 
 import { html } from "htm/preact";
 import { useCallback, useState } from "preact/hooks";
-import { largestSize, signedShade } from "../../shared/draw/tiles.js";
 import { integer, significant } from "../../shared/facts/format.js";
 import { Surface } from "../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../shared/ui/use-size.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
+import { largestSize, signedShade } from "../draw/tiles.js";
 
 const COLUMNS = 96;
 const LINE_PX = 13;

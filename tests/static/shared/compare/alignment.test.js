@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { align, comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
-import { runOf } from "./runs.js";
+import { runOf } from "../../support/compared-runs.js";
 
 const texts = ({ columns }, a, b) =>
   columns.map((column) => [a.tokens[column.a]?.text ?? null, b.tokens[column.b]?.text ?? null]);

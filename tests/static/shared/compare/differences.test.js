@@ -12,7 +12,7 @@ import {
   mapOf,
   sameShape,
 } from "../../../../kvscope/static/shared/compare/differences.js";
-import { runOf } from "./runs.js";
+import { runOf } from "../../support/compared-runs.js";
 
 const FULL = 255;
 /** All attention on one key. */

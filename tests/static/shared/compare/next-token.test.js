@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { divergence, likeliest } from "../../../../kvscope/static/shared/compare/next-token.js";
-import { runOf } from "./runs.js";
+import { runOf } from "../../support/compared-runs.js";
 
 const WORDS = ["p", "q", "x"];
 const sideOf = (likely, parts = {}) => ({ run: runOf(WORDS, { likely: [likely], ...parts }), step: 0 });

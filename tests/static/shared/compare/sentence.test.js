@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
 import { comparisonSentence } from "../../../../kvscope/static/shared/compare/sentence.js";
-import { runOf } from "./runs.js";
+import { runOf } from "../../support/compared-runs.js";
 
 const said = (a, b) => comparisonSentence(a, b, comparisonOf(a, b)).replaceAll("\u202f", " ");
 const EOS = { reason: "eos" };

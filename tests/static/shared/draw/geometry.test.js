@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled } from "../../../../kvscope/static/shared/draw/labels.js";
-import { cellsAt, gatherOnce, paintLane, pixels } from "../../../../kvscope/static/shared/draw/pixels.js";
 import { logScale, robustRange, shade } from "../../../../kvscope/static/shared/draw/scales.js";
-import { signedShade } from "../../../../kvscope/static/shared/draw/tiles.js";
+import { labelled } from "../../../../kvscope/static/stage/draw/labels.js";
+import { cellsAt, gatherOnce, paintLane, pixels } from "../../../../kvscope/static/stage/draw/pixels.js";
+import { signedShade } from "../../../../kvscope/static/stage/draw/tiles.js";
 import { columnOf, hitMap, mapGeometry, rowOf, stripOf } from "../../../../kvscope/static/stage/map/geometry.js";
 import {
   hitMatrix,

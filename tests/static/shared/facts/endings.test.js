@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ending, reasonOfClose } from "../../../../kvscope/static/shared/facts/endings.js";
-import { isWord, tellingLook } from "../../../../kvscope/static/shared/facts/opening-head.js";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Run } from "../../../../kvscope/static/shared/log/run.js";
+import { isWord, tellingLook } from "../../../../kvscope/static/stage/facts/opening-head.js";
 import { smallRun } from "../../support/wire.js";
 
 const run = new Run("r1");

@@ -11,9 +11,9 @@ import {
 } from "../../../../kvscope/static/shared/facts/step-rows.js";
 import { compareTwin, rowsWithoutCache } from "../../../../kvscope/static/shared/facts/twins.js";
 import { lensOf } from "../../../../kvscope/static/shared/state/lens.js";
-import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 import { shelfOf } from "../../../../kvscope/static/stage/kv-cache/shelf-columns.js";
 import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
+import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
 import { madeRun } from "../../support/made-run.js";

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { isComputedIn } from "../../../../kvscope/static/shared/facts/step-rows.js";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Run } from "../../../../kvscope/static/shared/log/run.js";
-import { createStore } from "../../../../kvscope/static/shared/state/store.js";
 import { headFocus } from "../../../../kvscope/static/stage/inspector/focus.js";
 import { cacheAccount } from "../../../../kvscope/static/stage/kv-cache/facts.js";
 import { shelfOf } from "../../../../kvscope/static/stage/kv-cache/shelf-columns.js";
@@ -14,6 +13,7 @@ import {
 } from "../../../../kvscope/static/stage/look-here/heads-worth-seeing.js";
 import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
 import { mapView, normRanges } from "../../../../kvscope/static/stage/map/scene.js";
+import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 import { timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
 import { blockScene } from "../../../../kvscope/static/stage/views/block/scene.js";

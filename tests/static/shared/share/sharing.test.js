@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shareRefusal } from "../../../../kvscope/static/shared/share/share-refusal.js";
 import {
   isToken,
   noteOn,
@@ -9,6 +8,7 @@ import {
   sizeInWords,
   titleFrom,
 } from "../../../../kvscope/static/shared/share/sharing.js";
+import { shareRefusal } from "../../../../kvscope/static/stage/save-panel/share-refusal.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { introIsOver, momentInSight, momentsOf } from "../../../../kvscope/static/shared/state/intro.js";
 import { moves, nextPlayhead } from "../../../../kvscope/static/shared/state/player.js";
-import { createStore } from "../../../../kvscope/static/shared/state/store.js";
+import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
 const stepOf = { data: { phase: "decode", ms: { total: 50 } } };
 const runOf = (steps, close = null) => ({

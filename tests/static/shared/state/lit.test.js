@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { namesIn, namesUnder, sameNames } from "../../../../kvscope/static/shared/state/lit.js";
-import { createStore } from "../../../../kvscope/static/shared/state/store.js";
+import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
 test("what a lesson or the code lights is in the store, and nothing at first", () => {
   const store = createStore();

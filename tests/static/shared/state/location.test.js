@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, followAddress, readAddress } from "../../../../kvscope/static/shared/state/address.js";
 import {
   formatHash,
   parseHash,
   presentOfSearch,
   runOfSearch,
 } from "../../../../kvscope/static/shared/state/location.js";
+import { addressOf, followAddress, readAddress } from "../../../../kvscope/static/stage/state/address.js";
 
 test("what is written is read back", () => {
   const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
 import { followsSameTokens, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { effectSentence, stepBeside } from "../../../../kvscope/static/stage/changes/effect.js";
-import { runOf } from "../../shared/compare/runs.js";
+import { runOf } from "../../support/compared-runs.js";
 
 const EOS = { reason: "eos" };
 const HEAD = switchedOff("head", { layer: 1, head: 0 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../kvscope/static/shared/draw/pixels.js";
+import { pixels } from "../../../../kvscope/static/stage/draw/pixels.js";
 import { mapParts, mapSize, paintMapPart } from "../../../../kvscope/static/stage/map/cells.js";
 import { halfOf, mapGeometry, rowOf, stripOf } from "../../../../kvscope/static/stage/map/geometry.js";
 import { mapView } from "../../../../kvscope/static/stage/map/scene.js";

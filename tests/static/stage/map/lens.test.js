@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../kvscope/static/shared/draw/pixels.js";
 import { weightOf } from "../../../../kvscope/static/shared/log/companding.js";
+import { pixels } from "../../../../kvscope/static/stage/draw/pixels.js";
 import { columnOf, mapGeometry, rowOf } from "../../../../kvscope/static/stage/map/geometry.js";
 import { lensParts, lensSize, paintLensPart } from "../../../../kvscope/static/stage/map/lens-cells.js";
 import { hitLens, isInLens, lensGeometry, middleOf } from "../../../../kvscope/static/stage/map/lens-geometry.js";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { distribution, sameSettings, settingsInWords } from "../../../../kvscope/static/stage/next-token/sampling.js";
+import { settingsInWords } from "../../../../kvscope/static/shared/facts/settings.js";
+import { distribution, sameSettings } from "../../../../kvscope/static/stage/next-token/sampling.js";
 
 const NO_TAIL = { tailCounts: new Int32Array(256), tail: { low: 0, high: 0, count: 0 } };
 const OFF = { strategy: "sample", temperature: 1, top_k: 0, top_p: 1 };

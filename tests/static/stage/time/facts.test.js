@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { median } from "../../../../kvscope/static/shared/facts/median.js";
 import { cacheBytes, cacheGrowth, otherCaches } from "../../../../kvscope/static/stage/kv-cache/facts.js";
 import { barWidths, hitBars } from "../../../../kvscope/static/stage/time/bars.js";
-import { median, phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
+import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { madeRun } from "../../support/made-run.js";
 
 const timed = (forward, flops, read) => ({

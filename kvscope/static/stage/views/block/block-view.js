@@ -4,11 +4,11 @@ import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { fixed } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
-import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
-import { Fold } from "../../../shared/ui/fold.js";
 import { msg } from "../../../shared/words/msg.js";
+import { useModelValues } from "../../state/use-model-values.js";
+import { Fold } from "../../ui/fold.js";
 
 import { BlockControls } from "./controls.js";
 import { BlockDrawing } from "./drawing.js";

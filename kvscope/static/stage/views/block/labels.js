@@ -1,10 +1,10 @@
 /** Labels of the drawing of a block: names, shapes, operations and tokens. SVG over the canvas. */
 
 import { html } from "htm/preact";
-import { labelled } from "../../../shared/draw/labels.js";
 import { tokenLabel } from "../../../shared/facts/format.js";
 import { isComputedIn } from "../../../shared/facts/step-rows.js";
 import { msg } from "../../../shared/words/msg.js";
+import { labelled } from "../../draw/labels.js";
 import { columnAt, columnGaps } from "./draw/columns.js";
 import { captions, chips } from "./words.js";
 

@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { pixels } from "../../../shared/draw/pixels.js";
 import { significant } from "../../../shared/facts/format.js";
-import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { imageOf } from "../../../shared/ui/surface.js";
 import { pointInside } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
+import { pixels } from "../../draw/pixels.js";
+import { useModelValues } from "../../state/use-model-values.js";
 
 /** The shade of a weight of 0, and the number of shades on either side (docs/frames.md). */
 const [ZERO, STEPS] = [128, 127];

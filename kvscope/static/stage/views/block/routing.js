@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { paintLane, pixels } from "../../../shared/draw/pixels.js";
 import { gradient } from "../../../shared/draw/theme.js";
 import { quoted } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
@@ -10,6 +9,7 @@ import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
+import { paintLane, pixels } from "../../draw/pixels.js";
 import { cellSentence, routingLines, throughLayers, throughTokens, usedSentence } from "./routing-facts.js";
 
 /** The height of a line in CSS pixels: as many as there are share this, within limits. */

@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { fill, pixels } from "../../../shared/draw/pixels.js";
-import { signedShade } from "../../../shared/draw/tiles.js";
 import { significant, withExponent } from "../../../shared/facts/format.js";
 import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
+import { fill, pixels } from "../../draw/pixels.js";
+import { signedShade } from "../../draw/tiles.js";
 import { cellBox, gridOf } from "./draw/boxes.js";
 import { clipOf } from "./draw/cells.js";
 import { lengthOf } from "./scene.js";

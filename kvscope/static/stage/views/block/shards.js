@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { rounding } from "../../../shared/facts/dtypes.js";
 import { bytes, integer, percent } from "../../../shared/facts/format.js";
-import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
+import { useModelValues } from "../../state/use-model-values.js";
 import { crossing, deviceChoices, HALVES, holdings, joinedIn, sharing } from "./shard-facts.js";
 import { ShardSum } from "./shard-sum.js";
 

@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { comparisonOf } from "../../../shared/compare/alignment.js";
-import { compareLink, idOf } from "../../../shared/compare/link.js";
 import { TokenColumns } from "../../../shared/compare/token-columns.js";
 import { integer } from "../../../shared/facts/format.js";
 import { compareTwin } from "../../../shared/facts/twins.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { compareLink, idOf } from "../../facts/compare-link.js";
 import { TwinControl } from "./twin-control.js";
 
 /** @param {{run: Object, twin: Object, ready: boolean, dispatch: Function}} props `twin`: of `useTwin` */

@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { disturbance } from "../../../shared/facts/conditions.js";
 import { milliseconds, times } from "../../../shared/facts/format.js";
+import { median } from "../../../shared/facts/median.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
-import { median } from "../../time/facts.js";
 import { NEEDS_MODEL } from "./twin-control.js";
 
 /** Measurements with the cache, and as many without. */

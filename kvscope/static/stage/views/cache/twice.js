@@ -2,13 +2,13 @@
 
 import { html } from "htm/preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
-import { paintTiles } from "../../../shared/draw/tiles.js";
 import { fixed, quoted, tokenLabel } from "../../../shared/facts/format.js";
-import { small } from "../../../shared/facts/small-numbers.js";
 import { imageOf, Surface } from "../../../shared/ui/surface.js";
 import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
+import { paintTiles } from "../../draw/tiles.js";
+import { small } from "../../facts/small-numbers.js";
 import { numberTwice, rowsOf } from "./algebra.js";
 
 /** The lowest height of a row; a matrix of many rows is higher than its box, which scrolls. */

@@ -2,17 +2,17 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { compareLink, idOf } from "../../../shared/compare/link.js";
 import { branchStep } from "../../../shared/facts/branching.js";
 import { disturbance, marked, originOf, timed } from "../../../shared/facts/conditions.js";
 import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
-import { small } from "../../../shared/facts/small-numbers.js";
 import { rowsBefore, stepRows } from "../../../shared/facts/step-rows.js";
 import { compareTwin, rowsWithoutCache } from "../../../shared/facts/twins.js";
 import { groupsOf, oneFormat, readAlike } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { compareLink, idOf } from "../../facts/compare-link.js";
+import { small } from "../../facts/small-numbers.js";
 import { MeasureAgain } from "./measure-again.js";
 import { fedNames, Stairs } from "./stairs.js";
 import { showsLittle, timeWords } from "./time-words.js";

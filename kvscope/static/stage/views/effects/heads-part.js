@@ -3,10 +3,10 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent, quoted } from "../../../shared/facts/format.js";
-import { HEADS_OFF } from "../../../shared/state/effects.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
+import { HEADS_OFF } from "../../state/effects.js";
 import { apart, compared, depth, looksOf, ranked } from "./facts.js";
 import { Grid, gridOf } from "./grid.js";
 import { Measured } from "./measured.js";

@@ -3,11 +3,11 @@
 import { html } from "htm/preact";
 import { changeRefusal, placeInWords, switchedOff } from "../../../shared/facts/changes.js";
 import { quoted } from "../../../shared/facts/format.js";
-import { canAsk } from "../../../shared/state/asking.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { NAME } from "../../changes/change-button.js";
+import { canAsk } from "../../state/asking.js";
 import { depth, ranked } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";

@@ -1,7 +1,7 @@
 /** Asks for the effects of all parts of some kinds, some at a time, until they are all there or the reader stops or leaves. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { effectsKey, effectsOf } from "../../../shared/state/effects.js";
+import { effectsKey, effectsOf } from "../../state/effects.js";
 
 /**
  * @param {{state: Object, client: Object, dispatch: Function}} page

@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { pixels } from "../../../shared/draw/pixels.js";
 import { kvHeadOf, readersOf } from "../../../shared/facts/attention.js";
 import { isInherited } from "../../../shared/facts/step-rows.js";
 import { useLater } from "../../../shared/painting/later.js";
@@ -12,6 +11,7 @@ import { useRatio } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { useHint } from "../../../shared/words/hint.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { pixels } from "../../draw/pixels.js";
 import { matrixParts, matrixSize, paintMatrixPart, themeOfStep } from "./matrix-cells.js";
 import { matrixGeometry } from "./matrix-geometry.js";
 

@@ -1,7 +1,7 @@
 /** One head's attention matrix. Pure: (data, scales, size) → pixels. */
 
-import { fill, paintLane } from "../../../shared/draw/pixels.js";
 import { weightOf } from "../../../shared/log/companding.js";
+import { fill, paintLane } from "../../draw/pixels.js";
 import { queryBox } from "./matrix-geometry.js";
 
 const BAND_PX = 64;

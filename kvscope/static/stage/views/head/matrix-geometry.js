@@ -5,7 +5,7 @@
  * newest row of a decode step is larger. The labels of the keys are on the diagonal.
  */
 
-import { cellsAt } from "../../../shared/draw/pixels.js";
+import { cellsAt } from "../../draw/pixels.js";
 
 const MOST_CELL_PX = 48;
 const LINE_GAP_PX = 10;

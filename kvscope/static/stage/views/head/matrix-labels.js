@@ -1,8 +1,8 @@
 /** Token labels, the line between prefill and decode, and marks of the attention matrix. SVG over the canvas. */
 
 import { html } from "htm/preact";
-import { labelled } from "../../../shared/draw/labels.js";
 import { tokenLabel } from "../../../shared/facts/format.js";
+import { labelled } from "../../draw/labels.js";
 import { keyBox, queryBox, topOfKey } from "./matrix-geometry.js";
 
 const LEAST_ROW_PX = 14;

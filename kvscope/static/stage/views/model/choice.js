@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { integer, percent } from "../../../shared/facts/format.js";
+import { settingsInWords } from "../../../shared/facts/settings.js";
 import { Token } from "../../../shared/ui/token.js";
 import { msg } from "../../../shared/words/msg.js";
-import { settingsInWords } from "../../next-token/sampling.js";
 import { bestGuesses } from "./facts.js";
 
 const SHOWN = 6;

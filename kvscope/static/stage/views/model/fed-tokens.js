@@ -4,9 +4,9 @@ import { html } from "htm/preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { integer, tokenText } from "../../../shared/facts/format.js";
 import { Token } from "../../../shared/ui/token.js";
-import { useScroll } from "../../../shared/ui/use-scroll.js";
 import { walkButtons } from "../../../shared/ui/walk-buttons.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { useScroll } from "../../ui/use-scroll.js";
 
 /** More rows than this are shown after a press on a button. */
 const SHOWN = 40;

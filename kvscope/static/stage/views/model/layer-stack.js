@@ -8,13 +8,13 @@ import { useCallback, useMemo } from "preact/hooks";
 import { integer, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Surface } from "../../../shared/ui/surface.js";
 import { Token } from "../../../shared/ui/token.js";
-import { usePainting } from "../../../shared/ui/use-painting.js";
 import { useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { Term } from "../../../shared/words/term.js";
 import { mapView, residualRange } from "../../map/scene.js";
 import { residualShades } from "../../map/shades.js";
+import { usePainting } from "../../ui/use-painting.js";
 import { barShare } from "./lens.js";
 import { paintStackLine, stackSize } from "./residual-stack.js";
 

@@ -1,6 +1,6 @@
 /** Lengths of token rows after each layer, a line per layer, the last layer on top. Pure: (data, scales, size) → pixels. */
 
-import { fill, paintHollow, paintLane } from "../../../shared/draw/pixels.js";
+import { fill, paintHollow, paintLane } from "../../draw/pixels.js";
 
 /** @returns {{width: number, height: number}} of the stack in device pixels */
 export function stackSize({ layers }, { width, rowPx, ratio }) {

@@ -1,9 +1,9 @@
 /** Vectors as lines of tiles, one above the other. The pointer or the arrow keys choose a dimension. */
 
 import { html } from "htm/preact";
-import { cellsAt } from "../../../shared/draw/pixels.js";
 import { Surface } from "../../../shared/ui/surface.js";
 import { pointInside } from "../../../shared/ui/use-size.js";
+import { cellsAt } from "../../draw/pixels.js";
 import { useTiles } from "./use-tiles.js";
 
 /** Where each key moves the choice, as an index in `order`. */

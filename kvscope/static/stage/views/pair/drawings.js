@@ -1,7 +1,7 @@
 /** Drawings under the tiles of a dot product: its terms as bars, and their running sum as a line. */
 
 import { html } from "htm/preact";
-import { largestSize, signedShade } from "../../../shared/draw/tiles.js";
+import { largestSize, signedShade } from "../../draw/tiles.js";
 
 export const BARS_HEIGHT = 40;
 export const TOTALS_HEIGHT = 24;

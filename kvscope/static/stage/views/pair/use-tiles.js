@@ -1,10 +1,10 @@
 /** Vectors painted as lines of tiles, one above the other, over the whole width of their element. */
 
 import { useCallback, useMemo } from "preact/hooks";
-import { paintTiles } from "../../../shared/draw/tiles.js";
 import { imageOf } from "../../../shared/ui/surface.js";
 import { useRatio, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
+import { paintTiles } from "../../draw/tiles.js";
 
 /** CSS pixels. */
 const TILES = { lineHeight: 13, lineGap: 5 };

@@ -7,11 +7,11 @@ import { bytesShort, fixed, integer, milliseconds, quoted, significant } from ".
 import { NO_STUDY } from "../../../shared/facts/saved-session.js";
 import { useFamily } from "../../../shared/loading/use-family.js";
 import { useLog } from "../../../shared/loading/use-log.js";
-import { BeamSearch as Search } from "../../../shared/log/beam-search.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { BeamSearch as Search } from "../../facts/beam-search.js";
 import { useEnded } from "../use-ended.js";
 import { BeamTree } from "./beam-tree.js";
 import { ownContinuation } from "./beams.js";

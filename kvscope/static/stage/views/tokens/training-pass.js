@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { bytes, fixed, integer, percent } from "../../../shared/facts/format.js";
-import { useModelValues } from "../../../shared/loading/use-model-values.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { useModelValues } from "../../state/use-model-values.js";
 
 const BAR_PX = 64;
 const WAITING = {

@@ -1,7 +1,7 @@
 /** How a step rates the tokens that match a typed word, requested from the model after a pause in typing. */
 
 import { useMemo } from "preact/hooks";
-import { useModelValues } from "../../../shared/loading/use-model-values.js";
+import { useModelValues } from "../../state/use-model-values.js";
 
 /**
  * @param {{run: Object, step: number, readiness: Object}} state

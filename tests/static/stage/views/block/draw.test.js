@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { signedShade } from "../../../../../kvscope/static/shared/draw/tiles.js";
+import { signedShade } from "../../../../../kvscope/static/stage/draw/tiles.js";
 import { boxAround, boxOf, cellBox, hitBlock } from "../../../../../kvscope/static/stage/views/block/draw/boxes.js";
 import { clipOf, paintBlock } from "../../../../../kvscope/static/stage/views/block/draw/cells.js";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { small } from "../../../../../kvscope/static/shared/facts/small-numbers.js";
+import { small } from "../../../../../kvscope/static/stage/facts/small-numbers.js";
 import {
   algebraFacts,
   difference,

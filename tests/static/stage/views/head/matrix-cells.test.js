@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../../kvscope/static/shared/draw/pixels.js";
+import { pixels } from "../../../../../kvscope/static/stage/draw/pixels.js";
 import {
   matrixParts,
   matrixSize,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pixels } from "../../../../../kvscope/static/shared/draw/pixels.js";
+import { pixels } from "../../../../../kvscope/static/stage/draw/pixels.js";
 import { residualShades } from "../../../../../kvscope/static/stage/map/shades.js";
 import { paintStackLine, stackSize } from "../../../../../kvscope/static/stage/views/model/residual-stack.js";
 

@@ -1,8 +1,8 @@
 /** The tiles, lanes and cache columns of one block as pixels. Pure: (data, scales, size) → pixels. */
 
-import { fill, gapFor, pixels } from "../../../../shared/draw/pixels.js";
 import { shade } from "../../../../shared/draw/scales.js";
-import { signedShade } from "../../../../shared/draw/tiles.js";
+import { fill, gapFor, pixels } from "../../../draw/pixels.js";
+import { signedShade } from "../../../draw/tiles.js";
 import { columnGap } from "./boxes.js";
 import { placedColumns } from "./columns.js";
 

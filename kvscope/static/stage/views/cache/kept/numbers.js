@@ -2,9 +2,9 @@
 
 import { html } from "htm/preact";
 import { bytes, percent, quoted } from "../../../../shared/facts/format.js";
-import { small } from "../../../../shared/facts/small-numbers.js";
 import { Badge } from "../../../../shared/ui/badge.js";
 import { form, msg, plural } from "../../../../shared/words/msg.js";
+import { small } from "../../../facts/small-numbers.js";
 import { NAMES } from "./words.js";
 
 /** @param {{run: Object, policies: {policy: string, result: Object, loss: Object}[], dispatch: Function}} props */

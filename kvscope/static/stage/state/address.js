@@ -1,0 +1,51 @@
+/** Synchronizes the page's address with its state: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
+
+import { IN_SITE, pathOf, under } from "../../shared/log/root.js";
+import { keepAddress } from "../../shared/state/keep-address.js";
+import { formatHash, parseHash, runOfSearch } from "../../shared/state/location.js";
+import { moves } from "../../shared/state/player.js";
+import { changeText } from "../facts/change-text.js";
+
+/** @returns {string} the path of a saved session's page, from the root */
+const pageOf = ({ id }) => `/s/${id}`;
+
+/**
+ * @param {{pathname: string, search: string, hash: string}} location
+ * @param {{id: string, run: string, file?: boolean}|null} saved the saved session that the page was opened with
+ */
+export function readAddress({ pathname, search, hash }, saved = null) {
+  const stays = saved?.file || IN_SITE;
+  const ofSaved = saved && (stays || pathOf(pathname) === pageOf(saved)) ? saved.run : null;
+  return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
+}
+
+/** @returns {string} the address of the current state; null while there is nothing to link to */
+export function addressOf({ run, step, selection, code, changing, present }) {
+  if (!run?.steps.length) return null;
+  const change = changing?.open ? (changing.linked ?? changing.changes.map(changeText)) : [];
+  const hash = formatHash({ step, ...selection, code, change });
+  if (run.saved?.file) return hash;
+  if (run.saved) return `${under(pageOf(run.saved))}${present ? "?present=1" : ""}${hash}`;
+  return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);
+}
+
+/** The pages of a static site stay what they are, so that they can be opened from a disk; only their hash changes. */
+const written = (state) => (IN_SITE ? (addressOf(state)?.replace(/^[^#]*/, "") ?? null) : addressOf(state));
+
+/** Synchronizes both. A link to a twin or beam search opens its run without a new history entry, which would lead back here. */
+export function followAddress({ window, store, controller, saved = null }) {
+  const there = () => readAddress(window.location, saved);
+  return keepAddress({
+    ...{ window, store, addressOf: written, isMoving: moves },
+    runOf: ({ run }) => run?.id ?? null,
+    isNew({ run, insteadOf }) {
+      const before = there().run;
+      return before !== null && before !== run.id && before !== insteadOf;
+    },
+    onMove() {
+      const { run, link } = there();
+      if (run && run !== store.state().run?.id) controller.visit(run, link);
+      else controller.applyLink(link);
+    },
+  });
+}

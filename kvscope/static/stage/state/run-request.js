@@ -1,0 +1,61 @@
+/** Checks the settings of a new run before they are sent; the server checks them again. Pure. */
+
+import { limitOf } from "../../shared/log/limits.js";
+import { msg } from "../../shared/words/msg.js";
+
+/**
+ * Number settings in the order they are shown; a setting without `above` is a whole number. `above`: the lower bound itself is not
+ * allowed; `step`: what the arrow keys add; `drawn`: greedy choice ignores it.
+ */
+export const NUMBERS = [
+  { name: "temperature", label: msg`temperature`, term: "temperature", above: true, step: 0.05, width: 4, drawn: true },
+  { name: "top_k", label: msg`top-k`, term: "top-k", step: 1, width: 4, drawn: true, title: msg`0 keeps every token` },
+  {
+    ...{ name: "top_p", label: msg`top-p`, term: "top-p", above: true, step: 0.01, width: 4, drawn: true },
+    title: msg`1 keeps every token`,
+  },
+  { name: "seed", label: msg`seed`, term: "seed", step: 1, width: 5, drawn: true },
+  { name: "max_new_tokens", label: msg`new tokens`, step: 1, width: 3, drawn: false },
+];
+
+/**
+ * @param {Object} request {prompt, sampling, maxNewTokens}
+ * @param {import("../../shared/log/limits.js").Limits} limits
+ * @returns {null|{title: string, detail: string, field: string, limit: number|number[]}} the first problem
+ */
+export function requestProblem({ prompt, sampling, maxNewTokens }, limits) {
+  const values = { ...sampling, max_new_tokens: maxNewTokens };
+  const problems = NUMBERS.map((setting) => numberProblem(setting, values[setting.name], limits));
+  return promptProblem(prompt, limitOf(limits, "run", "prompt")) ?? problems.find((problem) => problem) ?? null;
+}
+
+function promptProblem(prompt, limit) {
+  if (prompt === "") {
+    const detail = msg`Type at least one character.`;
+    return { title: msg`The prompt is empty`, detail, field: "prompt", limit };
+  }
+  const length = [...prompt].length;
+  const [, most] = limit;
+  if (length <= most) return null;
+  return {
+    title: msg`The prompt is too long`,
+    detail: msg`It has ${length} characters; at most ${most} are allowed.`,
+    field: "prompt",
+    limit: most,
+  };
+}
+
+/** @param {{name: string, label: string, above?: boolean}} setting */
+function numberProblem({ name, label, above }, value, limits) {
+  const [low, high] = limitOf(limits, "run", name);
+  const inside = above ? value > low && value <= high : Number.isInteger(value) && value >= low && value <= high;
+  if (inside) return null;
+  return {
+    title: msg`The value of ${label} cannot be used`,
+    detail: above
+      ? msg`It must be above ${low} and at most ${high}.`
+      : msg`It must be a whole number from ${low} to ${high}.`,
+    field: name,
+    limit: [low, high],
+  };
+}

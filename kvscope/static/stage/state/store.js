@@ -1,0 +1,300 @@
+/**
+ * The Stage's state. `reduce` is pure; components get values and send actions.
+ *
+ * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the twin or beam search whose link led to it.
+ * `sampling`: settings of the next run; `whatIf`: settings tried on the current step, null for those of the run. `branching`: the token
+ * of the branch being started. `layerStop`: layers shown (1…layers) in a layer-by-layer walk, else null. `sandboxed`: the page is in a
+ * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
+ * `file`: the page is a saved file with its run inside, without a server;
+ * `inSite`: a file of a static site. `asking`: the prompt form is open. `intro`: the playhead of
+ * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
+ * `ended`: what ran beside a run to its end and whose
+ * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
+ * `headChosen`: the selected layer or head is the viewer's choice, or a link's: nothing else moves it.
+ * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
+ * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
+ * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
+ */
+
+import { isInherited } from "../../shared/facts/step-rows.js";
+import { changed, storeOf } from "../../shared/state/create-store.js";
+import { progressAt, revealAt, sweepShare } from "../../shared/state/easing.js";
+import { inIntro, introIsOver, momentsOf } from "../../shared/state/intro.js";
+import { CHANGING, keptFor } from "./changing.js";
+import { walk } from "./layer-walk.js";
+import { sweptSteps } from "./settled.js";
+
+export const initialState = {
+  readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
+  examples: [],
+  limits: /** @type {Object<string, number>} */ ({}),
+  severalModels: false,
+  models: /** @type {import("../facts/models.js").Offered[]} */ ([]),
+  model: /** @type {string|null} */ (null),
+  run: null,
+  insteadOf: null,
+  version: 0,
+  connected: true,
+  caughtUp: 0,
+  opening: false,
+  branching: null,
+  held: false,
+  waits: null,
+  enginePaused: false,
+  wanted: false,
+  step: 0,
+  progress: 1,
+  intro: { moment: 0, progress: 1 },
+  look: null,
+  reveal: 0,
+  settled: 0,
+  reached: 0,
+  layerStop: null,
+  playing: false,
+  following: false,
+  speed: 1,
+  reducedMotion: false,
+  selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  headChosen: false,
+  entered: 0,
+  hover: null,
+  code: false,
+  effects: /** @type {Object<string, Object>} */ ({}),
+  lit: [],
+  pointed: [],
+  ended: /** @type {{run: string, experiment: string}[]} */ ([]),
+  sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
+  whatIf: null,
+  changing: /** @type {import("./changing.js").Changing|null} */ (null),
+  original: /** @type {import("./original.js").Original|null} */ (null),
+  asking: false,
+  prompt: "",
+  chat: false,
+  maxNewTokens: 32,
+  /** Off, unlike in the API, so that a run started here shows all of its prefill. */
+  reuse: false,
+  edited: false,
+  problem: null,
+  theme: "light",
+  present: false,
+  sandboxed: false,
+  file: false,
+  inSite: false,
+  embed: null,
+  printing: false,
+  phase: "loading",
+};
+
+const EFFECTS = "effects";
+
+/** The playhead does not move by itself. */
+const standing = { playing: false, following: false, wanted: false, layerStop: null };
+
+const REDUCERS = {
+  effects: (state, { key, found }) => ({ effects: { ...state.effects, [key]: found } }),
+
+  readiness: (state, { readiness }) => ({ readiness: { ...state.readiness, ...readiness } }),
+
+  models: (_state, { models }) => ({ models }),
+
+  ask: (_state, { asking }) => ({ asking }),
+  prompt: (_state, { prompt }) => ({ prompt, edited: true }),
+  settings: (_state, { patch }) => ({ ...patch, edited: true }),
+  sampling: (state, { patch }) => ({ sampling: { ...state.sampling, ...patch }, edited: true }),
+  whatIf: (state, { patch }) => ({ whatIf: patch && { ...(state.whatIf ?? state.run.open.sampling), ...patch } }),
+  theme: (_state, { theme }) => ({ theme }),
+  present: (_state, { present }) => ({ present }),
+  printing: (_state, { printing }) => ({ printing }),
+  motion: (_state, { reducedMotion }) => ({ reducedMotion }),
+  speed: (_state, { speed }) => ({ speed }),
+  problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
+  hold: (_state, { held }) => ({ held, problem: null }),
+
+  /** The place of the new run in the queue; null if it is not queued. */
+  waits: (_state, { waits }) => ({ waits }),
+
+  connection: (_state, { connected }) => ({ connected }),
+  /** Steps that came at once after the connection was back; 0 once that was said long enough. */
+  caughtUp: (_state, { steps }) => ({ caughtUp: steps }),
+
+  /** The run cannot be loaded: it is removed, and the reason is shown. */
+  unwatchable: (_state, { problem }) => ({
+    run: null,
+    problem,
+    opening: false,
+    branching: null,
+    playing: false,
+    following: false,
+  }),
+  opening: () => ({ opening: true, held: false, problem: null }),
+  branching: (_state, { token }) => ({ branching: token, problem: null }),
+  opened: (state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
+    run,
+    changing: keptFor(state.changing, run.id),
+    insteadOf,
+    asking: false,
+    connected: true,
+    caughtUp: 0,
+    problem: null,
+    opening: false,
+    branching: null,
+    enginePaused: false,
+    wanted: false,
+    step: 0,
+    progress: playing ? 0 : 1,
+    intro: { moment: 0, progress: playing ? 0 : 1 },
+    look: null,
+    layerStop: null,
+    playing,
+    following: false,
+    hover: null,
+    whatIf: null,
+    selection: { ...initialState.selection, view },
+    headChosen: false,
+  }),
+  /** Following jumps to a new step at once. A playhead that waited for a step stops waiting. */
+  grew: (state) => {
+    const grown = { ...state, ...(state.following ? newest(state) : {}) };
+    const { step, progress } = grown;
+    return { version: state.version + 1, step, progress, ...stopAtTheEnd(grown) };
+  },
+  settingsOfRun: (state, { open }) =>
+    state.edited
+      ? {}
+      : { prompt: open.prompt, chat: open.chat, sampling: open.sampling, maxNewTokens: open.limits.max_new_tokens },
+  engine: (_state, { paused }) => ({ enginePaused: paused }),
+  wanted: (_state, { wanted }) => ({ wanted }),
+
+  tick: (state, { playhead }) => ({ ...playhead, ...stopAtTheEnd({ ...state, ...playhead }) }),
+  play: (state) => ({ ...standing, playing: true, ...(atTheEnd(state) ? placed(state, 0, 0) : {}) }),
+  pause: (state) => ({ playing: false, following: false, layerStop: null, ...placed(state, placeOf(state), 1) }),
+  follow: () => ({ ...standing, playing: true, following: true }),
+  seek: (_state, { step }) => ({ ...standing, step, progress: 1 }),
+  show: (_state, { step }) => ({ ...standing, step, progress: 0 }),
+  /** Shows one moment of the intro, complete or from its beginning. */
+  moment: (_state, { moment, progress = 1 }) => ({ ...standing, intro: { moment, progress } }),
+  look: (_state, { look }) => ({ look }),
+  fastForward: (state) =>
+    state.layerStop || inIntro(state)
+      ? {}
+      : { progress: state.playing ? Math.max(state.progress, sweepEnd(state)) : 1 },
+  /** Moves one layer forward or back and stops there. */
+  walk: (state, { change }) => walked(state, change),
+
+  select: selected,
+  /** As `select`, from the keyboard: focus follows. */
+  enter: (state, action) => ({ ...selected(state, action), entered: state.entered + 1 }),
+  /** A head worth seeing, for a viewer who has chosen none. */
+  suggest: (state, { layer, head }) => (state.headChosen ? {} : { selection: { ...state.selection, layer, head } }),
+  hover: (_state, { hover }) => ({ hover }),
+  code: (_state, { open }) => ({ code: open }),
+  ended: (state, { run, experiment }) => ({ ended: [...state.ended, { run, experiment }] }),
+  ...CHANGING,
+  original: (_state, { original }) => ({ original }),
+  lit: (_state, { names }) => ({ lit: names }),
+  point: (_state, { names }) => ({ pointed: names }),
+};
+
+/** @returns {Object} the next state. @throws {RangeError} for an unknown action */
+export function reduce(state, action) {
+  return derive(changed(REDUCERS, state, action));
+}
+
+/** Derived state: values within the run's bounds, layers shown, phase. */
+function derive(state) {
+  const { run } = state;
+  const last = Math.max(0, (run?.steps.length ?? 0) - 1);
+  const step = clamp(state.step, 0, last);
+  const layers = run?.layers ?? 0;
+  const atOnce = state.reducedMotion || (run && isInherited(run, step));
+  const moving = atOnce ? layers : revealAt(state.progress, layers, msOf(run, step));
+  const reveal = state.layerStop ?? moving;
+  const moment = clamp(state.intro.moment, 0, momentsOf(state).length - 1);
+  const intro = moment === state.intro.moment ? state.intro : { ...state.intro, moment };
+  const bounded = { ...state, step, intro, reveal, selection: clampSelection(state.selection, run) };
+  return { ...bounded, ...sweptSteps(bounded), phase: phaseOf(bounded) };
+}
+
+const msOf = (run, step) => run?.steps[step]?.data.ms;
+
+/** @returns {number} the progress at which all layers of the current step are shown */
+function sweepEnd({ run, step }) {
+  return sweepShare(msOf(run, step), run?.layers ?? 0);
+}
+
+/** @param {Object} state @param {{selection: Object, chosen?: boolean}} action `chosen`: false if the page itself carries a head over */
+function selected(state, { selection, chosen = true }) {
+  // What the effects view measures is of one step: playback would go on to the next.
+  const stops = selection.view === EFFECTS && state.selection.view !== EFFECTS;
+  const isOfHead = ["layer", "head"].some((name) => selection[name] !== undefined);
+  return {
+    ...(stops ? REDUCERS.pause(state) : {}),
+    selection: { ...state.selection, ...selection },
+    headChosen: state.headChosen || (chosen && isOfHead),
+  };
+}
+
+function walked({ run, step, layerStop, selection }, change) {
+  if (!run?.steps.length) return {};
+  const at = walk({ step, layerStop }, change, { steps: run.steps.length, layers: run.layers });
+  const progress = at.layerStop ? progressAt(at.layerStop, run.layers, msOf(run, at.step)) : 1;
+  const layer = at.layerStop ? at.layerStop - 1 : run.layers - 1;
+  return { ...standing, ...at, progress, selection: { ...selection, layer }, headChosen: true };
+}
+
+function clamp(value, low, high) {
+  return Math.min(Math.max(value, low), high);
+}
+
+function clampSelection(selection, run) {
+  if (!run?.open) return selection;
+  const { layer, head, query, key } = selection;
+  const bounded = { ...selection, layer: clamp(layer, 0, run.layers - 1), head: clamp(head, 0, run.heads - 1) };
+  if (run.positions) {
+    // The log has no attention for rows that were read from the cache.
+    bounded.query = query === null ? null : clamp(query, run.reused, run.positions - 1);
+    bounded.key = key === null ? null : clamp(key, 0, bounded.query ?? run.positions - 1);
+  }
+  const same = Object.keys(bounded).every((name) => bounded[name] === selection[name]);
+  return same ? selection : bounded;
+}
+
+/** Whether the playhead is at the end of a closed run, or of the intro. */
+function atTheEnd(state) {
+  if (inIntro(state)) return introIsOver(state);
+  const { run, step, progress } = state;
+  return Boolean(run?.close) && step >= run.steps.length - 1 && progress >= 1;
+}
+
+const placeOf = (state) => (inIntro(state) ? state.intro.moment : state.step);
+
+/** The current playhead: of the intro's moments, or of the run's steps. */
+function placed(state, place, progress) {
+  return inIntro(state) ? { intro: { moment: place, progress } } : { step: place, progress };
+}
+
+function newest({ run, step, progress }) {
+  const last = run.steps.length - 1;
+  return step < last ? { step: last, progress: 0 } : { step, progress };
+}
+
+function stopAtTheEnd(state) {
+  return atTheEnd(state) ? { playing: false, following: false } : {};
+}
+
+/** The page's state in one word, as `<html data-state>` carries it. */
+function phaseOf(state) {
+  const { run, readiness } = state;
+  if (!run?.open || run.steps.length === 0) {
+    if (run?.close || (state.problem && !run)) return "error";
+    if (run || state.opening || state.held) return "loading";
+    if (readiness.state === "failed") return "error";
+    return readiness.state === "ready" ? "idle" : "loading";
+  }
+  if (state.playing || state.following) return "running";
+  if (!atTheEnd(state)) return "paused";
+  return ["failed", "interrupted"].includes(run.close.reason) ? "error" : "done";
+}
+
+/** @returns {Object} as `storeOf` */
+export const createStore = (overrides = {}) => storeOf(derive({ ...initialState, ...overrides }), reduce);

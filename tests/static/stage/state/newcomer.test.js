@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { beginOf, rememberIntro } from "../../../../kvscope/static/stage/state/newcomer.js";
+import { createStore } from "../../../../kvscope/static/stage/state/store.js";
+
+function storage() {
+  const kept = new Map();
+  return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
+}
+
+test("the front page begins with the intro, a link to anything does not", () => {
+  assert.deepEqual(beginOf({ run: null, link: {} }, storage()), { run: null, link: { view: "intro" } });
+  assert.deepEqual(beginOf({ run: "r1", link: {} }, storage()), { run: "r1", link: {} });
+  assert.deepEqual(beginOf({ run: null, link: { step: 2 } }, storage()), { run: null, link: { step: 2 } });
+});
+
+test("who has left the intro comes to the stage the next time", () => {
+  const device = storage();
+  const store = createStore({ selection: { layer: 0, head: 0, query: null, key: null, view: "intro" } });
+  rememberIntro(store, device);
+  store.dispatch({ type: "moment", moment: 0 });
+  assert.deepEqual(beginOf({ run: null, link: {} }, device).link, { view: "intro" }, "not while it is in sight");
+  store.dispatch({ type: "select", selection: { view: "head" } });
+  assert.deepEqual(beginOf({ run: null, link: {} }, device).link, {});
+});
+
+test("a viewer who never saw it has nothing remembered", () => {
+  const device = storage();
+  const store = createStore();
+  rememberIntro(store, device);
+  store.dispatch({ type: "select", selection: { view: "cache" } });
+  assert.deepEqual(beginOf({ run: null, link: {} }, device).link, { view: "intro" });
+});
