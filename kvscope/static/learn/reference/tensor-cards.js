@@ -2,11 +2,11 @@
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer } from "../../shared/facts/format.js";
+import { productOf } from "../../shared/facts/shapes.js";
 import { under } from "../../shared/log/root.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Table } from "../../shared/ui/table.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { countOf } from "./shapes.js";
 import { levelsOf, panelsOf } from "./tensors.js";
 
 const DIGITS = 3;
@@ -44,7 +44,7 @@ function titleOf(kind, rank) {
 function TensorCard({ level, bytes }) {
   const { rank, kind, name, axes, exact } = level;
   const sizes = axes.map(({ size }) => size);
-  const count = countOf(sizes);
+  const count = productOf(sizes);
   return html`<section class=${`own-card stack box tensor ${rank === 4 ? "whole" : ""}`} aria-label=${kind}>
     <h3>${titleOf(kind, rank)} <${Badge} origin="computed" /></h3>
     <p>${name}</p>
