@@ -111,12 +111,14 @@ ROOMS = {
                 "ui",
                 "code",
                 "compare",
+                "files",
+                "share",
             )
         ),
         *(f"static/stage/{room}" for room in ("draw", "facts", "state", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here", "static/stage/changes"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
-        *("static/shared/files", "static/embed.js", "static/embed", "static/shared/share", "static/stage/save-panel"),
+        *("static/embed.js", "static/embed", "static/stage/save-panel"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
         *(
             "static/serving",
@@ -240,6 +242,16 @@ def test_whatever_is_in_shared_is_used_by_two_pages() -> None:
     shared = [path for path in imports if path.startswith("static/shared/")]
     assert len(shared) > 100
     assert [path for path in shared if sum(path in each for each in reached) < 2] == []
+
+
+def test_shared_imports_nothing_from_outside() -> None:
+    outside = [
+        f"{path} imports {other}"
+        for path, others in (page_imports() | sheet_imports()).items()
+        for other in sorted(others)
+        if path.startswith("static/shared/") and not other.startswith(("static/shared/", "static/vendor/"))
+    ]
+    assert outside == []
 
 
 def test_no_page_imports_from_another() -> None:
