@@ -1,10 +1,10 @@
 /** The client of a page that shows runs, from a server or from a saved file. */
 
+import { io } from "socket.io-client";
 import { createClient } from "../log/client.js";
-import { connect } from "../log/connect.js";
 import { fileSource } from "../log/file-source.js";
 import { followPresence } from "../log/presence.js";
-import { fetchUnder, IN_SITE } from "../log/root.js";
+import { fetchUnder, IN_SITE, under } from "../log/root.js";
 import { upload } from "../log/upload.js";
 import { jsonOf, textOf } from "./bootstrap.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
@@ -12,6 +12,9 @@ import { identityOf } from "./identity.js";
 
 /** @returns {Promise<void>} resolves after that many ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @returns {Object} a socket that connects to this server */
+const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
 
 /**
  * @param {{settings: Object, saved: Object|null, stranger: boolean}} page `saved`: the session that it shows
