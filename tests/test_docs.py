@@ -151,7 +151,7 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)
 
 
-NAMED = re.compile(r"(?<![\w./-])((?:app|docs|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b")
+NAMED = re.compile(r"(?<![\w./-])((?:kvscope/)?(?:app|docs|lessons|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b")
 
 
 def test_every_file_that_is_named_is_there() -> None:
@@ -161,6 +161,6 @@ def test_every_file_that_is_named_is_there() -> None:
         (name, named)
         for name in read
         for named in NAMED.findall((ROOT / name).read_text("utf-8"))
-        if named not in files and not named.startswith("static/vendor/")
+        if named not in files and f"kvscope/{named}" not in files and "static/vendor/" not in named
     }
     assert gone == set()
