@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING and docs say what is so: its paths exist, its commands are the ones CI runs and the command line has."""
+"""README, CONTRIBUTING and docs agree with the code: their paths, commands and options exist."""
 
 from __future__ import annotations
 
@@ -156,7 +156,9 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)
 
 
-NAMED = re.compile(r"(?<![\w./-])((?:kvscope/)?(?:app|docs|lessons|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b")
+NAMED = re.compile(
+    r"(?<![\w./-])((?:kvscope/)?(?:app|docs|lessons|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b"
+)
 
 
 def test_every_file_that_is_named_is_there() -> None:

@@ -185,7 +185,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
         "kvscope/app/commands/cli.py",
         "kvscope/model/api.py",
         "kvscope/model/native/kernels.c",
-        "kvscope/reader/run.py",
+        "kvscope/app/reader/run.py",
         "kvscope/templates/shell.html",
     } <= names
     assert {
