@@ -13,8 +13,7 @@ import { html } from "htm/preact";
  * @typedef {{head?: preact.ComponentChildren, words?: boolean, title?: string}} Column `words`: its cells are text, aligned at
  *   the start; without it they are numbers, aligned at the end
  * @typedef {{key?: string|number, head?: preact.ComponentChildren, cells?: preact.ComponentChildren[], says?: preact.ComponentChildren,
- *   current?: boolean, kind?: string}} Row `cells`: where there are fewer than columns, the last is text over the rest; `says`: a line over
- *   all columns below the row, or in its place; `current`: of the step shown
+ *   current?: boolean, kind?: string}} Row `says`: a line over all columns below the row, or in its place; `current`: of the step shown
  */
 export function Table({ name, columns, rows, caption, kind = "" }) {
   const shown = columns.filter(Boolean);
@@ -33,10 +32,7 @@ export function Table({ name, columns, rows, caption, kind = "" }) {
             cells &&
             html`<tr key=${key ?? at} class="${current ? "is-current" : ""} ${looks}" aria-current=${current ? "true" : undefined}>
               <th scope="row">${head}</th>
-              ${cells.map((cell, of) => {
-                const over = of === cells.length - 1 ? shown.length - 1 - of : 1;
-                return html`<td key=${of} colspan=${over} class=${over > 1 ? "is-words" : look(shown[of + 1])}>${cell}</td>`;
-              })}
+              ${cells.map((cell, of) => html`<td key=${of} class=${look(shown[of + 1])}>${cell}</td>`)}
             </tr>`
           }
           ${says && html`<tr key=${`${key ?? at} says`} class="table-says ${looks}"><td colspan=${shown.length}>${says}</td></tr>`}`,
