@@ -59,7 +59,7 @@ export function Smaller({ run, ready, client, dispatch }) {
 function Losses({ run, losses, dispatch }) {
   const { kv_heads: all, layers, head_dim: width, element_bytes: size } = run.open.model;
   const own = 2 * layers * all * width * size;
-  return html`<${Table} name=${msg`Differences of smaller caches`}
+  return html`<${Table} name=${msg`Differences of smaller caches`} kind="long-words"
     columns=${[
       { head: msg`stored as` },
       { head: msg`per token` },

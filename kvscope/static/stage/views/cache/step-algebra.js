@@ -107,11 +107,11 @@ function Operations({ state, focus, client, operations, rows, keys }) {
             key: id,
             head: html`<i class="operation-number muted">${i + 1}</i> ${name}`,
             cells: [
-              html`<span class="word-computed">${now}</span>`,
+              html`<td class="word-computed">${now}</td>`,
               without,
-              html`<span class=${EARLIER_ROWS[fate].tone}><i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}</span>`,
-              html`<${Difference} ...${difference?.old} tone="word-cached" />`,
-              html`<${Difference} ...${difference?.new} tone="word-computed" />`,
+              html`<td class=${EARLIER_ROWS[fate].tone}><i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}</td>`,
+              differenceCell(difference?.old, "word-cached"),
+              differenceCell(difference?.new, "word-computed"),
               flops(flopsNow),
               flops(flopsWithout),
             ],
@@ -142,9 +142,9 @@ function Operations({ state, focus, client, operations, rows, keys }) {
 const NO_SUM = ["", "", "", "", ""];
 
 /** The largest difference between the results with the cache and without it. */
-function Difference({ largest = null, size, tone }) {
-  if (largest === null) return "–";
-  return html`<span class=${tone} title=${msg`largest value: ${small(size)}`}>${small(largest)}</span>`;
+function differenceCell(difference, tone) {
+  if (!difference) return "–";
+  return html`<td class=${tone} title=${msg`largest value: ${small(difference.size)}`}>${small(difference.largest)}</td>`;
 }
 
 function bothWays({ both, differences, keys, layer }) {

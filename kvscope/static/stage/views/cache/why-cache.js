@@ -190,15 +190,11 @@ function Totals({ run, alike, compared, count, log, recorded, timesMeet }) {
         })),
         {
           head: html`${msg`largest logit difference`} <${Badge} origin="measured" />`,
-          cells: [msg`${small(logits.largest)} over ${logits.compared} logits per step`],
+          cells: [html`<td colspan="3">${msg`${small(logits.largest)} over ${logits.compared} logits per step`}</td>`],
         },
         {
           head: msg`text`,
-          cells: [
-            parting === null
-              ? plural(steps.length, form`the same ${steps.length} token`, form`the same ${steps.length} tokens`)
-              : msg`different from step ${parting}; logits are compared up to that step`,
-          ],
+          cells: [html`<td colspan="3" class="is-words">${sameText(steps.length, parting)}</td>`],
         },
       ]}
     />
@@ -210,6 +206,12 @@ function Totals({ run, alike, compared, count, log, recorded, timesMeet }) {
       ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine, so its times do not stand beside those of the run without a cache.`}`}
     </p>
   </div>`;
+}
+
+function sameText(count, parting) {
+  return parting === null
+    ? plural(count, form`the same ${count} token`, form`the same ${count} tokens`)
+    : msg`different from step ${parting}; logits are compared up to that step`;
 }
 
 /** At this length, the rows computed again take visible time. */

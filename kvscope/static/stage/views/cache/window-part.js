@@ -51,7 +51,7 @@ function kindRow(name, layers, positions, model) {
     head: html`<span title=${listed(layers.map(String))}>${name}: ${layers.length}</span>`,
     cells: [
       integer(positions),
-      html`<span title=${`2 × ${kvHeads} × ${headDim} × ${positions} × ${each}`}>${bytes(one)}</span>`,
+      html`<td title=${`2 × ${kvHeads} × ${headDim} × ${positions} × ${each}`}>${bytes(one)}</td>`,
       bytes(one * layers.length),
     ],
   };

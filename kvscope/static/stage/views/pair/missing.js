@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
 import { msg } from "../../../shared/words/msg.js";
-import { useRowKeys, Weight } from "./row-keys.js";
+import { useRowKeys, weightCell } from "./row-keys.js";
 
 /** @param {{why: string, run: Object, focus: Object, dispatch: Function}} props `why`: the sentence that says why */
 export function Missing({ why, run, focus, dispatch }) {
@@ -16,7 +16,7 @@ export function Missing({ why, run, focus, dispatch }) {
   );
   const rows = useRowKeys(
     { run, focus, weights, dispatch },
-    (key) => [html`<${Weight} weight=${weights[key]} />`],
+    (key) => [weightCell(weights[key])],
     () => [""],
   );
   return html`<section class="pair-part box pair-missing stack" aria-label=${msg`Attention weights in the log`}>

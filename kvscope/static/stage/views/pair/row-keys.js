@@ -35,7 +35,7 @@ export function useRowKeys({ run, focus, weights, dispatch }, cells, cellsOfRest
   return [...rows, { key: "rest", head, cells: cellsOfRest(rest) }];
 }
 
-/** A key's weight, as a number and as a bar behind it. */
-export function Weight({ weight }) {
-  return html`<span class="row-weight" style=${`--share:${(weight * 100).toFixed(1)}%`}>${bounded(weight, 3)}</span>`;
+/** A key's weight as a cell: a number, and a bar behind it. */
+export function weightCell(weight) {
+  return html`<td class="row-weight" style=${`--share:${(weight * 100).toFixed(1)}%`}>${bounded(weight, 3)}</td>`;
 }

@@ -5,7 +5,7 @@ import { bounded, fixed, integer } from "../../../shared/facts/format.js";
 import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { total } from "./attention-row.js";
-import { useRowKeys, Weight } from "./row-keys.js";
+import { useRowKeys, weightCell } from "./row-keys.js";
 
 /**
  * @param {Object} props
@@ -23,7 +23,7 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
     (key) => [
       fixed(softmax.scores[key], 2),
       bounded(softmax.powers[key], 3),
-      html`<${Weight} weight=${softmax.weights[key]} />`,
+      weightCell(softmax.weights[key]),
       fixed(mix.values[key], 3),
       bounded(mix.parts[key], 4),
     ],
@@ -35,7 +35,7 @@ export function RowTable({ run, focus, softmax, mix, dimension, dispatch }) {
       bounded(sum(mix.parts, rest), 4),
     ],
   );
-  const output = (value) => html`<span class="word-output">${value}</span>`;
+  const output = (value) => html`<td class="word-output">${value}</td>`;
   return html`<${Table} name=${msg`The row of this query`} kind="row-table small"
     columns=${[
       { head: msg`key` },

@@ -107,7 +107,7 @@ function RunningState({ step, output }) {
   const { before, after, scale } = step;
   const [index] = bySize(output);
   const isFirst = before.sum === 0;
-  const computed = (value) => html`<span class="word-computed">${value}</span>`;
+  const computed = (value) => html`<td class="word-computed">${value}</td>`;
   const sums = [
     { name: msg`sum`, old: before.sum, own: step.sum, now: after.sum },
     {

@@ -61,7 +61,9 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
           })),
           {
             head: html`${msg`format of the weights`} <${Badge} origin="computed" />`,
-            cells: [formats.prefillIn ?? "–", formats.decodeIn ?? "–"],
+            cells: [formats.prefillIn, formats.decodeIn].map(
+              (format) => html`<td class="is-words">${format ?? "–"}</td>`,
+            ),
           },
         ]}
       />

@@ -43,7 +43,7 @@ function summary({ positions, loss, perplexity }) {
 function Positions({ run, positions }) {
   const most = Math.max(...positions.map(({ came }) => came?.loss ?? 0));
   const came = ({ rank, prob }, token) =>
-    html`<span class=${rank === 0 ? "is-hit" : ""}><${Token} token=${token} /> <span class="number">${percent(prob)}</span> <small>${msg`number ${integer(rank + 1)}`}</small></span>`;
+    html`<td class=${rank === 0 ? "is-hit" : ""}><${Token} token=${token} /> <span class="number">${percent(prob)}</span> <small>${msg`number ${integer(rank + 1)}`}</small></td>`;
   const loss = (value) =>
     html`<i style=${`width:${((BAR_PX * value) / (most || 1)).toFixed(1)}px`}></i> <span class="number">${fixed(value, 2)}</span>`;
   return html`<div class="training-positions">
@@ -60,7 +60,9 @@ function Positions({ run, positions }) {
         cells: [
           html`<${Token} token=${run.tokens[position]} />`,
           html`<${Token} token=${best} /> <span class="number">${percent(best.prob)}</span>`,
-          ...(next ? [came(next, run.tokens[position + 1]), loss(next.loss)] : [msg`inference continues here`]),
+          ...(next
+            ? [came(next, run.tokens[position + 1]), loss(next.loss)]
+            : [html`<td colspan="2">${msg`inference continues here`}</td>`]),
         ],
       }))}
     />

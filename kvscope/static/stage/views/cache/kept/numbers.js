@@ -11,7 +11,7 @@ import { NAMES } from "./words.js";
 /** @param {{run: Object, policies: {policy: string, result: Object, loss: Object}[], dispatch: Function}} props */
 export function Numbers({ run, policies, dispatch }) {
   const { kv } = run.steps.at(-1).data;
-  return html`<${Table} name=${msg`What each policy keeps and loses`}
+  return html`<${Table} name=${msg`What each policy keeps and loses`} kind="long-words"
     columns=${[
       { head: msg`policy` },
       { head: html`${msg`bytes at the end`} <${Badge} origin="measured" />` },
