@@ -84,6 +84,7 @@ ROOMS = {
             "app/http",
             "app/factory.py",
             "app/site",
+            "app/reader",
             "app/__init__.py",
             "app/routes.py",
             "app/web_server",
@@ -92,7 +93,7 @@ ROOMS = {
         ),
     ),
     "kvscope": (
-        *("model", "app", "reader", "app/commands", "app/__main__.py"),
+        *("model", "app"),
         *("__init__.py", "__main__.py"),
     ),
     "static": (

@@ -25,7 +25,6 @@ from kvscope.app.http import (
     engines,
     files,
     forwarding,
-    frame_compression,
     hosts,
     index,
     languages,
@@ -187,7 +186,6 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
-    frame_compression.init_app(app)
     if member is not None:
         forwarding.init_app(app, member)
     is_peer = None if member is None else partial(forwarding.is_leads_secret, member)

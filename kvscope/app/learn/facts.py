@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvscope.app.learn.wording import percent, written
-from kvscope.app.numbers import size
+from kvscope.app.numbers import fixed, size
 from kvscope.model.log.reader import LogReader
 
 ByHand = Callable[[str], Mapping[str, Any]]
@@ -31,7 +31,7 @@ MOST_DIGITS = 40
 FORMATS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "size": size,
-    "fixed": lambda value, digits=3: f"{value:,.{min(max(int(digits), 0), 12)}f}".replace("-", "−"),
+    "fixed": lambda value, digits=3: fixed(value, min(max(int(digits), 0), 12), grouped=True),
     "round": lambda value, digits=0: round(value, min(max(int(digits), -MOST_DIGITS), MOST_DIGITS)),
     "int": int,
     "abs": abs,

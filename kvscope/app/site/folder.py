@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 MANIFEST, PART = "kvscope-site.json", "kvscope-site.part"
 """`PART`: a file that is being written. All have this one name, so that a killed build leaves one at most."""
@@ -90,18 +90,28 @@ class SiteFolder:
         try:
             if not self._path.exists() or not any(self._path.iterdir()):
                 return {}
-            found = Manifest.model_validate_json((self._path / MANIFEST).read_bytes())
-            if found.format != FORMAT:
-                raise ValueError("another version's")
-        except (FileNotFoundError, ValueError, ValidationError):
+            content = (self._path / MANIFEST).read_bytes()
+            self._check_format(content)
+            units = Manifest.model_validate_json(content).units
+        except (FileNotFoundError, ValueError, RecursionError):
             raise CannotWrite(
                 f"{self._path} is not empty and has no {MANIFEST} of KVScope. Choose another folder."
             ) from None
         except OSError as error:
             raise CannotWrite(f"{self._path} cannot be read: {error.strerror}.") from None
-        for name in _names(found.units.values()):
+        for name in _names(units.values()):
             self._at(name)
-        return found.units
+        return units
+
+    def _check_format(self, content: bytes) -> None:
+        """Raise CannotWrite for a manifest of another format, of which this version cannot know what is in it."""
+        manifest = json.loads(content)
+        stated = manifest.get("format") if isinstance(manifest, dict) else None
+        if isinstance(stated, int) and stated != FORMAT:
+            raise CannotWrite(
+                f"{self._path} is a site of format {stated}; this KVScope writes format {FORMAT}. Use the version of "
+                "KVScope that wrote the site, or choose another folder. Nothing was changed."
+            )
 
     def _at(self, name: str) -> Path:
         """The place of a file of the site. Raises CannotWrite for a name that leads elsewhere: whoever has written the

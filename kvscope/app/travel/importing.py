@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kvscope.app.bodies import Bounds, read
+from kvscope.app.store.sessions import SCHEMA
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.travel.page_parts import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
@@ -34,6 +35,7 @@ SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
 SCRIPT = re.compile(rb"<script\b[^<>]{0,300}>", re.IGNORECASE)
 MARKUP = re.compile(rb"<(/script)?")
 PART = re.compile(r"parts\[\d+\]")
+SCHEMA_VERSION = re.compile(r"[0-9]{1,6}", re.ASCII)
 MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
 
 
@@ -114,6 +116,7 @@ class _Page:
         about = read_json(self._text(manifest), "The manifest")
         if not isinstance(about, dict):
             raise BadFile("The manifest", "is not an object")
+        _check_version(about.get("schema"))
         self.about: dict[str, Any] = about
 
     def _text(self, place: range) -> bytes:
@@ -137,6 +140,19 @@ class _Page:
                 if place is None:
                     break
                 yield _decoded(self._text(place), f"values[step {step}, layer {layer}]")
+
+
+def _check_version(schema: object) -> None:
+    """Raise BadFile unless a manifest is of the version of saved sessions that this KVScope writes."""
+    if schema == SCHEMA:
+        return
+    if not (isinstance(schema, str) and SCHEMA_VERSION.fullmatch(schema)):
+        raise BadFile("The page", "is not from KVScope: its manifest has no schema version")
+    raise BadFile(
+        "The page",
+        f"has a saved session of schema version {schema}; this KVScope reads version {SCHEMA}. Open the file in a "
+        "browser, which needs no KVScope, or import it with the version of KVScope that wrote it",
+    )
 
 
 def _decoded(text: bytes, where: str) -> bytes:

@@ -321,6 +321,25 @@ def test_a_part_of_a_page_that_is_no_frame_is_refused(app: Flask, shared: str, p
     assert reason in refused(app, changed)["detail"]
 
 
+@pytest.mark.usefixtures("read_here")
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ('"2"', "schema version 2; this KVScope reads version 1"),
+        ('"0"', "schema version 0; this KVScope reads version 1"),
+        ('"17"', "schema version 17; this KVScope reads version 1"),
+        ("1", "no schema version"),
+        ('"one"', "no schema version"),
+        ("null", "no schema version"),
+    ],
+)
+def test_a_page_of_another_version_is_refused_by_its_version(app: Flask, shared: str, schema: str, reason: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data
+    changed = re.sub(rb'"schema": ?"1"', b'"schema": ' + schema.encode(), page, count=1)
+    assert changed != page
+    assert reason in refused(app, changed)["detail"]
+
+
 def test_a_page_that_a_browser_or_an_editor_saved_again_is_read(app: Flask, shared: str) -> None:
     page = app.test_client().get(f"/api/sessions/{shared}.html").data.decode()
     page = re.sub(r'<script type="(application/vnd[^"]+)" id="([^"]+)">', r"<SCRIPT ID='\2'  TYPE='\1' x>\n", page)
