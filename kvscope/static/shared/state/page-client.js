@@ -10,7 +10,7 @@ import { jsonOf, textOf } from "./bootstrap.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
 import { identityOf } from "./identity.js";
 
-/** @returns {Promise<void>} resolves after that many ms */
+/** @param {number} ms  @returns {Promise<void>} resolves after this time */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @returns {Object} a socket that connects to this server */
@@ -36,7 +36,7 @@ export function clientOf({ settings, saved, stranger }, more = {}) {
   });
 }
 
-/** The data inside a page that was saved as a file. */
+/** Reads the data inside a page that was saved as a file. */
 function fetchFromFile() {
   const [manifest, glossary] = ["manifest", "glossary"].map(jsonOf);
   return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });
