@@ -2,8 +2,8 @@
 
 /** @returns {{path: string, first: number, last: number}|null} where a function is */
 export function functionAt(files, { path, name }) {
-  const found = files.find((file) => file.path === path)?.functions.find((each) => each.name === name);
-  return found ? { path, first: found.first, last: found.last } : null;
+  const definition = files.find((file) => file.path === path)?.functions.find((each) => each.name === name);
+  return definition ? { path, first: definition.first, last: definition.last } : null;
 }
 
 /** @returns {string[]} the names of the tensors on a line */
@@ -12,7 +12,7 @@ export function namesOn(line) {
 }
 
 /**
- * The lines that a tensor is on: `made`, where it passes its hook point or the cache is called, and `used`, the others.
+ * Returns the lines of some tensors: `made`, where one passes its hook point or the cache is called, and `used`, the others.
  *
  * @param {import("./source.js").SourceFile} file
  * @param {string[]} names
@@ -31,7 +31,7 @@ export function linesOf(file, names) {
 }
 
 /**
- * The file and line to show for these names: where they are made if such a line ran, in the shown file if it has them.
+ * Returns the file and line to show for these names: a line that makes them and ran, if there is one; in the shown file if it has them.
  *
  * @param {import("./source.js").SourceFile[]} files
  * @param {string[]} names
