@@ -23,7 +23,7 @@ const SETTLING = 3;
  * @param {import("./source.js").SourceFile} props.file
  * @param {{line: number, top?: boolean}} props.place the line in sight; `top`: at the top, even if it is in sight already
  * @param {Object[]} props.steps answers of the server, one for each step shown
- * @param {{made: Set<number>, used: Set<number>}} props.lines that are marked
+ * @param {{definitions: Set<number>, uses: Set<number>}} props.lines that are marked
  * @param {string[]} props.names that are marked
  * @param {(names: string[]) => void} props.onFind
  */
@@ -57,7 +57,7 @@ export function CodeText({ file, place, steps, lines, names, onFind }) {
       if (index >= complete && !inSight(index)) return html`<${Memo} of=${PlainLine} key=${number} line=${line} />`;
       return html`<${Memo}
         of=${CodeLine} key=${number} number=${number} line=${line} marks=${marksOf(line, number, lines, ran[0])}
-        lit=${lines.made.has(number) || lines.used.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
+        lit=${lines.definitions.has(number) || lines.uses.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
       />`;
     })}
   </ol>`;
@@ -68,11 +68,11 @@ function PlainLine({ line }) {
   return html`<li class="code-line"><span></span><code class="code-text">${line.map(([text]) => text).join("")}</code></li>`;
 }
 
-function marksOf(line, number, { made, used }, ran) {
+function marksOf(line, number, { definitions, uses }, ran) {
   return [
     toneOf(line),
-    made.has(number) && "is-made",
-    used.has(number) && "is-used",
+    definitions.has(number) && "is-definition",
+    uses.has(number) && "is-use",
     ran && !ran.has(number) && namesOn(line).length > 0 && "is-idle",
   ]
     .filter(Boolean)
