@@ -9,8 +9,8 @@ import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
 import { valueAt, valueFacts } from "./facts.js";
+import { sizesOf } from "./matrices.js";
 import { MatrixPicture } from "./matrix-picture.js";
-import { shapeOf } from "./shapes.js";
 import { calculationOf } from "./terms.js";
 
 const SHORT_LIST = 8;
@@ -170,7 +170,7 @@ function storedText(rows, columns, model) {
 
 function Learned({ calculation, scene, state, client }) {
   const [shown, setShown] = useState(false);
-  const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
+  const [columns, rows] = sizesOf(calculation.wanted.of, scene.dims);
   return html`<p>
       ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}.`} ${storedText(rows, columns, scene.run.open.model)}
       ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>

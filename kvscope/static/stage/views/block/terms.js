@@ -15,6 +15,7 @@
 import { kvHeadOf } from "../../../shared/facts/attention.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { msg } from "../../../shared/words/msg.js";
+import { MATRICES } from "./matrices.js";
 import { lineOf } from "./scene.js";
 
 const place = (tensor, index, part = null, key = null) => ({ tensor, part, index, key });
@@ -24,19 +25,19 @@ const product = (...factors) => ({
   group: null,
 });
 
-/** Matrix products: their input, and the name of their weights. */
-const LINEAR = {
-  "attn.q": { of: "attn.q", from: "attn.normed", weights: "W_Q" },
-  "attn.q_raw": { of: "attn.q", from: "attn.normed", weights: "W_Q" },
-  "attn.k": { of: "attn.k", from: "attn.normed", weights: "W_K" },
-  "attn.k_raw": { of: "attn.k", from: "attn.normed", weights: "W_K" },
-  "attn.v": { of: "attn.v", from: "attn.normed", weights: "W_V" },
-  "attn.change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
-  "attn.raw_change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
-  "mlp.gate": { of: "mlp.gate", from: "mlp.normed", weights: "W_gate" },
-  "mlp.raised": { of: "mlp.up", from: "mlp.normed", weights: "W_up" },
-  "mlp.change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
-  "mlp.raw_change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
+/** By tensor: the matrix whose product with its input it is. */
+const PRODUCTS = {
+  "attn.q": "attn.q",
+  "attn.q_raw": "attn.q",
+  "attn.k": "attn.k",
+  "attn.k_raw": "attn.k",
+  "attn.v": "attn.v",
+  "attn.change": "attn.out",
+  "attn.raw_change": "attn.out",
+  "mlp.gate": "mlp.gate",
+  "mlp.raised": "mlp.up",
+  "mlp.change": "mlp.down",
+  "mlp.raw_change": "mlp.down",
 };
 const SUMS = { resid_mid: ["resid_in", "attn.change"], resid_out: ["resid_mid", "mlp.change"] };
 const NORMS = { "attn.normed": ["attn.norm", "resid_in"], "mlp.normed": ["mlp.norm", "resid_mid"] };
@@ -64,7 +65,7 @@ export function calculationOf(scene, at) {
   if (tensor in ROTATED) return dims.rotary ? rotated(scene, at) : same(scene, at, ROTATED[tensor]);
   if (dims.experts && tensor.startsWith("mlp."))
     return tensor === "mlp.hidden" ? activated(scene, at) : sumOfExperts(scene, at);
-  if (tensor in LINEAR) return linear(scene, at);
+  if (tensor in PRODUCTS) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);
   if (tensor === "attn.mixed") return headOutput(scene, at);
   if (tensor === "mlp.hidden") return activated(scene, at);
@@ -94,7 +95,8 @@ function sum(scene, { tensor, index }) {
 }
 
 function linear(scene, { tensor, part, index }) {
-  const { of, from, weights } = LINEAR[tensor];
+  const of = PRODUCTS[tensor];
+  const { name: weights, from } = MATRICES[of];
   const { headDim } = scene.dims;
   const { data, shape } = scene.values[from];
   const byHead = shape.length === 2;

@@ -3,6 +3,7 @@
 import { fixed, integer, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { MATRICES, sizesOf } from "./matrices.js";
 import { deltas } from "./scene.js";
 
 /**
@@ -146,15 +147,16 @@ function cacheText(scene) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
-  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred, headNorms, postNorms, experts } = dims;
+  const { gated, rotary, centred, headNorms, postNorms, experts } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
   const position = integer(query);
-  const times = (name, from, to) => ({
+  const times = (name, [from, to]) => ({
     lines: [`× ${name}`, `${from}×${to}`],
     title: msg`${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
     weights: true,
   });
+  const product = (of) => times(MATRICES[of].name, sizesOf(of, dims));
   const normed = {
     lines: [norm],
     title: msg`${norm}: scales this row to a common size; it reads no other row`,
@@ -170,13 +172,13 @@ export function chips({ dims, query }) {
   return {
     norm1: normed,
     norm2: normed,
-    wq: times("W_Q", d, heads * headDim),
-    wk: times("W_K", d, kvHeads * headDim),
-    wv: times("W_V", d, kvHeads * headDim),
-    wo: times("W_O", heads * headDim, d),
-    wgate: times("W_gate", d, mlp),
-    wup: times("W_up", d, mlp),
-    wdown: times("W_down", mlp, d),
+    wq: product("attn.q"),
+    wk: product("attn.k"),
+    wv: product("attn.v"),
+    wo: product("attn.out"),
+    wgate: product("mlp.gate"),
+    wup: product("mlp.up"),
+    wdown: product("mlp.down"),
     softmax: { lines: ["→"], title: msg`softmax over each row of scores`, weights: false },
     activation: {
       lines: [gated ? msg`${called}(gate) × up` : called],
@@ -193,10 +195,10 @@ export function chips({ dims, query }) {
 function expertChips(times, { d, mlp, experts: { count } }) {
   return {
     router: {
-      ...times("W_router", d, count),
+      ...times("W_router", [d, count]),
       title: msg`W_router: ${integer(d)} × ${integer(count)} learned weights; softmax makes one probability per expert`,
     },
-    experts: { ...times("3", d, mlp), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
+    experts: { ...times("3", [d, mlp]), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
     shares: {
       lines: [msg`× share,`, "Σ"],
       title: msg`the outputs of the chosen experts, each times its share, are added up`,
