@@ -211,15 +211,15 @@ function expertChips(times, { d, mlp, experts: { count } }) {
 export function sentence(scene) {
   const { run, query, prefill, dims, positions, rows } = scene;
   const cachedBefore = cachedRead(scene);
-  const seen = query + 1 - scene.first;
+  const keyCount = query + 1 - scene.first;
   const changes = deltas(scene);
   const [attention, mlp] = changes ? [changes.attention, changes.mlp].map(({ share }) => percent(share, 0)) : [];
   const delta = changes ? msg`Attention changes the row by ${attention} of its length, the MLP by ${mlp}.` : "";
   const token = quoted(run.tokens[query]);
   const computed = integer(rows);
-  const text = prefill ? prefillText({ token, query, positions, seen }) : decodeText({ token, seen });
+  const text = prefill ? prefillText({ token, query, positions, keyCount }) : decodeText({ token, keyCount });
   return {
-    strong: prefill ? prefillHeading(scene) : decodeHeading(seen, dims),
+    strong: prefill ? prefillHeading(scene) : decodeHeading(keyCount, dims),
     text: dims.window === null ? text : `${text} ${localText(dims.window)}`,
     cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
@@ -246,21 +246,21 @@ function reusedText(tokens, prefill) {
     : plural(tokens, form`K and V of ${reused} token reused`, form`K and V of ${reused} tokens reused`);
 }
 
-function decodeHeading(seen, { heads }) {
-  const keys = integer(seen);
+function decodeHeading(keyCount, { heads }) {
+  const keys = integer(keyCount);
   return heads === 1
-    ? plural(seen, form`One query and ${keys} key, in one head.`, form`One query and ${keys} keys, in one head.`)
+    ? plural(keyCount, form`One query and ${keys} key, in one head.`, form`One query and ${keys} keys, in one head.`)
     : plural(
-        seen,
+        keyCount,
         form`One query and ${keys} key, in each of ${heads} heads.`,
         form`One query and ${keys} keys, in each of ${heads} heads.`,
       );
 }
 
-function decodeText({ token, seen }) {
-  const [before, keys] = [integer(seen - 1), integer(seen)];
+function decodeText({ token, keyCount }) {
+  const [before, keys] = [integer(keyCount - 1), integer(keyCount)];
   const added = plural(
-    seen - 1,
+    keyCount - 1,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier token in the cache.`,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier tokens in the cache.`,
   );
@@ -277,8 +277,8 @@ function prefillHeading({ run: { prefillPasses: passes }, rows, layer }) {
   );
 }
 
-function prefillText({ token, query, positions, seen }) {
-  const [number, all, before, after] = [query + 1, positions, seen - 1, positions - query - 1];
+function prefillText({ token, query, positions, keyCount }) {
+  const [number, all, before, after] = [query + 1, positions, keyCount - 1, positions - query - 1];
   const reads =
     before > 0
       ? plural(

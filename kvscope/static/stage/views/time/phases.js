@@ -5,10 +5,11 @@ import { bytesShort, integer, milliseconds, short, significant, times } from "..
 import { readAs, readIn } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
+import { useMeasured } from "../../../shared/ui/use-measured.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
-import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
+import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", label: msg`tokens per step`, origin: "measured", write: integer },
@@ -77,6 +78,22 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
       ${decode?.steps > 1 && `${msg`Decode figures are medians of ${decode.steps} steps.`} `}
       ${msg`Arithmetic counts the multiplications and additions of the matrix products. Memory read counts the weights, and K and V of earlier positions, once per pass. Rates divide these by the measured time.`}
     </p>`;
+}
+
+/**
+ * Whether decode is limited by memory, compared with what this machine can read. The reader starts the measurement.
+ *
+ * @param {{decode: Object, here: boolean, ready: boolean, client: Object}} props `decode`: of `phaseFacts`; `here`: this server's machine computed it
+ */
+function Bound({ decode, here, ready, client }) {
+  const { measured, going, problem, measure } = useMeasured(client.measure);
+  if (!here)
+    return html`<p class="sheet-say">${msg`Decode does ${significant(decode.intensity)} operations per byte read. Perhaps another machine measured its times, so they are not compared with the memory of this one.`}</p>`;
+  return html`<p class="sheet-say">
+    ${measured ? verdict(decode, measured) : msg`Decode does ${significant(decode.intensity)} operations per byte read. Whether memory limits it, only a measurement of this machine shows.`}${" "}
+    <button class="button small" type="button" disabled=${!ready || going} onClick=${measure}>${going ? msg`Measuring…` : measured ? msg`Measure again` : msg`Measure this machine`}</button>
+    ${problem && html`<span class="word-bad" role="alert"> ${problem}</span>`}
+  </p>`;
 }
 
 function comparison({ prefillRows: rows, prefillPasses: passes }, prefill, decode, format) {
