@@ -119,11 +119,11 @@ class FileRoutes:
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as file, self._turn():
             with _room_on_the_disk():
-                found, size = read_apart(file, self._folder)
+                imported, size = read_apart(file, self._folder)
             with self._budget.room_for_session(size):
                 self._limits.charge(visitor, size)
                 try:
-                    session, token = self._sessions.keep(found.words, found.frames, found.values)
+                    session, token = self._sessions.keep(imported.words, imported.frames, imported.values)
                 except StoreError as error:
                     raise Problem(507, str(error), field="file") from None
         return kept(session, token)

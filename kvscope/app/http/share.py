@@ -80,17 +80,17 @@ class ShareRoutes:
     def _share(self, run: str) -> Response:
         opening, head, steps = self._shareable(run)
         request.max_content_length = MAX_SHARE_BYTES
-        asked = body(Share, _bounds(opening, steps))
-        values = self._size_of(run, opening, asked.values)
-        if asked.values != "attention" and (refusal := self._refusal(opening, asked.values, values)):
+        words = body(Share, _bounds(opening, steps))
+        values = self._size_of(run, opening, words.values)
+        if words.values != "attention" and (refusal := self._refusal(opening, words.values, values)):
             raise refusal
         visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
             self._limits.charge(visitor, head.bytes + values)
-            if asked.values == "attention":
-                session, token = self._sessions.share(run, asked.words())
+            if words.values == "attention":
+                session, token = self._sessions.share(run, words.words())
             else:
-                session, token = self._maker.share(run, asked.words(), asked.values)
+                session, token = self._maker.share(run, words.words(), words.values)
         return kept(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
