@@ -349,8 +349,8 @@ def run(
     from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
     from kvscope.app.http.requests import NewRun, new_id
-    from kvscope.reader.errors import CannotRead
-    from kvscope.reader.figure_files import CannotWrite, folder_for_figures, write_figures
+    from kvscope.app.reader.errors import CannotRead
+    from kvscope.app.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 
     try:
         request = check(NewRun, {"prompt": prompt, **fields}).of(new_id(), owner="")

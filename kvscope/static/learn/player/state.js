@@ -114,7 +114,7 @@ export function pictureAt({ lesson, index, answers, linked }) {
 }
 
 /** @returns {boolean} whether a step's prediction is answered or revealed, or it has none */
-export function isAnswered({ lesson, answers }, index) {
+function isAnswered({ lesson, answers }, index) {
   const { predict } = lesson.steps[index];
   return !predict || Boolean(answers[index]?.right || answers[index]?.revealed);
 }

@@ -109,7 +109,7 @@ function columnsOf(pairs, [fromX, toX], [fromY, toY]) {
  * @param {Column[]} columns
  * @returns {{column: number, a: number|null, b: number|null}[]} `a`, `b`: the step of each run that chose its token of the column; null: it chose none
  */
-export function momentsOf(columns, a, b) {
+function momentsOf(columns, a, b) {
   const stepOf = (run, position) =>
     position === null || position < run.promptLength ? null : position - run.promptLength;
   return columns
@@ -118,7 +118,7 @@ export function momentsOf(columns, a, b) {
 }
 
 /** @returns {number|null} the first moment at which the runs differ, or only one of them has a token */
-export function partingMoment(moments, columns) {
+function partingMoment(moments, columns) {
   const at = moments.findIndex(({ column }) => !columns[column].same);
   return at < 0 ? null : at;
 }

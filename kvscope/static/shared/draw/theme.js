@@ -38,7 +38,7 @@ export function readTheme(style) {
  *   `signed` as CSS and packed, `ink` of the first two: their text colours,
  *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of values that do not exist yet, `reserved`, `hollow` of values that were not stored
  */
-export function buildTheme(colours) {
+function buildTheme(colours) {
   const dark = !isLight(colours.bg);
   const attentionOf = (stops) => {
     const css = ramp(stops.split(","));

@@ -20,7 +20,7 @@ import { baseOf } from "../../shared/facts/changes.js";
 const MOST_PAST = 100;
 
 /** @returns {Changing} a list that begins with the run's own changes */
-export function beginChanging(run) {
+function beginChanging(run) {
   return {
     of: baseOf(run),
     changes: run.open.changed?.changes ?? [],

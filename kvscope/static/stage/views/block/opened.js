@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { shortDtype, weightElementBytes } from "../../../shared/facts/dtypes.js";
 import { bytes, integer, percent, significant, withExponent } from "../../../shared/facts/format.js";
 import { groupsOf } from "../../../shared/facts/weights.js";
+import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
 import { valueAt, valueFacts } from "./facts.js";
@@ -103,21 +104,19 @@ function TermTable({ terms, scene, onOpen }) {
   const listed = all ? order : order.slice(0, SHORT_LIST);
   const rest = order.slice(listed.length);
   const size = order.reduce((sum, { value }) => sum + Math.abs(value), 0);
-  return html`<div class="block-opened-terms across" tabindex="0" role="region" aria-label=${msg`Terms, the largest first`}>
-    <table>
-      <thead><tr><th scope="col">${msg`term`}</th><th scope="col">${msg`adds`}</th><th scope="col">${msg`share of Σ|term|`}</th></tr></thead>
-      <tbody>
-        ${listed.map(
-          ({ factors, value }, at) => html`<tr key=${at}>
-            <td>${factors.map(
-              (factor, nth) => html`${nth > 0 && " × "}<${Factor} factor=${factor} scene=${scene} onOpen=${onOpen} />`,
-            )}</td>
-            <td class="number">${value < 0 ? "" : "+"}${significant(value)}</td>
-            <td><i style=${`width:${((90 * Math.abs(value)) / (size || 1)).toFixed(1)}px`}></i> ${percent(size ? Math.abs(value) / size : 0, 0)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+  return html`<div class="block-opened-terms">
+    <${Table} name=${msg`Terms, the largest first`} kind="small"
+      columns=${[{ head: msg`term` }, { head: msg`adds` }, { head: msg`share of Σ|term|`, words: true }]}
+      rows=${listed.map(({ factors, value }) => ({
+        head: factors.map(
+          (factor, nth) => html`${nth > 0 && " × "}<${Factor} factor=${factor} scene=${scene} onOpen=${onOpen} />`,
+        ),
+        cells: [
+          `${value < 0 ? "" : "+"}${significant(value)}`,
+          html`<i style=${`width:${((90 * Math.abs(value)) / (size || 1)).toFixed(1)}px`}></i> ${percent(size ? Math.abs(value) / size : 0, 0)}`,
+        ],
+      }))}
+    />
     ${
       rest.length > 0 &&
       html`<p>${restText(rest)} <button class="button small" type="button" onClick=${() => setAll(true)}>${msg`Show all`}</button></p>`

@@ -7,6 +7,7 @@ import { timed } from "../../../shared/facts/conditions.js";
 import { bytes, percent, quoted, withExponent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { Table } from "../../../shared/ui/table.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { NEEDS_MODEL } from "./twin-control.js";
 
@@ -137,16 +138,13 @@ function OtherPosition({ answer, rotary, positions }) {
       }
     </p>
     <div class="rotated-pairs row">
-      <table class="numbers" aria-label=${msg`What the position changes`}>
-        <thead><tr><td></td><th scope="col">${msg`difference ÷ length`}</th></tr></thead>
-        <tbody>
-          ${names.map(
-            ([name, label]) => html`<tr key=${name}>
-              <th scope="row">${label}</th><td>${answer.changes[name] === 0 ? "0" : percent(answer.changes[name])}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
+      <${Table} name=${msg`What the position changes`}
+        columns=${[{}, { head: msg`difference ÷ length` }]}
+        rows=${names.map(([name, label]) => ({
+          head: label,
+          cells: [answer.changes[name] === 0 ? "0" : percent(answer.changes[name])],
+        }))}
+      />
       ${answer.pairs.map((pair, at) => html`<${Pair} key=${at} pair=${pair} at=${at} positions=${positions} />`)}
     </div>`;
 }

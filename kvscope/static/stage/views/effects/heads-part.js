@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent, quoted } from "../../../shared/facts/format.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
@@ -99,23 +100,24 @@ export function HeadsPart({ state, client, dispatch, step }) {
 }
 
 function Largest({ run, looks, effects, base, token, order, heads, onSelect }) {
-  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Heads with the largest effect`}>
-      <table class="numbers">
-        <caption class="muted small">${msg`Heads with the largest effect`}</caption>
-        <thead><tr>
-          <th scope="col">${msg`head`}</th><th scope="col">${msg`looks at`}</th><th scope="col">${quoted(token)}</th>
-          <th scope="col">${msg`distance`}</th><th scope="col">${msg`likeliest then`}</th>
-        </tr></thead>
-        <tbody>
-          ${order.slice(0, LISTED).map(
-            (at) => html`<tr key=${at}>
-              <th scope="row"><button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button></th>
-              <td>${looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`}</td>
-              <td>${becomes(base, effects[at])}</td><td>${distance(effects[at].kl)}</td>
-              <td><${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`;
+  const name = msg`Heads with the largest effect`;
+  return html`<${Table} name=${name} caption=${html`<span class="muted small">${name}</span>`}
+    columns=${[
+      { head: msg`head` },
+      { head: msg`looks at`, words: true },
+      { head: quoted(token) },
+      { head: msg`distance` },
+      { head: msg`likeliest then`, words: true },
+    ]}
+    rows=${order.slice(0, LISTED).map((at) => ({
+      key: at,
+      head: html`<button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button>`,
+      cells: [
+        looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`,
+        becomes(base, effects[at]),
+        distance(effects[at].kl),
+        html`<${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}`,
+      ],
+    }))}
+  />`;
 }

@@ -9,7 +9,7 @@ export function VectorLines({ name, lines }) {
   const { ref, height, surface } = useTiles(lines.map(({ values }) => values));
   return html`<div class="dimensions" role="img" aria-label=${name}>
     <div class="dimension-names still" aria-hidden="true">${lines.map(({ name: of }) => html`<span>${of}</span>`)}</div>
-    <div class="grow" ref=${ref} style=${`height:${height}px`}>
+    <div class="anchor grow" ref=${ref} style=${`height:${height}px`}>
       ${surface && html`<${Surface} ...${surface} />`}
     </div>
   </div>`;

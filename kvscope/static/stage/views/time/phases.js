@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
 import { oneFormat, readIn } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
 import { Bound } from "./bound.js";
@@ -51,28 +52,21 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
   return html`<p class="sheet-say">${comparison(run, prefill, decode, formats)}</p>
     <div class="sheet-columns">
-    <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
-      <table class="numbers phases" aria-label=${msg`Prefill and decode side by side`}>
-        <thead>
-          <tr>
-            <td></td><th scope="col">${msg`prefill`}</th>
-            <th scope="col">${msg`decode`}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${LINES.map(
-            ({ id, label, origin, ofTime, write }) => html`<tr key=${id}>
-              <th scope="row">${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
-              <td>${prefill ? write(prefill[id]) : "–"}</td><td>${decode ? write(decode[id]) : "–"}</td>
-            </tr>`,
-          )}
-          <tr>
-            <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
-            <td class="is-words">${formats.prefillIn ?? "–"}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
+      <${Table} name=${msg`Prefill and decode side by side`}
+        columns=${[{}, { head: msg`prefill` }, { head: msg`decode` }]}
+        rows=${[
+          ...LINES.map(({ id, label, origin, ofTime, write }) => ({
+            head: html`${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} />`,
+            cells: [prefill ? write(prefill[id]) : "–", decode ? write(decode[id]) : "–"],
+          })),
+          {
+            head: html`${msg`format of the weights`} <${Badge} origin="computed" />`,
+            cells: [formats.prefillIn, formats.decodeIn].map(
+              (format) => html`<td class="is-words">${format ?? "–"}</td>`,
+            ),
+          },
+        ]}
+      />
     ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}

@@ -9,6 +9,7 @@ import { useFamily } from "../../../shared/loading/use-family.js";
 import { useLog } from "../../../shared/loading/use-log.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { BeamSearch as Search } from "../../facts/beam-search.js";
@@ -133,27 +134,24 @@ function Results({ log, run, step }) {
   const onBest = new Set(best.map(({ id }) => id));
   const own = ownContinuation(run, step, best.length);
   return html`<${BeamTree} search=${log} best=${onBest} context=${run.tokens[run.lastQueryOfStep(step)]} />
-    <table class="beams-results fill">
-      <caption>${verdict(best, own)} <${Badge} origin="computed" /></caption>
-      <thead>
-        <tr><th scope="col">${msg`continuation`}</th><th scope="col">${msg`sum of ln p`}</th><th scope="col">${msg`probability`}</th></tr>
-      </thead>
-      <tbody>
-        ${log.hypotheses().map(
-          (node) => html`<tr key=${node.id} class=${node.id === log.best ? "is-best" : ""}>
-          <th scope="row"><${Tokens} tokens=${log.path(node.id).map(({ token }) => token)} />${node.ended && html` <small>${msg`ended`}</small>`}</th>
-          <td>${fixed(node.total, 2)}</td><td>${chance(node.total)}</td>
-        </tr>`,
-        )}
-        ${
-          own &&
-          html`<tr class="is-own">
-          <th scope="row"><${Tokens} tokens=${own.tokens} /> <small>${ownLabel(own, run)}</small></th>
-          <td>${fixed(own.total, 2)}</td><td>${chance(own.total)}</td>
-        </tr>`
-        }
-      </tbody>
-    </table>`;
+    <${Table} name=${msg`The likeliest continuations found`} kind="beams-results"
+      caption=${html`${verdict(best, own)} <${Badge} origin="computed" />`}
+      columns=${[{ head: msg`continuation` }, { head: msg`sum of ln p` }, { head: msg`probability` }]}
+      rows=${[
+        ...log.hypotheses().map((node) => ({
+          key: node.id,
+          head: html`<${Tokens} tokens=${log.path(node.id).map(({ token }) => token)} />${node.ended && html` <small>${msg`ended`}</small>`}`,
+          cells: [fixed(node.total, 2), chance(node.total)],
+          kind: node.id === log.best && "is-best",
+        })),
+        own && {
+          key: "own",
+          head: html`<${Tokens} tokens=${own.tokens} /> <small>${ownLabel(own, run)}</small>`,
+          cells: [fixed(own.total, 2), chance(own.total)],
+          kind: "is-own",
+        },
+      ]}
+    />`;
 }
 
 function Tokens({ tokens }) {

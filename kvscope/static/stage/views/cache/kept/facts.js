@@ -46,7 +46,7 @@ function stays({ shape: [layers, heads, width], data }, layer, kvHead, position)
  * @param {number} step
  * @returns {(layer: number, kvHead: number, position: number) => boolean} whether the step's newest token can read it
  */
-export function readIn(twin, step) {
+function readIn(twin, step) {
   if (step === 0) return () => true;
   const { kept } = twin.steps[step - 1];
   const newest = twin.steps[step].firstQuery;

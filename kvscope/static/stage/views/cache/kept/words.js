@@ -29,7 +29,7 @@ export function resultText(run, result, loss) {
 }
 
 /** @returns {string} from which step on the choice differs */
-export function otherText({ other, kl }) {
+function otherText({ other, kl }) {
   if (other)
     return msg`Step ${other.step} is the first that would choose another token: ${quoted(other.own)} instead of ${quoted(other.token)}.`;
   return plural(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { momentInWords, momentOf } from "../../../../kvscope/static/shared/state/moment.js";
+import { momentInWords, momentOf } from "../../../../kvscope/static/stage/state/moment.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 

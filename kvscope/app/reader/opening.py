@@ -10,15 +10,15 @@ import os
 import re
 from pathlib import Path
 
+from kvscope.app.reader.download import download
+from kvscope.app.reader.errors import CannotRead
+from kvscope.app.reader.run import Run
 from kvscope.app.settings import default_data_dir
 from kvscope.app.store.database import FILE
 from kvscope.app.store.errors import StoreError
 from kvscope.app.travel.export import CannotExport, stored
 from kvscope.app.travel.importing import MAX_FILE_BYTES, Imported, read_file
 from kvscope.model.api import Refused
-from kvscope.reader.download import download
-from kvscope.reader.errors import CannotRead
-from kvscope.reader.run import Run
 
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 ID = re.compile(r"[0-9A-Za-z_-]{1,64}")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import kvscope
+from kvscope.app.reader import player
 from kvscope.app.travel.importing import read_file
-from kvscope.reader import player
 
 
 class Frame(HTMLParser):

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import kvscope
+from kvscope.app.reader import opening
 from kvscope.app.store.runs import RunLog
 from kvscope.app.travel import importing
 from kvscope.model.log.frames import header, split
-from kvscope.reader import opening
 from tests.support.recorded import CODE, Kept
 
 

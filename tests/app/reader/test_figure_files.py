@@ -10,8 +10,8 @@ import plotly
 import pytest
 
 import kvscope
+from kvscope.app.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 from kvscope.model.log.frames import join, relabel, split
-from kvscope.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kvscope.app.reader.errors import CannotRead
+from kvscope.app.reader.opening import open as open_run
 from kvscope.model.work_folder import work_folder
-from kvscope.reader.errors import CannotRead
-from kvscope.reader.opening import open as open_run
 
 KINDS = ("attention", "cache", "time")
 """Not the lens: it needs exact values, and a run that was just made has none stored."""

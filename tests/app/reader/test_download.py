@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import kvscope
+from kvscope.app.reader import download
 from kvscope.model.log.frames import split, to_stream
-from kvscope.reader import download
 from tests.support.recorded import CAPITAL, CODE, Kept
 
 Answer = Callable[[BaseHTTPRequestHandler], None]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import kvscope
+from kvscope.app.reader.figures import KINDS, plain, shown
 from kvscope.model.log.frames import join, relabel, split
-from kvscope.reader.figures import KINDS, plain, shown
 from tests.support.recorded import CAPITAL, SERVING
 
 

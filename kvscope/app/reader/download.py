@@ -10,12 +10,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 from urllib.request import urlopen
 
+from kvscope.app.reader.errors import CannotRead
 from kvscope.app.store.sessions import unlinked
 from kvscope.app.travel.importing import MAX_FILE_BYTES
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import BadFrame, from_stream, header, join
 from kvscope.model.log.untrusted import BadFile
-from kvscope.reader.errors import CannotRead
 
 SILENCE_S = 30.0
 """How long a server may say nothing."""

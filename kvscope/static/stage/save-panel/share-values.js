@@ -2,8 +2,27 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { msg } from "../words/msg.js";
-import { KEPT, sizeInWords } from "./sharing.js";
+import { sizeInWords } from "../../shared/share/sharing.js";
+import { msg } from "../../shared/words/msg.js";
+
+/** The exact values that a shared run can include, and what each choice allows. */
+const CHOICES = [
+  {
+    level: "attention",
+    name: msg`The run itself`,
+    text: msg`Every attention weight, within 0.004, and all token probabilities. Exact values appear only on a server that runs this model.`,
+  },
+  {
+    level: "qkv",
+    name: msg`Also Q, K and V`,
+    text: msg`Every head and dot product shows exact values without the model. So do the guesses after each layer.`,
+  },
+  {
+    level: "block",
+    name: msg`Also every value inside the blocks`,
+    text: msg`The block view also works without the model. Values other than Q, K and V are rounded to 16 bits.`,
+  },
+];
 
 /** Interval between requests for the progress, in ms. */
 const POLL_MS = 400;
@@ -20,7 +39,7 @@ export function ShareValues({ run, client, busy, value, onChange, refusal }) {
   return html`<fieldset ref=${field}>
     <legend>${msg`What the link includes`}</legend>
     <div class="stack">
-      ${KEPT.map(({ level, name, text }) => {
+      ${CHOICES.map(({ level, name, text }) => {
         const choice = choices?.levels[level];
         const disabled = Boolean(choice?.refusal);
         return html`<label class="share-level" key=${level}>

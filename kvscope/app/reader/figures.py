@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from kvscope.app.reader.errors import CannotRead, NotThere
 from kvscope.app.travel.palette import light
 from kvscope.model.log.reader import LogReader
-from kvscope.reader.errors import CannotRead, NotThere
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -1,44 +1,14 @@
-/** The dialog that creates a link to a closed run: its title, the step it opens at, notes; then the link itself. */
+/** The form that creates a link to a run or a workload: its title, where it opens, notes; then the link itself. */
 
 import { html } from "htm/preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { EmbedButton } from "../../embed/button.js";
+import { useState } from "preact/hooks";
 import { mostOf } from "../log/limits.js";
-import { momentInWords, momentOf } from "../state/moment.js";
 import { msg } from "../words/msg.js";
 import { ShareLink } from "./share-link.js";
 import { ShareNotes } from "./share-notes.js";
-import { ShareValues } from "./share-values.js";
-import { noteOn, partOfField, shareRequest, titleFrom } from "./sharing.js";
+import { noteOn, partOfField, shareRequest } from "./sharing.js";
 
 const EXPLANATION = msg`This creates a copy that cannot change, and a link to it. The link does not expire and works without the model. Anyone with the link sees everything, every prompt too.`;
-
-/**
- * The form keeps its text while the dialog is closed, so that notes can be written on several steps.
- *
- * @param {{state: Object, opened: number, client: Object}} props `opened`: how often the button was pressed
- */
-export function ShareDialog({ state, opened, client }) {
-  const { run } = state;
-  const dialog = useRef(null);
-  useLayoutEffect(() => dialog.current.showModal(), [opened]);
-  return html`<dialog class="share popover" aria-labelledby="share-title" ref=${dialog}>
-    <div class="share-head line between">
-      <h2 id="share-title">${msg`Share this run`}</h2>
-      <form method="dialog"><button class="button">${msg`Close`}</button></form>
-    </div>
-    <${SharingRun} run=${run} moment=${momentOf(state)} limits=${state.limits} client=${client} />
-  </dialog>`;
-}
-
-function SharingRun({ run, moment, limits, client }) {
-  const values = ({ draft, busy, change, refusal }) =>
-    html`<${ShareValues} run=${run.id} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })} refusal=${refusal} />`;
-  return html`<${Sharing}
-    run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
-    Embed=${EmbedButton} limits=${limits} client=${client}
-  />`;
-}
 
 /**
  * @param {{run: string, title: string, moment: Object, opens: string, named: "step"|"pass", count?: (step: number) => string,
@@ -46,7 +16,18 @@ function SharingRun({ run, moment, limits, client }) {
  *   `moment`: the step and selection that the link opens at, `opens`: as text; `named`: what a step is here, `count`: its number for the
  *   reader; `values`: renders the choice of stored values, null if there is none; `Embed`: as in `ShareLink`
  */
-export function Sharing({ run, title, moment, opens, named, count = String, values = null, Embed, limits, client }) {
+export function SharingForm({
+  run,
+  title,
+  moment,
+  opens,
+  named,
+  count = String,
+  values = null,
+  Embed,
+  limits,
+  client,
+}) {
   const [draft, setDraft] = useState(() => ({
     title,
     notes: [],

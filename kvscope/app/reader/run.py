@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from kvscope.app.reader.errors import CannotRead, NotThere
 from kvscope.app.travel.card import text_of
 from kvscope.app.travel.importing import Imported
 from kvscope.model.log import reader
 from kvscope.model.log.frames import BadFrame
 from kvscope.model.log.reader import LogReader
-from kvscope.reader.errors import CannotRead, NotThere
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,7 +146,7 @@ class Run:
 
         Raises CannotRead for another kind, and NotThere where the run has nothing to draw it of.
         """
-        from kvscope.reader import figures
+        from kvscope.app.reader import figures
 
         if kind == "attention" and None in (step, layer, head):
             first = self.opening()
@@ -158,7 +158,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The run itself, in a notebook's cell."""
-        from kvscope.reader.player import player
+        from kvscope.app.reader.player import player
 
         return player(self._content)
 

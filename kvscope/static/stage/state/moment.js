@@ -1,7 +1,7 @@
 /** The current step, selection and view: as data for a link, and as a sentence. Pure. */
 
-import { msg } from "../words/msg.js";
-import { viewName } from "./views.js";
+import { viewName } from "../../shared/state/views.js";
+import { msg } from "../../shared/words/msg.js";
 
 /** @returns {Object} the step, selection and view that a link would open */
 export function momentOf({ step, selection }) {
