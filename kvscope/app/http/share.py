@@ -91,7 +91,7 @@ class ShareRoutes:
                 session, token = self._sessions.share(run, words.words())
             else:
                 session, token = self._maker.share(run, words.words(), words.values)
-        return kept(session, token)
+        return saved(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
         """Its `open` data, where it ends, and how many steps it has, or passes."""
@@ -136,7 +136,7 @@ def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
     return bounds_of(model["layers"], model["heads"], steps, positions)
 
 
-def kept(session: str, token: str) -> Response:
+def saved(session: str, token: str) -> Response:
     """201 for a session that was saved, with where it is and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
     response = jsonify(id=session, **addresses, delete_token=token)
