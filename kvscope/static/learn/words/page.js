@@ -1,7 +1,9 @@
 /** Shows the reader's words on one plane. */
 
 import { html } from "htm/preact";
+import { useRef } from "preact/hooks";
 import { integer, percent, tokenText } from "../../shared/facts/format.js";
+import { useExact } from "../../shared/loading/use-exact.js";
 import { under } from "../../shared/log/root.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { Token } from "../../shared/ui/token.js";
@@ -12,7 +14,6 @@ import { useReadiness } from "../parts/use-readiness.js";
 import { CosineTable } from "./cosine-table.js";
 import { Drawing } from "./drawing.js";
 import { wordsOf } from "./split.js";
-import { useWords } from "./use-words.js";
 
 // Not language: words to compare.
 const FIRST = { words: "cat, dog, horse, Monday, Tuesday, red, blue, seven" };
@@ -23,7 +24,9 @@ export function Page({ known, client, theme, setTheme }) {
   const readiness = useReadiness(client);
   const ready = readiness.state === "ready";
   const { words, problem } = wordsOf(texts.words, known.words);
-  const { answer, loading, problem: refused } = useWords(client.words, words, ready);
+  const { status, values, problem: refusal } = useExact(client.words, ready && words.length > 1 ? { words } : null);
+  const answer = useRef(null);
+  answer.current = values ?? answer.current;
   return html`<${Frame}
     id="words" beside=${known.beside} theme=${theme} setTheme=${setTheme}
     title=${msg`Which of your words have similar embeddings?`}
@@ -33,9 +36,9 @@ export function Page({ known, client, theme, setTheme }) {
       <label for="words">${msg`Up to ${known.words.most} words, with commas between them`}</label>
       <input id="words" type="text" class="words-field" autocomplete="off" spellcheck=${false} value=${texts.words}
         aria-invalid=${problem ? "true" : null} aria-describedby="words-say" onInput=${(event) => put("words", event.currentTarget.value)} />
-      <p id="words-say" role="status">${problem || statusOf({ readiness, ready, loading, refused })}</p>
+      <p id="words-say" role="status">${problem || statusOf({ readiness, ready, loading: status === "loading", refused: refusal?.message })}</p>
     </div>
-    ${answer && html`<${Shown} answer=${answer} model=${readiness.model} />`}
+    ${answer.current && html`<${Shown} answer=${answer.current} model=${readiness.model} />`}
   <//>`;
 }
 
