@@ -45,29 +45,18 @@ export function tokenPath(shown, settings, used) {
       tail: data.tail,
       tailCounts,
     },
-    temperature: { shares: scaled.final, rest: scaled.finalRest, entropy: scaled.entropy, count: vocab },
-    topK: {
-      shares: filtered.final,
-      rest: filtered.finalRest,
-      entropy: filtered.entropy,
-      count: countTopK,
-      cutCount: vocab - countTopK,
-      cutMass: Math.max(0, 1 - massTopK),
-      approximate: filtered.approximate,
-    },
-    topP: {
-      shares: final.final,
-      rest: final.finalRest,
-      entropy: final.entropy,
-      count: countTopP,
-      cutCount: countTopK - countTopP,
-      cutMass: Math.max(0, 1 - massTopP / massTopK),
-      approximate: final.approximate && !exact,
-    },
+    temperature: stageOf(scaled, vocab, vocab, 1),
+    topK: { ...stageOf(filtered, countTopK, vocab, massTopK), approximate: filtered.approximate },
+    topP: { ...stageOf(final, countTopP, countTopK, massTopP / massTopK), approximate: final.approximate && !exact },
     cut: Array.from(topLogits, (_, at) => (at < countTopP ? null : at < countTopK ? "top-p" : "top-k")),
     chosen: { rank, token: data.token },
     draw: drawOf(shown, used),
   };
+}
+
+/** A stage that keeps `count` of the `before` tokens that reach it, with a share `mass` of their probability. */
+function stageOf({ final, entropy }, count, before, mass) {
+  return { shares: final, entropy, count, cutCount: before - count, cutMass: Math.max(0, 1 - mass) };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { kvHeadOf } from "../../../../shared/facts/attention.js";
 import { weightOf } from "../../../../shared/log/companding.js";
+import { klFacts } from "../forms.js";
 
 /** By the engine's name, in the order of the page. */
 export const POLICIES = ["window", "sinks", "heavy"];
@@ -144,25 +145,20 @@ export function lossOf(run, twin) {
 }
 
 /**
- * What a twin that was given the run's tokens measured.
+ * What a twin with the run's tokens measured.
  *
  * @param {Object} run
  * @param {Object} twin
- * @returns {{positions: number, bytes: number, blocks: number, kl: number[], mean: number, most: {step: number, kl: number},
- *   other: {step: number, own: Object, token: Object}|null}} after the last step; `kl` by step, in nats; `other`: the first
- *   step in which it would have chosen another token
+ * @returns {{positions: number, bytes: number, blocks: number, kl: number[], mean: number, most: number,
+ *   change: import("../forms.js").Change|null}} after the last step; `kl`: by step, in nats; `change`: the first step in which it would have
+ *   chosen another token
  */
 export function resultOf(run, twin) {
-  const { kv } = twin.steps.at(-1).data;
+  const { positions, bytes_used: bytes, blocks } = twin.steps.at(-1).data.kv;
   const kl = twin.steps.map(({ data }) => data.kl);
-  const largest = Math.max(...kl);
   const step = twin.steps.findIndex(({ data }) => data.own.id !== data.token.id);
-  const other = step < 0 ? null : { step, own: twin.steps[step].data.own, token: run.steps[step].data.token };
-  return {
-    ...{ positions: kv.positions, bytes: kv.bytes_used, blocks: kv.blocks, kl, other },
-    mean: kl.reduce((sum, each) => sum + each, 0) / kl.length,
-    most: { step: kl.indexOf(largest), kl: largest },
-  };
+  const change = step < 0 ? null : { step, before: run.steps[step].data.token, after: twin.steps[step].data.own };
+  return { positions, bytes, blocks, kl, ...klFacts(kl), change };
 }
 
 /** @returns {number} how many of the twin's first tokens are those of the run */

@@ -29,9 +29,9 @@ export function resultText(run, result, loss) {
 }
 
 /** @returns {string} from which step on the choice differs */
-function otherText({ other, kl }) {
-  if (other)
-    return msg`Step ${other.step} is the first that would choose another token: ${quoted(other.own)} instead of ${quoted(other.token)}.`;
+function otherText({ change, kl }) {
+  if (change)
+    return msg`Step ${change.step} is the first that would choose another token: ${quoted(change.after)} instead of ${quoted(change.before)}.`;
   return plural(
     kl.length,
     form`It would choose the same token in ${kl.length} step.`,
