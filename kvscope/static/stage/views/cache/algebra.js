@@ -16,6 +16,8 @@ function lastRow({ shape, data }) {
 }
 
 /**
+ * Compares the cached values of a head with those computed again.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
  * @returns {{keys: number, headDim: number, k: Object, v: Object, output: Object}} each the result of `difference`;
  *   `output`: of the newest row, the only one that the step computes
@@ -32,6 +34,8 @@ export function algebraFacts(values) {
 }
 
 /**
+ * Leaves out the rows of K and V that a local layer no longer reads.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
  * @param {number} first position that the layer's queries still read: earlier ones are no longer in its cache
  * @returns {Object} the same, with K and V from that position on

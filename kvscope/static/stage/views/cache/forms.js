@@ -12,6 +12,8 @@ export const DTYPES = {
 };
 
 /**
+ * Lists the smaller forms in which a model's cache can be stored.
+ *
  * @param {{kv_heads: number, dtype: string}} model of an `open` frame
  * @returns {{dtype: string, kvHeads: number}[]} fewer bits with all heads, then fewer heads
  */
@@ -28,6 +30,8 @@ export function formName({ dtype, kvHeads }, all) {
 }
 
 /**
+ * Sums up what a smaller cache changes.
+ *
  * @param {{kl: number[], likeliest: Object[][]}} loss
  * @returns {{mean: number, most: number, change: Change|null}} `mean`, `most`: of `kl` over the steps, in nats; `change`: the first
  *   step with another most likely token

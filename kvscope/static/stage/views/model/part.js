@@ -23,7 +23,7 @@ export function Part({ number, name, place, names, open = null, weights = null, 
   </section>`;
 }
 
-/** The weights a part has, and the bytes they take, where these are known. */
+/** The number of weights of a part, and their bytes, if these are known. */
 export function Weights({ shape, parameters, size = null }) {
   const count = integer(parameters);
   return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>

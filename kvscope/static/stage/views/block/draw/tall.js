@@ -24,7 +24,7 @@ const STRIP_PITCH = 18;
 /** Heads per line of strips: those that share a KV head, if they are few. */
 const MOST_IN_LINE = 4;
 
-/** @param {Object} shape as of `wideGeometry`; the drawing is as high as necessary */
+/** Places both halves below each other. @param {Object} shape as for `wideGeometry`; the drawing is as high as necessary */
 export function tallGeometry({ width: room, dims, keys }) {
   const width = Math.min(room, MOST_WIDTH);
   const lanes = { x: LEFT + HEAD_NAME, width: width - LEFT - HEAD_NAME - TOP_KEY };

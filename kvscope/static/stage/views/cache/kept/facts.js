@@ -24,7 +24,7 @@ export function partsOf(policy, budget) {
 }
 
 /**
- * The budget to show first: that of the newest such twin, else 16, or half of a short run's positions.
+ * Returns the budget to show first: the budget of the newest twin, else 16, or half of a short run's positions.
  *
  * @param {Object} run
  * @param {Object[]|null} connected of `client.family`
@@ -70,11 +70,13 @@ export function shareRead(twin, step) {
   });
 }
 
-/** So many dropped positions in a row, or more, are shown as one. */
+/** This many dropped positions in a row, or more, are shown as one piece. */
 const LONG_HOLE = 12;
 const SHOWN_OF_HOLE = 3;
 
 /**
+ * Divides a step's positions into pieces to show.
+ *
  * @param {Float32Array} shares of `shareRead`
  * @returns {{first: number, last: number, share: number}[]} each position by itself, but the middle of a long hole as one
  */
@@ -112,7 +114,7 @@ function lostBy(run, reads, { layer, head, query }) {
 }
 
 /**
- * Attention that the run gave, by its recorded weights, to positions that its twin had dropped. Prefill drops none.
+ * Sums up the attention, by recorded weights, that the run gave to positions that its twin had dropped. Prefill drops none.
  *
  * @param {Object} run
  * @param {Object} twin given the run's tokens
@@ -145,7 +147,7 @@ export function lossOf(run, twin) {
 }
 
 /**
- * What a twin with the run's tokens measured.
+ * Returns what a twin with the run's tokens measured.
  *
  * @param {Object} run
  * @param {Object} twin

@@ -19,7 +19,7 @@ export function stayingText(policy, budget) {
   return recent;
 }
 
-/** @returns {string} what a policy kept and lost; nothing that its numbers do not say */
+/** @returns {string} what a policy kept and lost, by its numbers only */
 export function resultText(run, result, loss) {
   const whole = run.steps.at(-1).data.kv;
   const [bytesCached, bytesWhole] = [bytes(result.bytes), bytes(whole.bytes_used)];
