@@ -30,15 +30,43 @@ export function tile(tensor, part, count, { x, y, width, height, columns = null 
 }
 
 /** Returns the box of a row of scores or weights: a cell per position. */
-export function lane(tensor, part, { x, y, width, height }) {
+function lane(tensor, part, { x, y, width, height }) {
   return { kind: "lane", tensor, part, x, y, width, height };
 }
 
 /** Returns the box of K or V of one KV head in the cache: a column of `count` values per position. */
-export function cacheLane(tensor, part, count, { x, y, width, height, pitch }) {
+function cacheLane(tensor, part, count, { x, y, width, height, pitch }) {
   const columns = pitch >= 9 ? 4 : pitch >= 5 ? 2 : 1;
   const grid = { columns: Math.min(columns, count), rows: Math.ceil(count / Math.min(columns, count)) };
   return { kind: "cache", tensor, part, count, x, y, width, height, ...grid };
+}
+
+/**
+ * Returns the boxes of attention, in the order in which the data flows.
+ *
+ * @param {{heads: number, kvHeads: number, headDim: number, d: number, rotary: boolean}} dims
+ * @param {Object<string, any>} places by tensor: {x, y, width, height}, or a function that returns it for a head
+ */
+export function attentionBoxes({ heads, kvHeads, headDim, d, rotary }, places) {
+  const whole = (tensor) => tile(tensor, null, d, places[tensor]);
+  const perPart = (count, make) => (tensor) =>
+    Array.from({ length: count }, (_, part) => make(tensor, part, places[tensor](part)));
+  const tiles = (tensor, part, place) => tile(tensor, part, headDim, place);
+  const [ofHeads, ofKvHeads, lanes] = [perPart(heads, tiles), perPart(kvHeads, tiles), perPart(heads, lane)];
+  const cached = perPart(kvHeads, (tensor, part, place) => cacheLane(tensor, part, headDim, place));
+  return [
+    whole("resid_in"),
+    whole("attn.normed"),
+    ...ofHeads("attn.q_rot"),
+    ...(rotary ? ofKvHeads("attn.k") : []),
+    ...["attn.k_rot", "attn.v"].flatMap(ofKvHeads),
+    ...lanes("attn.scores"),
+    ...cached("cache.k"),
+    ...lanes("attn.weights"),
+    ...cached("cache.v"),
+    ...ofHeads("attn.mixed"),
+    whole("attn.change"),
+  ];
 }
 
 /** Space after a column, CSS pixels. */
