@@ -36,14 +36,14 @@ test("shapes are those of one row now and of all rows without a cache; only k an
 });
 
 test("of an operation's hook points the largest difference counts, whatever the model lacks of them", () => {
-  const told = [
+  const differences = [
     { name: "attn.k_rot", old: { largest: 1, size: 9 }, new: { largest: 5, size: 7 } },
     { name: "attn.v", old: { largest: 2, size: 8 }, new: { largest: 4, size: 6 } },
     { name: "attn.q", old: { largest: 99, size: 99 }, new: { largest: 99, size: 99 } },
   ];
   const { points } = stepOperations(SMOL, { rows: 1, keys: 14 }).find(({ id }) => id === "kv");
-  assert.deepEqual(differencesOf(told, points), { old: { largest: 2, size: 8 }, new: { largest: 5, size: 7 } });
-  assert.equal(differencesOf(told, ["mlp.gate"]), null);
+  assert.deepEqual(differencesOf(differences, points), { old: { largest: 2, size: 8 }, new: { largest: 5, size: 7 } });
+  assert.equal(differencesOf(differences, ["mlp.gate"]), null);
 });
 
 test("every hook point of a layer belongs to an operation", () => {

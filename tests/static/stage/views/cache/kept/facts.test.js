@@ -124,8 +124,8 @@ test("the budget shown first is the one that was run last, else 16, or half of a
   assert.equal(firstBudget(run(20), []), 10);
   assert.equal(firstBudget(run(5), []), 5);
   const twin = (budget, created, of = "r", cache = "sinks") => ({ created, study: { of, cache, budget } });
-  const found = [twin(12, "2"), twin(24, "3"), twin(9, "1"), twin(40, "4", "other"), twin(undefined, "5", "r", "none")];
-  assert.equal(firstBudget(run(100), [{ study: null }, ...found]), 24);
+  const twins = [twin(12, "2"), twin(24, "3"), twin(9, "1"), twin(40, "4", "other"), twin(undefined, "5", "r", "none")];
+  assert.equal(firstBudget(run(100), [{ study: null }, ...twins]), 24);
 });
 
 test("a long hole is one piece between its first and last positions, and every position is in one piece", () => {
