@@ -213,10 +213,10 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 def limits_of(model: type[BaseModel]) -> dict[str, list[int]]:
     """What the members of an object, and of those in it, may be by name: least and most, as `limit_of` has it."""
-    whole, found = schema_of(model), {}
+    whole, limits_by_name = schema_of(model), {}
     for schema in (whole, *whole.get("$defs", {}).values()):
         for name, member in schema.get("properties", {}).items():
             limits = _limits(member.get("anyOf", [member])[0])
             if limits:
-                found[name] = limits
-    return found
+                limits_by_name[name] = limits
+    return limits_by_name

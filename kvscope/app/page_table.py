@@ -40,7 +40,7 @@ class Page:
 @cache
 def pages() -> tuple[Page, ...]:
     """All of them, in the navigation's order."""
-    return tuple(Page(**each) for each in json.loads((STATIC / "pages.json").read_text("utf-8")))
+    return tuple(Page(**entry) for entry in json.loads((STATIC / "pages.json").read_text("utf-8")))
 
 
 def links() -> list[dict[str, str]]:

@@ -379,7 +379,7 @@ def models(name: str | None) -> None:
     packaged = PACKAGED.get(name)
     if packaged is None or packaged.terms is None:
         raise WrongUse(
-            f"{name} is no model with terms; {', '.join(each for each in PACKAGED if PACKAGED[each].terms)} is"
+            f"{name} is no model with terms; {', '.join(model for model in PACKAGED if PACKAGED[model].terms)} is"
         )
     terms = packaged.terms
     try:

@@ -20,7 +20,7 @@ MAX_ANSWER_BYTES = 1024 * 1024
 @click.pass_context
 def engines(context: click.Context, server: str, token: str | None) -> None:
     """List, add or drain the engines of a running server."""
-    context.obj = lambda method, path="": _asked(method, f"{server.rstrip('/')}/api/engines{path}", token)
+    context.obj = lambda method, path="": _request(method, f"{server.rstrip('/')}/api/engines{path}", token)
 
 
 @engines.command("list")
@@ -55,7 +55,7 @@ def _print(answer: dict[str, Any]) -> None:
             click.echo(f"{'':12} {engine['message']}")
 
 
-def _asked(method: str, address: str, token: str | None) -> dict[str, Any]:
+def _request(method: str, address: str, token: str | None) -> dict[str, Any]:
     """The server's answer. Raises ClickException with its own sentence."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:

@@ -51,16 +51,16 @@ class Size(click.ParamType[int]):
 
     def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
         """Its bytes. Raises BadParameter."""
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
-        if found is None:
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
+        if match is None:
             self.fail(f"{value!r} is not a size such as 500MB or 10GB, or 0.", parameter, context)
-        return int(float(found[1]) * self.powers[found[2] or ""])
+        return int(float(match[1]) * self.powers[match[2] or ""])
 
 
 def size_of(size: int) -> str:
     """As `--max-disk` takes it and a person reads it."""
     power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
-    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
+    unit = next(unit for unit, value in Size.powers.items() if value == power) or "bytes"
     return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
 
 
@@ -90,8 +90,8 @@ def check_address(_context: click.Context, _option: click.Parameter, value: str)
     if not value:
         return ""
     try:
-        found = urlsplit(value)
-        valid = found.scheme in ("http", "https") and found.hostname and not found.query and not found.fragment
+        parts = urlsplit(value)
+        valid = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     except ValueError:
         valid = False
     if not valid:
@@ -140,8 +140,8 @@ RAY_ADDRESS = re.compile(r"auto|(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>\d
 
 def check_ray(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     """The value. Raises BadParameter for what is no address of a cluster's head, such as what Ray prints for others."""
-    found = RAY_ADDRESS.fullmatch("auto" if value is None else value)
-    if found is None or not 0 < int(found["port"] or 1) < 2**16:
+    match = RAY_ADDRESS.fullmatch("auto" if value is None else value)
+    if match is None or not 0 < int(match["port"] or 1) < 2**16:
         raise click.BadParameter(
             f"{value!r} is not the address of a Ray cluster's head: host:port, such as 10.0.0.7:6379, or auto. "
             "ray://… is for Ray's client, and http://… is Ray's dashboard."
@@ -151,7 +151,7 @@ def check_ray(_context: click.Context, _parameter: click.Parameter, value: str |
 
 def check_resources(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[tuple[str, float], ...]:
     """`name=amount,name=amount`. Raises click.BadParameter."""
-    found = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
-    if len(found) != value.count(",") + 1:
+    resources = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
+    if len(resources) != value.count(",") + 1:
         raise click.BadParameter("it must be names with amounts, such as num_cpus=4,num_gpus=1")
-    return tuple((name, float(amount)) for name, amount in found)
+    return tuple((name, float(amount)) for name, amount in resources)

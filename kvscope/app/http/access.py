@@ -94,10 +94,10 @@ def declare(access: Access) -> Callable[[View], View]:
 
 def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
     """The access of each view, by the view's name. Raises LookupError where one has none."""
-    found = {name: getattr(view, "access", None) for name, view in views.items()}
-    if missing := [name for name, access in found.items() if access is None]:
+    accesses = {name: getattr(view, "access", None) for name, view in views.items()}
+    if missing := [name for name, access in accesses.items() if access is None]:
         raise LookupError(f"No access is declared of {', '.join(missing)}.")
-    return {name: access for name, access in found.items() if access is not None}
+    return {name: access for name, access in accesses.items() if access is not None}
 
 
 def asked() -> Access:
@@ -146,7 +146,7 @@ def init_app(app: Flask, token: str | None) -> None:
     app.before_request(_refuse_what_is_for_own_pages)
     if token is None:
         return
-    wanted = token.encode()
+    expected = token.encode()
 
     def ask() -> None:
         if request.endpoint is None or request.method == "OPTIONS":
@@ -158,9 +158,9 @@ def init_app(app: Flask, token: str | None) -> None:
                 pass
             case unknown:
                 assert_never(unknown)
-        said = request.headers.get("Authorization", "")
-        given = said.removeprefix(SCHEME).strip().encode() if said.startswith(SCHEME) else b""
-        if not hmac.compare_digest(given, wanted):
+        header = request.headers.get("Authorization", "")
+        bearer = header.removeprefix(SCHEME).strip().encode() if header.startswith(SCHEME) else b""
+        if not hmac.compare_digest(bearer, expected):
             raise Problem(401, WANTED, headers={"WWW-Authenticate": SCHEME.strip()})
 
     app.before_request(ask)

@@ -40,9 +40,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     render = renderer("by-hand")
     real = next(
         (
-            {"id": each.card.id, "look": each.example.look, "picture": each.card.picture}
-            for each in recorded
-            if each.card and each.example and each.example.look
+            {"id": recording.card.id, "look": recording.example.look, "picture": recording.card.picture}
+            for recording in recorded
+            if recording.card and recording.example and recording.example.look
         ),
         None,
     )
@@ -81,8 +81,8 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def worked(example: str) -> Response:
         if example not in EXAMPLES:
             raise unknown("example", example)
-        asked = changed(EXAMPLES[example], query(ByHandQuery))
-        response = jsonify(example=_example_answer(asked), **reads.ask("by_hand", asked))
+        changed_example = changed(EXAMPLES[example], query(ByHandQuery))
+        response = jsonify(example=_example_answer(changed_example), **reads.ask("by_hand", changed_example))
         response.headers["Cache-Control"] = "no-cache"
         return response
 
@@ -97,18 +97,18 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def code(example: str) -> Response:
         if example not in EXAMPLES:
             raise unknown("example", example)
-        asked = query(ByHandCodeQuery)
-        found = reads.ask("by_hand_code", changed(EXAMPLES[example], asked), asked.step, version())
-        response = jsonify(found)
+        parameters = query(ByHandCodeQuery)
+        shapes = reads.ask("by_hand_code", changed(EXAMPLES[example], parameters), parameters.step, version())
+        response = jsonify(shapes)
         response.headers["Cache-Control"] = "no-cache"
         return response
 
     return routes
 
 
-def changed(example: Example, asked: ByHandQuery) -> Example:
+def changed(example: Example, parameters: ByHandQuery) -> Example:
     """The example with what the address has in place of it. Raises Refused for what is no number, or not part of it."""
-    texts = {name: text for name, text in asked.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
+    texts = {name: text for name, text in parameters.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
     for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
         if name != "given" or example.given is None:
             raise Refused(
@@ -134,8 +134,8 @@ def _matrix(name: str, text: str) -> Matrix:
 
 def _number(name: str, text: str) -> float:
     if not NUMBER.fullmatch(text):
-        said = f"{name} contains “{text[:40]}”; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
-        raise Refused(name, said, limit=[-MOST, MOST])
+        sentence = f"{name} contains “{text[:40]}”; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
+        raise Refused(name, sentence, limit=[-MOST, MOST])
     return float(text.replace("−", "-"))
 
 

@@ -23,7 +23,7 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.requests import PageQuery, query
 from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
-from kvscope.app.http.share import kept
+from kvscope.app.http.share import saved
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.sessions import SessionStore
@@ -119,14 +119,14 @@ class FileRoutes:
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as file, self._turn():
             with _room_on_the_disk():
-                found, size = read_apart(file, self._folder)
+                imported, size = read_apart(file, self._folder)
             with self._budget.room_for_session(size):
                 self._limits.charge(visitor, size)
                 try:
-                    session, token = self._sessions.keep(found.words, found.frames, found.values)
+                    session, token = self._sessions.keep(imported.words, imported.frames, imported.values)
                 except StoreError as error:
                     raise Problem(507, str(error), field="file") from None
-        return kept(session, token)
+        return saved(session, token)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -163,7 +163,7 @@ def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[s
     }
     sent = {name: value for name, value in sent.items() if name.lower() not in {*HOP_BY_HOP, "host"}}
     added = dict.fromkeys(("Accept-Encoding", "User-Agent"), urllib3.util.SKIP_HEADER)  # which the library would add
-    said = {
+    visitor = {
         "Content-Type": environ.get("CONTENT_TYPE"),
         "Content-Length": length,
         "X-Forwarded-For": environ.get("REMOTE_ADDR", ""),
@@ -172,7 +172,7 @@ def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[s
         "X-Forwarded-Prefix": environ.get("SCRIPT_NAME"),
         PEER.removeprefix("HTTP_").replace("_", "-").title(): lead.secret,
     }
-    return added | sent | {name: value for name, value in said.items() if value}
+    return added | sent | {name: value for name, value in visitor.items() if value}
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

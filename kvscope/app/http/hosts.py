@@ -63,16 +63,16 @@ class Hosts:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
-        said = environ.get("HTTP_HOST", "")
-        if self._answers(said):
+        host = environ.get("HTTP_HOST", "")
+        if self._answers(host):
             return self._app(environ, start_response)
-        sentence = f"This server does not accept the host name {said[:80]!r}. The option --allowed-host adds a name."
+        sentence = f"This server does not accept the host name {host[:80]!r}. The option --allowed-host adds a name."
         return Problem(421, sentence, field="Host").response()(environ, start_response)
 
-    def _answers(self, said: str) -> bool:
-        if not said:  # of HTTP/1.0; a browser always sends it
+    def _answers(self, host: str) -> bool:
+        if not host:  # of HTTP/1.0; a browser always sends it
             return True
-        match = HOST.fullmatch(said)
+        match = HOST.fullmatch(host)
         if match is None:
             return False
         name = _plain(match[1])

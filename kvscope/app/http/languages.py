@@ -25,8 +25,8 @@ def init_app(app: Flask) -> None:
 
 def language() -> str | None:
     """The language of the page that is asked for; None for English."""
-    wanted = request.args.get("lang", "") if has_request_context() else ""
-    return wanted if wanted in languages() else None
+    tag = request.args.get("lang", "") if has_request_context() else ""
+    return tag if tag in languages() else None
 
 
 @cache
@@ -40,14 +40,14 @@ def catalogue(language: str | None) -> Mapping[str, Any] | None:
     """`{"language": …, "messages": {English: translation}}`."""
     if language is None:
         return None
-    found: dict[str, Any] = json.loads((STATIC / "languages" / f"{language}.json").read_text("utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((STATIC / "languages" / f"{language}.json").read_text("utf-8"))
+    return content
 
 
 def gettext(text: str) -> str:
     """The translation of a text; the text itself where there is none."""
-    found = catalogue(language())
-    return str(found["messages"].get(text) or text) if found else text
+    translations = catalogue(language())
+    return str(translations["messages"].get(text) or text) if translations else text
 
 
 def ngettext(one: str, other: str, count: int) -> str:

@@ -25,8 +25,8 @@ def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
     """A route for each of them. `recorded`: whose runs stand in them where the address names no run; `examples`: those
     of them that are in the log, so that more can be asked of them."""
     routes = Blueprint("learn_reference", __name__)
-    ordered = sorted(recorded, key=lambda each: each.order)
-    cards = [each.card for each in ordered if each.card and not each.workload]
+    ordered = sorted(recorded, key=lambda recording: recording.order)
+    cards = [recording.card for recording in ordered if recording.card and not recording.workload]
     run = examples.runs[0].id if examples.runs else None
     known = {
         "session": cards[0].id if cards else None,

@@ -45,7 +45,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     render = renderer("learn")
 
     def listed() -> list[dict[str, Any]]:
-        return [asdict(each) for each in library.listed]
+        return [asdict(lesson) for lesson in library.listed]
 
     def by_hand(example: str) -> dict[str, Any]:
         if example not in EXAMPLES:
@@ -88,8 +88,8 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             instead = {"page": "learn", "text": gettext("All lessons")}
-            told = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
-            return Response(told, 404)
+            message = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
+            return Response(message, 404)
         if lesson.unreadable:
             heading = gettext("This lesson has a mistake in its file")
             text = gettext("It is shown once it is corrected: reload the page then.")
@@ -118,7 +118,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     @routes.get("/api/lessons")
     @describe(READS, "List the lessons", {200: json_answer("all lessons, in their order", LessonList)})
     def lessons() -> Response:
-        addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed()]
+        addresses = [lesson | {"url": url_for("lessons.alone", lesson=lesson["id"])} for lesson in listed()]
         return jsonify(lessons=addresses)
 
     @routes.get("/api/lessons/<lesson>.html")
@@ -129,12 +129,12 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         *(404, 503),
     )
     def file(lesson: str) -> Response:
-        found = known(lesson)
+        source = known(lesson)
         count(limits)
-        shown = answer(found, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
+        shown = answer(source, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
         session = shown["session"] and SessionPage(of_session(sessions, shown["session"]))
         response = Response(lesson_file(shown, session or None), mimetype="text/html")
-        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{found.id}.html"
+        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{source.id}.html"
         return response
 
     @routes.get("/api/lessons/<lesson>")
@@ -146,11 +146,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
-        asked, found = query(LessonQuery), known(lesson)
-        if asked.run:
+        parameters, source = query(LessonQuery), known(lesson)
+        if parameters.run:
             refuse_other_sites()
         count(limits)
-        response = jsonify(**answer(found, by_hand, asked.run))
+        response = jsonify(**answer(source, by_hand, parameters.run))
         response.headers["Cache-Control"] = "no-cache"
         return response
 

@@ -74,7 +74,7 @@ class LogRoutes:
             question.summary,
             {200: answer(question.meaning, *types)},
             *(404, 409, 422, 503),
-            query=question.asked,
+            query=question.query,
             revalidated=not question.anew,
         )
         def view(log: str) -> Response:
@@ -82,11 +82,11 @@ class LogRoutes:
             if not question.of_changed and steps.opening.get("changed"):
                 detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
                 raise Problem(409, detail, field="run")
-            arguments = question.arguments(steps, asked_of(question.asked, steps))
+            arguments = question.arguments(steps, parameters_of(question.query, steps))
             if question.anew:
                 model = self._lookup.same_model(steps.opening)
-                asked = under_changes(steps.opening, name, *arguments)
-                response = jsonify(self._reads.ask_again(*asked, model=model))
+                computation = under_changes(steps.opening, name, *arguments)
+                response = jsonify(self._reads.ask_again(*computation, model=model))
                 response.headers["Cache-Control"] = "no-store"
                 return response
             return self._lasting_answer(log, steps, name, *arguments)
@@ -95,8 +95,8 @@ class LogRoutes:
 
     def _lasting_answer(self, log: str, steps: Steps, name: str, *arguments: Any) -> Response:
         """What the engine says. Values that never change: what a cache holds is never asked of the engine again."""
-        asked = json.dumps([log, request.path, sorted(request.args.items())])
-        tag = sha256(asked.encode()).hexdigest()[:32]
+        address = json.dumps([log, request.path, sorted(request.args.items())])
+        tag = sha256(address.encode()).hexdigest()[:32]
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
@@ -109,7 +109,7 @@ class LogRoutes:
         return response
 
 
-def asked_of(model: type[Query], steps: Steps) -> Query:
+def parameters_of(model: type[Query], steps: Steps) -> Query:
     """What the request asks. A position is one of those that the step it names had before it. Raises Problem."""
     names = model.model_fields
     step = query(Step, steps.bounds()).step if {"step", "position"} <= names.keys() else None

@@ -130,11 +130,11 @@ def created(run: str, started: Started, url: str | None = None) -> Response:
 
 def delete_token(given_with: str) -> str:
     """The token that the request has to delete something. Raises Problem where it has none."""
-    given = request.authorization
-    if given is None or given.type != "bearer" or not given.token:
+    authorization = request.authorization
+    if authorization is None or authorization.type != "bearer" or not authorization.token:
         detail = f"The deletion token that was issued with the {given_with} is required, as Authorization: Bearer …"
         raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
-    return given.token
+    return authorization.token
 
 
 def page_of(run: str) -> str:

@@ -27,7 +27,7 @@ def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blue
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
     models, gpus = (json.loads((STATIC / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus"))
-    session = next((each.card.id for each in recorded if each.card and not each.workload), None)
+    session = next((recording.card.id for recording in recorded if recording.card and not recording.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 
     def page(framed: bool) -> str:

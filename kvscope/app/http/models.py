@@ -71,9 +71,9 @@ def blueprint(pool: Pool, limits: Limits) -> Blueprint:
         body=LoadModel,
     )
     def load() -> Response:
-        asked = body(LoadModel)
+        parameters = body(LoadModel)
         count(limits)
-        pool.load(pool.named(asked.model))
+        pool.load(pool.named(parameters.model))
         return listed(202)
 
     return routes

@@ -43,10 +43,10 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     def oembed() -> Response:
         if request.args.get("format", "json") != "json":
             raise Problem(501, "format must be json; no other format is available.", field="format", limit=["json"])
-        asked = query(OEmbedQuery, status=400)
-        most = asked.maxwidth or UNBOUNDED, asked.maxheight or UNBOUNDED
+        parameters = query(OEmbedQuery, status=400)
+        most = parameters.maxwidth or UNBOUNDED, parameters.maxheight or UNBOUNDED
         width, height = min(WIDTH, most[0]), min(HEIGHT, most[1])
-        address = _address(asked.url)
+        address = _address(parameters.url)
         session = _session_of(address)
         try:
             manifest = sessions.manifest(session)
@@ -86,17 +86,17 @@ def _address(text: str) -> SplitResult:
 
 
 def _session_of(address: SplitResult) -> str:
-    found = re.fullmatch(re.escape(request.script_root) + ADDRESS, address.path)
-    if not found:
+    match = re.fullmatch(re.escape(request.script_root) + ADDRESS, address.path)
+    if not match:
         raise Problem(404, "Only saved sessions can be embedded: /s/… or /embed/…", field="url")
-    return found[1]
+    return match[1]
 
 
 def _query_of(address: SplitResult) -> str:
     """The parameters of an embed, those of a link's hash too, as a query with its `?`."""
     try:
-        given = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
+        parameters = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
     except ValueError:
         return ""
-    query = urlencode({name: given[name] for name in PARAMETERS if name in given})
+    query = urlencode({name: parameters[name] for name in PARAMETERS if name in parameters})
     return f"?{query}" if query else ""

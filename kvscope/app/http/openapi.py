@@ -176,8 +176,8 @@ def _schemas(named: frozenset[Any]) -> dict[str, Any]:
     """The schemas of these types and of what is in them."""
     taken: Literal["validation"] = "validation"
     adapters = [(what, taken, TypeAdapter(what)) for what in sorted(named, key=lambda what: what.__name__)]
-    _, found = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
-    return found["$defs"]
+    _, definitions = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
+    return definitions["$defs"]
 
 
 def _content(content: Content) -> dict[str, Any]:
@@ -211,31 +211,31 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
         responses["204"] = {"description": NOT_STORED}
     for status in problems:
         responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
-    said: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": rule.endpoint,
         "summary": operation.summary,
         "parameters": _parameters(path_of(rule), operation),
         "responses": dict(sorted(responses.items())),
     }
     if operation.body:
-        said["requestBody"] = {"required": True, "content": _content(operation.body)}
+        described["requestBody"] = {"required": True, "content": _content(operation.body)}
     if security := SECURITY[operation.access.who]:
-        said["security"] = security
-    return said
+        described["security"] = security
+    return described
 
 
 def _parameters(path: str, operation: Operation) -> list[dict[str, Any]]:
-    named = [
+    in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in re.findall(r"{([^{}]+)}", path)
     ]
     query = schema_of(operation.query) if operation.query else {"properties": {}}
-    asked = [
+    in_query = [
         {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _without_null(schema)}
         for name, schema in query["properties"].items()
     ]
-    known = [{"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}]
-    return [*named, *asked, *(known if operation.revalidated else [])]
+    in_headers = [{"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}]
+    return [*in_path, *in_query, *(in_headers if operation.revalidated else [])]
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -246,11 +246,11 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer(answer: Answer, revalidated: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {"description": answer.meaning}
+    described: dict[str, Any] = {"description": answer.meaning}
     if answer.content:
-        said["content"] = _content(answer.content)
+        described["content"] = _content(answer.content)
     headers = _headers((*answer.headers, *(("ETag",) if revalidated else ())))
-    return said | ({"headers": headers} if headers else {})
+    return described | ({"headers": headers} if headers else {})
 
 
 def _headers(names: tuple[str, ...]) -> dict[str, Any]:
@@ -258,9 +258,9 @@ def _headers(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    said = {"description": PROBLEMS[status], "content": _content({PROBLEM: Problem})}
+    described = {"description": PROBLEMS[status], "content": _content({PROBLEM: Problem})}
     headers = _headers(PROBLEM_HEADERS.get(status, ()))
-    return said | ({"headers": headers} if headers else {})
+    return described | ({"headers": headers} if headers else {})
 
 
 def blueprint() -> Blueprint:

@@ -34,9 +34,9 @@ def origin_of(text: str) -> Origin | None:
     return Origin(scheme, _host(match[2]), int(match[3] or PORTS[scheme]))
 
 
-def scheme_of(said: str) -> str | None:
+def scheme_of(text: str) -> str | None:
     """The scheme of a page, of what a proxy says; None where it is another one."""
-    scheme = said.strip().lower()
+    scheme = text.strip().lower()
     scheme = AS_PAGES.get(scheme, scheme)
     return scheme if scheme in PORTS else None
 

@@ -212,14 +212,14 @@ class OEmbedQuery(Query):
 
 def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -> Model:
     """What the address of the request says. Raises Problem with `status`."""
-    given = {name: request.args[name] for name in model.model_fields if name in request.args}
+    parameters = {name: request.args[name] for name in model.model_fields if name in request.args}
     numbers = {
         name: int(text)
-        for name, text in given.items()
+        for name, text in parameters.items()
         if model.model_fields[name].annotation is not str and PLAIN_INTEGER.fullmatch(text)
     }
     try:
-        return bodies.check(model, given | numbers, bounds)
+        return bodies.check(model, parameters | numbers, bounds)
     except Refused as refused:
         raise Problem(status, refused.message, field=refused.field, limit=refused.limit) from None
 

@@ -25,8 +25,8 @@ def root() -> str:
     """The server's root as an address relative to the one that was asked for."""
     if (written := site()) is not None:
         return written.root
-    asked = str(request.environ["PATH_INFO"])  # with all its slashes, as the browser counts them
-    return "../" * (asked.count("/") - 1) or "./"
+    path = str(request.environ["PATH_INFO"])  # with all its slashes, as the browser counts them
+    return "../" * (path.count("/") - 1) or "./"
 
 
 def under(path: str) -> str:

@@ -94,9 +94,9 @@ class SessionRoutes:
         with forgotten_if_deleted(self._produced, session):
             self.lookup.known(session)
         file = of_session(self._sessions, session)
-        kept = file.stored_bytes <= MOST_KEPT_BYTES
-        made = self._produced.of(session, ARCHIVE, file.archive) if kept else file.archive()
-        response = Response(made, mimetype=BINARY)
+        is_small = file.stored_bytes <= MOST_KEPT_BYTES
+        content = self._produced.of(session, ARCHIVE, file.archive) if is_small else file.archive()
+        response = Response(content, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
         return _revalidated(response)
 
@@ -160,11 +160,13 @@ class SessionRoutes:
         manifest = self._sessions.manifest(session)
         if not manifest.get("values"):
             raise Problem(404, "No exact values are stored with this session.", field="values")
-        asked = query(ValuesQuery, {"layer": (0, manifest["model"]["layers"] - 1), "step": (0, manifest["steps"] - 1)})
-        layer, step, one = asked.layer, asked.step, asked.step is not None
-        found = self._sessions.values(session, layer=layer, step=step)
-        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
-        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
+        parameters = query(
+            ValuesQuery, {"layer": (0, manifest["model"]["layers"] - 1), "step": (0, manifest["steps"] - 1)}
+        )
+        layer, step, one = parameters.layer, parameters.step, parameters.step is not None
+        payloads = self._sessions.values(session, layer=layer, step=step)
+        first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
+        response = Response(first if one else to_stream(chain(first, payloads)), mimetype=BINARY)
         response.implicit_sequence_conversion = one
         response.headers["Cache-Control"] = REVALIDATED
         response.set_etag(f"{session}-values-{layer}-{step if one else 'all'}")

@@ -80,18 +80,18 @@ class ShareRoutes:
     def _share(self, run: str) -> Response:
         opening, head, steps = self._shareable(run)
         request.max_content_length = MAX_SHARE_BYTES
-        asked = body(Share, _bounds(opening, steps))
-        values = self._size_of(run, opening, asked.values)
-        if asked.values != "attention" and (refusal := self._refusal(opening, asked.values, values)):
+        words = body(Share, _bounds(opening, steps))
+        values = self._size_of(run, opening, words.values)
+        if words.values != "attention" and (refusal := self._refusal(opening, words.values, values)):
             raise refusal
         visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
             self._limits.charge(visitor, head.bytes + values)
-            if asked.values == "attention":
-                session, token = self._sessions.share(run, asked.words())
+            if words.values == "attention":
+                session, token = self._sessions.share(run, words.words())
             else:
-                session, token = self._maker.share(run, asked.words(), asked.values)
-        return kept(session, token)
+                session, token = self._maker.share(run, words.words(), words.values)
+        return saved(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
         """Its `open` data, where it ends, and how many steps it has, or passes."""
@@ -136,7 +136,7 @@ def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
     return bounds_of(model["layers"], model["heads"], steps, positions)
 
 
-def kept(session: str, token: str) -> Response:
+def saved(session: str, token: str) -> Response:
     """201 for a session that was saved, with where it is and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
     response = jsonify(id=session, **addresses, delete_token=token)

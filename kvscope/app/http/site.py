@@ -45,8 +45,8 @@ class Site:
 
 def site() -> Site | None:
     """The site that the page is written for; None where a server answers."""
-    found: Site | None = request.environ.get(ENVIRONMENT) if has_request_context() else None
-    return found
+    site: Site | None = request.environ.get(ENVIRONMENT) if has_request_context() else None
+    return site
 
 
 def file_of(path: str) -> str:

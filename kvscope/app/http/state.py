@@ -130,7 +130,7 @@ def blueprint(
     def state() -> Response:
         pid = os.getpid()
         web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
-        engines = [summary_of(each) for each in engine.engines]
+        engines = [summary_of(one) for one in engine.engines]
         response = jsonify(
             web={**web, "viewers": live.viewers},
             engine=engines[0],
@@ -146,22 +146,22 @@ def blueprint(
 
 def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
     """What the engine process says that it holds."""
-    first = next((each for each in engine.engines if each.supervisor.info is not None), None)
+    first = next((one for one in engine.engines if one.supervisor.info is not None), None)
     model = None if first is None else first.supervisor.info
     try:
-        held = None if first is None else reads.ask_again("held", model=first.model)
+        totals = None if first is None else reads.ask_again("held", model=first.model)
     except EngineUnavailable:
-        held = None
-    if model is None or held is None:
+        totals = None
+    if model is None or totals is None:
         return {"weights": None, "cache": None, "pace": None}
     weights = {
         "model": model["name"],
         "device": model["device"],
         "parameters": model["parameters"],
-        "bytes": held["weights"],
+        "bytes": totals["weights"],
         "stored": (model.get("weights") or {}).get("stored", {}),
     }
-    return {"weights": weights, "cache": {"device": model["device"], **held["cache"]}, "pace": held["pace"]}
+    return {"weights": weights, "cache": {"device": model["device"], **totals["cache"]}, "pace": totals["pace"]}
 
 
 def _log(runs: RunLog, sessions: SessionStore, budget: Budget, scheduler: RunScheduler) -> dict[str, Any]:

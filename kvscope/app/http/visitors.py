@@ -16,7 +16,7 @@ from kvscope.app.http.origins import is_own_page
 
 CLIENT_HEADER = "X-KVScope-Client"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
-"""As the page makes it (static/shared/state/visitor.js)."""
+"""As the page makes it (static/shared/state/identity.js)."""
 OF_OTHER_SITES = ", pages of other sites"
 HOUSEHOLD_BITS = 64
 """Of an IPv6 address: what one household or class has as its own, with every address below it."""
@@ -57,9 +57,9 @@ def client_of(request: Request) -> Visitor:
     return Visitor(token_of(request.headers.get(CLIENT_HEADER)) or address, address)
 
 
-def token_of(said: object) -> str | None:
+def token_of(value: object) -> str | None:
     """The token that a client names, if it looks like one."""
-    return said if isinstance(said, str) and TOKEN.fullmatch(said) else None
+    return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
 def is_loopback(address: str) -> bool:
@@ -80,5 +80,5 @@ def network_of(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    kept = 128 - HOUSEHOLD_BITS
-    return f"{IPv6Address(int(parsed) >> kept << kept)}/{HOUSEHOLD_BITS}"
+    other_bits = 128 - HOUSEHOLD_BITS
+    return f"{IPv6Address(int(parsed) >> other_bits << other_bits)}/{HOUSEHOLD_BITS}"

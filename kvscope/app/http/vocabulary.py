@@ -30,8 +30,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Typed,
     )
     def tokens() -> Response:
-        asked = body(Typed)
-        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat, model=named(asked.model or "")))
+        parameters = body(Typed)
+        response = jsonify(reads.ask("tokens", parameters.prompt, parameters.chat, model=named(parameters.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -44,8 +44,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         query=EmbeddingQuery,
     )
     def embedding() -> Response:
-        asked = query(EmbeddingQuery)
-        response = jsonify(reads.ask("embedding", asked.token, model=named(asked.model)))
+        parameters = query(EmbeddingQuery)
+        response = jsonify(reads.ask("embedding", parameters.token, model=named(parameters.model)))
         response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
         return response
 
@@ -58,8 +58,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Words,
     )
     def words() -> Response:
-        asked = body(Words)
-        response = jsonify(reads.ask("words", asked.words, model=named(asked.model or "")))
+        parameters = body(Words)
+        response = jsonify(reads.ask("words", parameters.words, model=named(parameters.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 

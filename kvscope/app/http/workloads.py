@@ -41,9 +41,9 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
         body=Workload,
     )
     def workload() -> Response:
-        asked, visitor, run = body(Workload), count(limits), new_id()
+        parameters, visitor, run = body(Workload), count(limits), new_id()
         started = scheduler.start(
-            WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
+            WorkloadRequest(run, parameters), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
 
@@ -57,9 +57,9 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
     )
     def join(run: str) -> Response:
         refuse_over(run)
-        asked = body(Join)
+        parameters = body(Join)
         count(limits)
-        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, asked)))
+        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, parameters)))
         response.status_code = 201
         return response
 

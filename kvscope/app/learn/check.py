@@ -10,8 +10,7 @@ from typing import Any
 
 from kvscope.app.learn.facts import ByHand
 from kvscope.app.learn.faults import Fault
-from kvscope.app.learn.ideas import ideas
-from kvscope.app.learn.lesson_check import WORD, Known, LessonCheck, words_of
+from kvscope.app.learn.lesson_check import WORD, Known, LessonCheck, ideas, words_of
 from kvscope.app.learn.library import PATHS, files_of
 from kvscope.app.learn.nodes import text_of
 from kvscope.app.learn.parse import Lesson, id_of, read, read_front
@@ -69,8 +68,8 @@ def check(
         introduced={term for front in earlier.values() if front for term in front.introduces},
     )
     for lesson in lessons:
-        found = LessonCheck(lesson, known)
-        _count(report, lesson, found)
+        checked = LessonCheck(lesson, known)
+        _count(report, lesson, checked)
         if lesson.id in earlier:
             report.faults.append(Fault(lesson.file, 1, "a lesson that ships has this name; give the file another"))
         known.before.add(lesson.id)
@@ -82,15 +81,15 @@ def check(
     return report
 
 
-def _count(report: Report, lesson: Lesson, found: LessonCheck) -> None:
-    report.faults += found.faults
+def _count(report: Report, lesson: Lesson, checked: LessonCheck) -> None:
+    report.faults += checked.faults
     report.lessons += 1
     report.steps += len(lesson.steps)
-    report.claims += found.claims
-    report.checks += found.checks
-    report.states += found.states
+    report.claims += checked.claims
+    report.checks += checked.checks
+    report.states += checked.states
     report.longest = max([report.longest, *map(words_of, lesson.steps)])
-    report.shown.append(found.shown)
+    report.shown.append(checked.shown)
     for idea in lesson.readable.ideas if lesson.readable else ():
         report.ideas.setdefault(idea, []).append(lesson.id)
 
@@ -99,7 +98,7 @@ def _check_paths(report: Report, folder: Path, lessons: Sequence[Lesson]) -> Non
     paths = read_paths(folder, {lesson.id: len(lesson.steps) for lesson in lessons})
     report.faults += paths.faults
     report.sections = sum(len(path.section) for path in paths.paths.values())
-    report.placed = sum(each.leads is not None for path in paths.paths.values() for each in path.section)
+    report.placed = sum(section.leads is not None for path in paths.paths.values() for section in path.section)
 
 
 def reading_level(text: str) -> float:

@@ -16,9 +16,9 @@ from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, AttributeDoesNotExist, EvalWithCompoundTypes, InvalidExpression
 
+from kvscope.app import numbers
 from kvscope.app.learn.facts import Facts, Pending
 from kvscope.app.learn.nodes import Node, walk
-from kvscope.app.learn.wording import plain
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
@@ -28,6 +28,17 @@ LARGEST_BITS, LONGEST = 128, 100_000
 """Of a whole number: its bits; of a text or list that + makes: its characters or items."""
 PLAIN = (bool, int, float, str, list, dict, tuple)
 """Types of what an expression may give."""
+
+
+def plain(value: object) -> str:
+    """Write a value as in prose: 46,080; 0.25; “yes” for True."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return numbers.integer(value)
+    if isinstance(value, float):
+        return numbers.fixed(value, 3).rstrip("0").rstrip(".") if abs(value) < 1000 else numbers.integer(value)
+    return str(value)
 
 
 def _number(value: Any) -> Any:
@@ -41,7 +52,7 @@ def _number(value: Any) -> Any:
 
 def _of_numbers(compute: Callable[..., Any]) -> Callable[..., Any]:
     """An operation that has numbers and gives one."""
-    return lambda *given: _number(compute(*map(_number, given)))
+    return lambda *arguments: _number(compute(*map(_number, arguments)))
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -130,7 +141,7 @@ class Computer:
                 raise NotComputed(
                     f"{{{expression}}} cannot be computed: only the functions of docs/lessons.md can be called"
                 )
-            found = self._engine.eval(expression)
+            result = self._engine.eval(expression)
         except Pending as error:
             raise NotComputed(f"{{{expression}}}: {error}", pending=True) from None
         except (
@@ -145,9 +156,9 @@ class Computer:
             MemoryError,
         ) as error:
             raise NotComputed(f"{{{expression}}} cannot be computed: {self._reason(error)}") from None
-        if not isinstance(found, PLAIN):
+        if not isinstance(result, PLAIN):
             raise NotComputed(f"{{{expression}}} cannot be computed: it is neither a number nor a text")
-        return found
+        return result
 
     def _reason(self, error: Exception) -> str:
         name = getattr(error, "name", None) or getattr(error, "func_name", None)
@@ -156,16 +167,16 @@ class Computer:
             return f"{name} is unknown here; known are {', '.join(known)}"
         return str(error.args[0] if error.args else error)
 
-    def filled(self, given: Any) -> Any:
+    def filled(self, value: Any) -> Any:
         """A value of a block: a text that is one expression becomes its value, others have theirs written inside.
         Raises NotComputed.
         """
-        if not isinstance(given, str):
-            return given
-        whole = BRACES.fullmatch(given.strip())
+        if not isinstance(value, str):
+            return value
+        whole = BRACES.fullmatch(value.strip())
         if whole:
             return self.value(whole[1])
-        return BRACES.sub(lambda match: plain(self.value(match[1])), given)
+        return BRACES.sub(lambda match: plain(self.value(match[1])), value)
 
     def prose(self, nodes: Sequence[Node]) -> list[Node]:
         """A copy of a tree with `text` at each value, or `problem` where it cannot be computed."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kvscope.app.learn.wording import percent, written
-from kvscope.app.numbers import fixed, size
+from kvscope.app import numbers
+from kvscope.app.numbers import NARROW_SPACE, fixed, size
 from kvscope.model.log.reader import LogReader
 
 ByHand = Callable[[str], Mapping[str, Any]]
@@ -28,6 +28,20 @@ class Facts:
 
 
 MOST_DIGITS = 40
+
+
+def written(text: str) -> str:
+    """Write a token as in a sentence: without the space before it, a newline as ⏎."""
+    return text.removeprefix(" ").replace("\n", "⏎")
+
+
+def percent(share: float) -> str:
+    """Write a share in whole percent; with decimals near 0 and 1, and bounds in words."""
+    value = 100 * share
+    text = numbers.percent(share, 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2)
+    return text.replace(f"<{NARROW_SPACE}", "less than ").replace(f">{NARROW_SPACE}", "more than ")
+
+
 FORMATS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "size": size,
@@ -114,7 +128,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
 
     def sampled_chance(step: int, rank: int) -> float:
         """Its probability in the distribution that the run chose from. Greedy chooses rank 0 always."""
-        wanted, settings, at = (
+        score, settings, at = (
             logit(step, rank),
             run.open.get("sampling") or {},
             run.steps[_at(step, run.steps, "step")],
@@ -126,8 +140,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
             raise LookupError(f"the token of step {step} was set, not chosen, so nothing is known of its filters")
         # The chosen token has the same temperature, the same sum and the same filters.
         chosen = math.log(token["raw_prob"]) + at["log_z"]
-        kept = rank < at["filters"]["kept_top_p"]
-        return token["prob"] * math.exp((wanted - chosen) / settings["temperature"]) if kept else 0.0
+        is_possible = rank < at["filters"]["kept_top_p"]
+        return token["prob"] * math.exp((score - chosen) / settings["temperature"]) if is_possible else 0.0
 
     def candidate(step: int, rank: int) -> str:
         tokens = run.steps[_at(step, run.steps, "step")]["top_tokens"]
@@ -140,7 +154,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
     def blocks(number: int) -> int:
         """Blocks that the requests of a pass hold, each counted once."""
         requests = run.passes[_at(number, run.passes, "pass")]["requests"]
-        return len({block for each in requests if each["state"] == "running" for block in each["table"]})
+        return len({block for request in requests if request["state"] == "running" for block in request["table"]})
 
     return {
         "rows": rows,
@@ -163,14 +177,14 @@ def _by_hand(answers: ByHand) -> Callable[..., Any]:
         """A number of a worked example, or a row or matrix: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
         query 2 and key 1 in head 0.
         """
-        found: Any = answers(example)
+        result: Any = answers(example)
         for part in name.split("."):
-            if not isinstance(found, Mapping) or part not in found:
-                raise LookupError(f"the example {example} has no {name}; here it has {', '.join(map(str, found))}")
-            found = found[part]
+            if not isinstance(result, Mapping) or part not in result:
+                raise LookupError(f"the example {example} has no {name}; here it has {', '.join(map(str, result))}")
+            result = result[part]
         for index in places:
-            found = found[_at(index, found, "place")]
-        return found
+            result = result[_at(index, result, "place")]
+        return result
 
     return value
 

@@ -52,26 +52,26 @@ class Library:
     def _current(self) -> dict[str, Lesson]:
         """The lessons by id, as their files are now."""
         with self._lock:
-            found = {}
+            current = {}
             for path in (path for folder in self._folders for path in files_of(folder)):
                 with suppress(OSError):  # removed since it was listed
                     known, stamp = self._lessons.get(path), _stamp(path)
-                    found[path] = known if known and known[0] == stamp else (stamp, read(path))
-            self._lessons = found
-            return {lesson.id: lesson for _, lesson in found.values()}
+                    current[path] = known if known and known[0] == stamp else (stamp, read(path))
+            self._lessons = current
+            return {lesson.id: lesson for _, lesson in current.values()}
 
     @property
     def listed(self) -> list[Listed]:
         """Those of the list, in their order."""
         own = {id_of(path) for folder in self._folders[1:] for path in files_of(folder)}
         lessons = self._current().values()
-        return [_listed(each, number, each.front, own) for number, each in enumerate(lessons, 1) if each.front]
+        return [_listed(lesson, number, lesson.front, own) for number, lesson in enumerate(lessons, 1) if lesson.front]
 
     @property
     def paths(self) -> Paths:
         """The reading paths, over the lessons as they are now."""
         folder = self._folders[0].parent / PATHS
-        steps = {id: len(each.steps) for id, each in self._current().items()}
+        steps = {id: len(lesson.steps) for id, lesson in self._current().items()}
         with self._lock:
             state = (steps, [(path, _stamp(path)) for path in files_with(".toml", folder)])
             if self._paths[0] != state:

@@ -85,29 +85,29 @@ def blocks(tokens: Sequence[Token], offset: int = 0) -> list[Node]:
 
 
 def _spans(tokens: Iterator[Token], line: int, until: str | None = None) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     for token in tokens:
         if token.type == until:
-            return found
+            return nodes
         if token.type == "text":
             if token.content:
-                found.append({"t": "text", "text": token.content})
+                nodes.append({"t": "text", "text": token.content})
         elif token.type == "softbreak":
-            found.append({"t": "text", "text": " "})
+            nodes.append({"t": "text", "text": " "})
         elif token.type == "hardbreak":
-            found.append({"t": "break"})
+            nodes.append({"t": "break"})
         elif token.type == "code_inline":
-            found.append({"t": "code", "text": token.content})
+            nodes.append({"t": "code", "text": token.content})
         elif token.type == "value":
-            found.append({"t": "value", "expr": token.content})
+            nodes.append({"t": "value", "expr": token.content})
         elif token.type in SPANS:
             end = token.type.replace("_open", "_close")
-            found.append({"t": SPANS[token.type], "children": _spans(tokens, line, end)})
+            nodes.append({"t": SPANS[token.type], "children": _spans(tokens, line, end)})
         elif token.type == "link_open":
-            found.append(_link(str(token.attrs["href"]), line) | {"children": _spans(tokens, line, "link_close")})
+            nodes.append(_link(str(token.attrs["href"]), line) | {"children": _spans(tokens, line, "link_close")})
         else:
             raise Unsupported(_refusal(token), line)
-    return found
+    return nodes
 
 
 def _link(href: str, line: int) -> Node:

@@ -75,9 +75,9 @@ def parse(text: str, id: str, file: str) -> Lesson:
     tokens = markdown().parse(text)
     lesson = Lesson(id, file, None, [], [], text=text)
     if tokens and tokens[0].type == "front_matter":
-        lesson.front, found = read_block(Front, tokens[0].content, file, 1)
+        lesson.front, faults = read_block(Front, tokens[0].content, file, 1)
         lesson.readable = lesson.front or readable(tokens[0].content)
-        lesson.faults += found
+        lesson.faults += faults
         tokens = tokens[1:]
     else:
         lesson.faults.append(Fault(file, 1, f"the file must begin with ---; {allowed(Front)}"))
@@ -126,17 +126,17 @@ def _step(heading: Token, tokens: list[Token], file: str) -> Step:
 
 def _take_block(step: Step, token: Token, file: str) -> None:
     kind, line = token.info.strip(), _line(token)
-    model = {str(name): each for name, each in BLOCKS.items()}.get(kind)
+    model = {str(name): schema for name, schema in BLOCKS.items()}.get(kind)
     if model is None:
         step.faults.append(Fault(file, line, f"the block {kind or 'without a name'!r} is none of {', '.join(BLOCKS)}"))
     elif kind in step.blocks:
         step.faults.append(Fault(file, line, f"the step has a second block {kind}; it may have one"))
     else:
         step.blocks[kind] = line
-        found, faults = read_block(model, token.content, file, line)
+        block, faults = read_block(model, token.content, file, line)
         step.faults += faults
-        if found is not None:
-            setattr(step, "block" if kind == "step" else kind, found)
+        if block is not None:
+            setattr(step, "block" if kind == "step" else kind, block)
 
 
 def _line(token: Token) -> int:

@@ -68,23 +68,24 @@ class Paths:
                     "title": path.title,
                     "by": path.by,
                     "sections": [
-                        each.model_dump() | {"leads": each.leads and address_from(each.leads)} for each in path.section
+                        section.model_dump() | {"leads": section.leads and address_from(section.leads)}
+                        for section in path.section
                     ],
                 }
                 for path in self.paths.values()
             ],
-            "questions": [{"ask": each.ask, "leads": address_from(each.leads)} for each in self.questions],
+            "questions": [{"ask": question.ask, "leads": address_from(question.leads)} for question in self.questions],
         }
 
     def along(self, lesson: str) -> dict[int, list[str]]:
         """By step from 0: the sections that lead there, “title, heading” each."""
-        found: dict[int, list[str]] = {}
+        sections: dict[int, list[str]] = {}
         for path in self.paths.values():
             for section in path.section:
                 id, _, step = (section.leads or "").partition("#")
                 if id == lesson and step:
-                    found.setdefault(int(step) - 1, []).append(f"“{path.title}”, {section.heading}")
-        return found
+                    sections.setdefault(int(step) - 1, []).append(f"“{path.title}”, {section.heading}")
+        return sections
 
 
 def address_from(leads: str) -> str:
@@ -94,34 +95,38 @@ def address_from(leads: str) -> str:
 
 def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
     """All paths of a folder. `steps`: how many each lesson has. What leads nowhere is a fault."""
-    found = Paths()
+    result = Paths()
 
     def led(file: Path, leads: str | None) -> bool:
         """Whether it leads somewhere, or is not to; else it is a fault, and the entry is left out."""
         why = leads and _nowhere(leads, steps)
         if why:
-            found.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
+            result.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
         return not why
 
     for file in files_with(".toml", folder):
         try:
-            given = tomllib.loads(text_of(file.read_bytes()))
+            content = tomllib.loads(text_of(file.read_bytes()))
             if file.name == QUESTIONS:
-                found.questions = [each for each in Questions.model_validate(given).question if led(file, each.leads)]
+                result.questions = [
+                    question for question in Questions.model_validate(content).question if led(file, question.leads)
+                ]
             else:
-                path = found.paths[file.stem] = ReadingPath.model_validate(given)
-                path.section = [each for each in path.section if led(file, each.leads)]
+                path = result.paths[file.stem] = ReadingPath.model_validate(content)
+                path.section = [section for section in path.section if led(file, section.leads)]
         except NotUtf8 as error:
-            found.faults.append(Fault(file.name, error.line, str(error)))
+            result.faults.append(Fault(file.name, error.line, str(error)))
         except (tomllib.TOMLDecodeError, ValidationError) as error:
-            found.faults += _faults(file, error)
-    return found
+            result.faults += _faults(file, error)
+    return result
 
 
 def _faults(file: Path, error: tomllib.TOMLDecodeError | ValidationError) -> Iterator[Fault]:
     if isinstance(error, ValidationError):
-        for each in error.errors():
-            yield Fault(file.name, 1, f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}")
+        for mistake in error.errors():
+            yield Fault(
+                file.name, 1, f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg'].removeprefix('Value error, ')}"
+            )
     else:
         yield Fault(file.name, 1, f"this is not TOML: {error}")
 

@@ -60,16 +60,16 @@ class Picture:
     @property
     def reported(self) -> Mapping[str, Field]:
         """Fields that a task can ask for."""
-        return {name: each for name, each in self.state.items() if each.reported}
+        return {name: value for name, value in self.state.items() if value.reported}
 
     def set_by(self, place: Literal["search", "hash"]) -> tuple[str, ...]:
         """Fields that this part of an address sets."""
-        return tuple(name for name, each in self.state.items() if each.place == place)
+        return tuple(name for name, value in self.state.items() if value.place == place)
 
     def lights(self, view: str | None) -> tuple[str, ...]:
         """Names of the parts that can be lit, in one view or, without one, in any."""
-        shown = [each for name, each in self.views.items() if view in (None, name)]
-        return tuple(dict.fromkeys([*self.parts, *(part for each in shown for part in each.parts)]))
+        shown = [item for name, item in self.views.items() if view in (None, name)]
+        return tuple(dict.fromkeys([*self.parts, *(part for item in shown for part in item.parts)]))
 
 
 @cache
@@ -81,14 +81,14 @@ def pictures() -> Mapping[str, Picture]:
 
 def _picture(page: Mapping[str, Any]) -> Picture:
     views = {name: View(view["name"], tuple(view["parts"])) for name, view in page.get("views", {}).items()}
-    state = {name: _field(name, each, tuple(views)) for name, each in page["state"].items()}
+    state = {name: _field(name, value, tuple(views)) for name, value in page["state"].items()}
     return Picture(tuple(page["paths"]), state, tuple(page.get("parts", ())), views)
 
 
-def _field(name: str, given: Mapping[str, Any], views: tuple[str, ...]) -> Field:
+def _field(name: str, fields: Mapping[str, Any], views: tuple[str, ...]) -> Field:
     """`view` is one of the page's views."""
-    renamed = {{"from": "from_", "in": "place"}.get(key, key): value for key, value in given.items()}
-    return Field(**renamed | {"of": views if name == "view" else tuple(given.get("of", ()))})
+    renamed = {{"from": "from_", "in": "place"}.get(key, key): value for key, value in fields.items()}
+    return Field(**renamed | {"of": views if name == "view" else tuple(fields.get("of", ()))})
 
 
 def unknown(name: str, known: Iterable[str]) -> str:

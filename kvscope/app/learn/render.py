@@ -56,19 +56,19 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
 
 def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
     """What is so on this run in place of what the prose takes for granted."""
-    found = []
+    lines = []
     for claim in step.block.claims:
         try:
             if not computer.value(claim.holds):
-                found.append(_line(claim.otherwise, computer))
+                lines.append(_line(claim.otherwise, computer))
         except NotComputed as error:
             if not error.pending:
-                found.append([{"t": "text", "text": str(error)}])
-    return found
+                lines.append([{"t": "text", "text": str(error)}])
+    return lines
 
 
-def _address(given: str, computer: Computer) -> str:
-    text = str(computer.filled(given))
+def _address(template: str, computer: Computer) -> str:
+    text = str(computer.filled(template))
     address_of(text)
     return text
 
@@ -90,8 +90,8 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
 
 def choices_of(block: Predict, computer: Computer) -> list[str]:
     """Each once. On a reader's own run the right one may be another than those in the file."""
-    given = [*block.choices, *([] if block.answer is None else [block.answer])]
-    return list(dict.fromkeys(str(computer.filled(each)) for each in given))
+    choices = [*block.choices, *([] if block.answer is None else [block.answer])]
+    return list(dict.fromkeys(str(computer.filled(choice)) for choice in choices))
 
 
 def _do(block: Do, computer: Computer) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def _do(block: Do, computer: Computer) -> dict[str, Any]:
     }
 
 
-def conditions_of(given: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
+def conditions_of(conditions: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
     """By field, a bound and its value each: {"step": {"equals": 3}}."""
     return {
         name: {
-            bound: [computer.filled(each) for each in value] if isinstance(value, list) else computer.filled(value)
+            bound: [computer.filled(item) for item in value] if isinstance(value, list) else computer.filled(value)
             for bound, value in (
-                wanted.model_dump(exclude_none=True) if isinstance(wanted, Bounds) else {"equals": wanted}
+                condition.model_dump(exclude_none=True) if isinstance(condition, Bounds) else {"equals": condition}
             ).items()
         }
-        for name, wanted in given.items()
+        for name, condition in conditions.items()
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kvscope.app.learn.check import Report, check
-from kvscope.app.learn.ideas import ideas
+from kvscope.app.learn.lesson_check import ideas
 from kvscope.app.paths import LESSONS, STATIC
 from kvscope.app.store.gallery import found
 from kvscope.model.by_hand.examples import EXAMPLES
@@ -34,8 +34,8 @@ def worked_out(example: str) -> dict[str, Any]:
         raise LookupError(f"there is no worked example {example}; there are {', '.join(EXAMPLES)}")
     # By its name, as the engine's service is: what serves pages knows no tensors, and imports this file too.
     derivation = import_module("kvscope.model.by_hand.derivation")
-    found: dict[str, Any] = derivation.derive(EXAMPLES[example]).as_json()
-    return found
+    answer: dict[str, Any] = derivation.derive(EXAMPLES[example]).as_json()
+    return answer
 
 
 def lines(report: Report) -> Iterator[str]:

@@ -83,8 +83,8 @@ class Predict(Asked):
 
     @model_validator(mode="after")
     def _asks_for_one(self) -> Predict:
-        given = [name for name in ("number", "answer", "cell") if getattr(self, name) is not None]
-        if len(given) != 1:
+        answers = [name for name in ("number", "answer", "cell") if getattr(self, name) is not None]
+        if len(answers) != 1:
             raise ValueError("a prediction has exactly one of number, answer (with choices) and cell")
         if (self.answer is not None) != (len(self.choices) > 1):
             raise ValueError("answer and at least two choices belong together")

@@ -47,31 +47,33 @@ READ_AS = {dict: "a mapping", list: "a list", bool: "yes or no", int: "a number"
 def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Model | None, list[Fault]]:
     """What a block says. `line`: the one before its first, counted from 1."""
     try:
-        given = yaml.safe_load(text)
-        return model.model_validate({} if given is None else given), []
+        content = yaml.safe_load(text)
+        return model.model_validate({} if content is None else content), []
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.line + 1 if error.problem_mark else 0
         return None, [Fault(file, line + at, f"this is not YAML: {error.problem}; {QUOTE}")]
     except yaml.YAMLError as error:
         return None, [Fault(file, line, f"this is not YAML: {error}; {QUOTE}")]
     except ValidationError as error:
-        return None, [Fault(file, line + _line_of(_place(each), text), _said(each, model)) for each in _causes(error)]
+        return None, [
+            Fault(file, line + _line_of(_place(mistake), text), _said(mistake, model)) for mistake in _causes(error)
+        ]
 
 
 def readable(text: str) -> Front | None:
     """The members of front matter that have no mistakes; None if it is no mapping."""
     try:
-        given = yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError:
         return None
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         return None
-    whole = {"title": "-", "minutes": 1} | given
+    whole = {"title": "-", "minutes": 1} | content
     try:
         return Front.model_validate(whole)
     except ValidationError as error:
-        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
-        return Front.model_validate({"title": "-", "minutes": 1} | {n: v for n, v in given.items() if n not in wrong})
+        wrong = {mistake["loc"][0] for mistake in error.errors() if mistake["loc"]}
+        return Front.model_validate({"title": "-", "minutes": 1} | {n: v for n, v in content.items() if n not in wrong})
 
 
 def allowed(model: type[Strict]) -> str:
@@ -82,24 +84,24 @@ def allowed(model: type[Strict]) -> str:
 def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
     """One mistake for each place. A member that is missing because another is misspelt is no mistake of its own."""
     errors = error.errors()
-    strangers = [str(each["loc"][-1]) for each in errors if each["type"] == "extra_forbidden"]
-    seen = set[tuple[int | str, ...]]()
+    strangers = [str(mistake["loc"][-1]) for mistake in errors if mistake["type"] == "extra_forbidden"]
+    reported = set[tuple[int | str, ...]]()
     # In a value of several types, what is wrong inside a mapping says more than that it is no text.
-    for each in sorted(errors, key=lambda each: (-len(_place(each)), RANKS.get(each["type"], 0))):
-        place = _place(each)
-        misspelt = each["type"] == "missing" and any(
+    for mistake in sorted(errors, key=lambda mistake: (-len(_place(mistake)), RANKS.get(mistake["type"], 0))):
+        place = _place(mistake)
+        misspelt = mistake["type"] == "missing" and any(
             "did you mean" in unknown(name, [str(place[-1])]) for name in strangers
         )
-        if not misspelt and not any(other[: len(place)] == place for other in seen):
-            seen.add(place)
-            yield each
+        if not misspelt and not any(other[: len(place)] == place for other in reported):
+            reported.add(place)
+            yield mistake
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:
     """Where the mistake is, without the names of types that pydantic adds."""
     first, *rest = error["loc"] or ("",)
-    kept = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
-    return (first, *kept) if first != "" else ()
+    place = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
+    return (first, *place) if first != "" else ()
 
 
 def _said(error: ErrorDetails, model: type[Strict]) -> str:
@@ -110,11 +112,11 @@ def _said(error: ErrorDetails, model: type[Strict]) -> str:
         return f"{name} is unknown; {allowed(inside)}"
     if error["type"] == "missing":
         return f"{name} is missing"
-    given = error["input"]
+    value = error["input"]
     if len(place) == 2 and place[0] in ("check", "cell") and error["type"] in RANKS:
         return f"{name} must be a value, or bounds: {', '.join(Bounds.model_fields)}"
-    if error["type"] == "string_type" and type(given) in READ_AS:
-        return f"{name} is read as {READ_AS[type(given)]}: put the text in quotes"
+    if error["type"] == "string_type" and type(value) in READ_AS:
+        return f"{name} is read as {READ_AS[type(value)]}: put the text in quotes"
     if error["type"] in MUST_BE:
         return f"{name} {MUST_BE[error['type']]}"
     message = error["msg"].removeprefix("Value error, ")

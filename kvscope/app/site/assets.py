@@ -36,7 +36,7 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
     # What it renders is a script: its values are quoted as JSON.
     start = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=False).get_template("start.jinja")
     fonts = file("fonts", "css", "\n".join(page_source.faces(static, ALL_LETTERS)))
-    assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "shared" / "ui" / "message.css"))])}
+    assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "message.css"))])}
     for page in pages():
         sheet = file(page.id, "css", page_source.joined(static / page.style))
         code = start.render(packed=json.dumps(packed_modules(page)), entry=page_source.name_of(page.script))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -15,13 +16,14 @@ from urllib.parse import urlencode, urlsplit
 from flask import Flask, render_template
 from werkzeug.test import Client, TestResponse
 
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import Pool
 from kvscope.app.factory import Parts, build
 from kvscope.app.http.site import ENVIRONMENT, Assets, Site, file_of
 from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.folder import CannotWrite, SiteFolder
-from kvscope.app.site.no_engine import NoEngines
 from kvscope.app.store.gallery import Recording, found
 from kvscope.app.store.sessions import Damaged, manifest_of
 from kvscope.app.travel.file import SessionFile, of_session
@@ -55,7 +57,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Options:
     """`server`, `address`: as Site has them; `sessions`: ids of those to be written beside the recordings, none for all
     that are saved.
     """
@@ -74,16 +76,28 @@ class Opening:
     run: str | None
 
 
-def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[str], None]) -> Built:
+class NoEngines(Pool):
+    """Computes the worked examples, which need no model's weights, and nothing else. It is never started."""
+
+    def call(self, method: str, *arguments: Any, **how: Any) -> Any:
+        """Answer `by_hand`. Raises EngineUnavailable for any other method."""
+        if method != "by_hand":
+            raise EngineUnavailable("A static site has no model.")
+        # Imported by its name, as the engine's service is: what serves pages knows no tensors.
+        derivation = import_module("kvscope.model.by_hand.derivation")
+        return derivation.derive(*arguments).as_json()
+
+
+def build_site(settings: Settings, out: Path, options: Options, report: Callable[[str], None]) -> Built:
     """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
-    host = urlsplit(wanted.address).hostname or "localhost"
+    host = urlsplit(options.address).hostname or "localhost"
     app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
         opening = opening_of(found(settings.recordings_dir))
-        return _Build(app, parts, folder, wanted, version).run(opening, report)
+        return _Build(app, parts, folder, options, version).run(opening, report)
     finally:
         parts.runs.close()
 
@@ -91,9 +105,9 @@ def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[
 class _Build:
     """One build of a site into a folder."""
 
-    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, wanted: Wanted, version: str) -> None:
+    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, options: Options, version: str) -> None:
         self._app, self._sessions, self._gallery = app, parts.sessions, parts.gallery
-        self._folder, self._wanted, self._version = folder, wanted, version
+        self._folder, self._options, self._version = folder, options, version
         self._client: Client = app.test_client()
         self._listed: list[dict[str, Any]] = []
         self._runs = parts.runs
@@ -102,8 +116,8 @@ class _Build:
         """Write what has changed, and remove what is gone. Raises CannotWrite, StoreError."""
         shipped = [card.id for card in self._gallery.cards()]
         self._listed = self._chosen(shipped)
-        ids = [*shipped, *(each["id"] for each in self._listed)]
-        stamp = _stamp(self._version, self._wanted.server, self._wanted.address)
+        ids = [*shipped, *(session["id"] for session in self._listed)]
+        stamp = _stamp(self._version, self._options.server, self._options.address)
         damaged, left_out, written = [], set[str](), 0
         for number, session in enumerate(ids, 1):
             unit = f"session {session}"
@@ -112,13 +126,13 @@ class _Build:
                     self._folder.write(unit, stamp, dict(self._session(session)))
                     written += 1
                 except Damaged as error:
-                    kept = self._folder.keep(unit)
-                    damaged.append(f"{error} {REMEDY[kept].format(session=session)}")
-                    if not kept:
+                    stays = self._folder.keep(unit)
+                    damaged.append(f"{error} {REMEDY[stays].format(session=session)}")
+                    if not stays:
                         left_out.add(session)
             if number % REPORTED_EVERY == 0 or number == len(ids):
                 report(f"{number} of {len(ids)} sessions")
-        self._listed = [each for each in self._listed if each["id"] not in left_out]
+        self._listed = [session for session in self._listed if session["id"] not in left_out]
         shown = [session for session in ids if session not in left_out]
         stamp = _stamp(stamp, shown)
         if not self._folder.is_written(PAGES, stamp):
@@ -129,11 +143,11 @@ class _Build:
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
         """What there is to tell of the sessions that are no recordings. Raises CannotWrite for an unknown one."""
-        saved = [each for each in self._sessions.listed() if each["id"] not in shipped]
-        asked = set(self._wanted.sessions)
-        if missing := asked - {each["id"] for each in saved} - set(shipped):
+        saved = [session for session in self._sessions.listed() if session["id"] not in shipped]
+        names = set(self._options.sessions)
+        if missing := names - {session["id"] for session in saved} - set(shipped):
             raise CannotWrite(f"There is no session {min(missing)!r}. `kvscope sessions list` lists all.")
-        return [each for each in saved if not asked or each["id"] in asked]
+        return [session for session in saved if not names or session["id"] in names]
 
     @cached_property
     def _assets(self) -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
@@ -154,13 +168,13 @@ class _Build:
         picture = self._get(f"/{base}.png")
         if picture.status_code == OK:
             yield f"{base}.png", picture.data
-        if address := self._wanted.address:
-            asked = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
-            yield f"oembed/{session}.json", asked.data
+        if address := self._options.address:
+            answer = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
+            yield f"oembed/{session}.json", answer.data
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """The files of the pages beside the sessions, and of the answers that they ask for."""
-        lessons = [each["id"] for each in self._json("/api/lessons")["lessons"]]
+        lessons = [lesson["id"] for lesson in self._json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
         yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
         workload = opening.workload if opening.workload in shown else None
@@ -168,13 +182,13 @@ class _Build:
             framed = f"/embed/{workload}" if under else f"/s/{workload}"
             yield self._page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
         alone = [page.address for page in pages() if page.id not in ("stage", "serving", "by-hand")]
-        both = ["/memory", *(f"/by-hand/{each}" for each in EXAMPLES), *(f"/learn/{each}" for each in lessons)]
-        for path in dict.fromkeys([*alone, *both, *(f"/embed{each}" for each in both)]):
+        both = ["/memory", *(f"/by-hand/{name}" for name in EXAMPLES), *(f"/learn/{name}" for name in lessons)]
+        for path in dict.fromkeys([*alone, *both, *(f"/embed{name}" for name in both)]):
             yield self._page(path)
         with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
             yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
-        answers = ["index", "code", "lessons", *(f"lessons/{each}" for each in lessons)]
-        for name in [*answers, *(f"by-hand/{each}" for each in EXAMPLES)]:
+        answers = ["index", "code", "lessons", *(f"lessons/{name}" for name in lessons)]
+        for name in [*answers, *(f"by-hand/{name}" for name in EXAMPLES)]:
             yield data_file(f"/api/{name}.js", self._json(f"/api/{name}"))
         yield data_file("/static/shared/words/glossary.js", self._json("/static/shared/words/glossary.json"))
         if opening.run:
@@ -211,16 +225,16 @@ class _Build:
 
     def _as_file(self, name: str, base: str) -> dict[str, Any]:
         """What a request for the file of this name has, below an address of the server."""
-        address, server = self._wanted.address, self._wanted.server
+        address, server = self._options.address, self._options.server
         site = Site(name, address, server, self._version, self._assets[0], self._listed)
         return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:
     """What the pages without a session open with."""
-    starting = [each for each in recorded if each.example and each.card]
-    run = next((each for each in starting if not each.workload), None)
-    workload = next((each for each in starting if each.workload), None)
+    starting = [recording for recording in recorded if recording.example and recording.card]
+    run = next((recording for recording in starting if not recording.workload), None)
+    workload = next((recording for recording in starting if recording.workload), None)
     return Opening(
         run.card.id if run and run.card else None,
         workload.card.id if workload and workload.card else None,

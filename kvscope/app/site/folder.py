@@ -80,11 +80,11 @@ class SiteFolder:
 
     def finish(self) -> int:
         """Remove what is of no part any more, and say so in the manifest; how many files there are."""
-        there, gone = _names(self._units.values()), _names(self._earlier.values())
-        for name in gone - there:
+        current, earlier = _names(self._units.values()), _names(self._earlier.values())
+        for name in earlier - current:
             self._remove(name)
         self._save(self._units)
-        return len(there)
+        return len(current)
 
     def _read(self) -> dict[str, Unit]:
         try:
@@ -117,20 +117,20 @@ class SiteFolder:
         """The place of a file of the site. Raises CannotWrite for a name that leads elsewhere: whoever has written the
         manifest, or put a link into the folder, must not decide what else is overwritten or removed.
         """
-        given, inside = PurePosixPath(name), False
+        parts, inside = PurePosixPath(name), False
         with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links that lead to each other
-            place = self._path.resolve() / given
-            inside = bool(given.parts) and place.resolve() == place
-        if not inside or ".." in given.parts or given.is_absolute():
+            place = self._path.resolve() / parts
+            inside = bool(parts.parts) and place.resolve() == place
+        if not inside or ".." in parts.parts or parts.is_absolute():
             raise CannotWrite(
                 f"{self._path / MANIFEST} names {name!r}, or a build would write it, and that is outside the folder or "
                 "a link. Remove the link, or choose another folder."
             )
-        return self._path / given
+        return self._path / parts
 
     def _save(self, units: Mapping[str, Unit]) -> None:
-        said = Manifest(format=FORMAT, units=dict(units)).model_dump()
-        self._write(MANIFEST, json.dumps(said, indent=1, sort_keys=True).encode())
+        content = Manifest(format=FORMAT, units=dict(units)).model_dump()
+        self._write(MANIFEST, json.dumps(content, indent=1, sort_keys=True).encode())
 
     def _write(self, name: str, content: bytes) -> None:
         path, part = self._at(name), self._at(PART)

@@ -35,33 +35,33 @@ def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
     The frames stay readable for as long as somebody has the Imported. Raises Refused, and OSError where the disk of
     `folder` is full.
     """
-    with tempfile.TemporaryFile(dir=folder, prefix="import-") as made:
-        said = _said(file, made.fileno())
-        if said.get("errno") == errno.EFBIG:
+    with tempfile.TemporaryFile(dir=folder, prefix="import-") as unpacked:
+        report = _said(file, unpacked.fileno())
+        if report.get("errno") == errno.EFBIG:
             raise Refused("file", "The file is too large when decompressed.", limit=reading.MOST_FRAMES_BYTES)
-        if "errno" in said:
-            raise OSError(said["errno"], os.strerror(said["errno"]))
-        if "refused" in said:
-            field, message, limit, status = said["refused"]
+        if "errno" in report:
+            raise OSError(report["errno"], os.strerror(report["errno"]))
+        if "refused" in report:
+            field, message, limit, status = report["refused"]
             raise Refused(field, message, limit=limit, status=status)
-        content = mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ)
-    frames, parts = said["frames"], said["parts"]
-    values = Values(said["level"], parts, _part(content, frames, None)) if parts else None
-    return Imported(said["words"], _part(content, 0, frames), values), len(content)
+        content = mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
+    frames, parts = report["frames"], report["parts"]
+    values = Values(report["level"], parts, _part(content, frames, None)) if parts else None
+    return Imported(report["words"], _part(content, 0, frames), values), len(content)
 
 
 def _part(content: mmap.mmap, first: int, end: int | None) -> Callable[[], Iterator[bytes]]:
     return lambda: islice(from_stream(content), first, end)
 
 
-def _said(file: IO[bytes], made: int) -> dict[str, Any]:
+def _said(file: IO[bytes], descriptor: int) -> dict[str, Any]:
     """What the process said that read `file` and wrote its frames to the descriptor `made`."""
     try:
         done = subprocess.run(
-            [*PROCESS, str(made)],
+            [*PROCESS, str(descriptor)],
             stdin=file,
             capture_output=True,
-            pass_fds=(made,),
+            pass_fds=(descriptor,),
             env={**os.environ, **ONE_THREAD},
             timeout=reading.DEADLINE_S + GRACE_S,
             check=False,
@@ -72,8 +72,8 @@ def _said(file: IO[bytes], made: int) -> dict[str, Any]:
         raise _too_much()
     if done.returncode:
         raise RuntimeError(f"reading a file failed: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
-    said: dict[str, Any] = json.loads(done.stdout)
-    return said
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 def _too_much() -> Refused:

@@ -32,9 +32,9 @@ class Card:
     def description(self) -> str:
         """One line."""
         (prompt, answer), *more = self.answers
-        said = "" if answer is None else f" — {self.model} answers “{one_line(answer)}”"
+        answered = "" if answer is None else f" — {self.model} answers “{one_line(answer)}”"
         others = f"{len(self.answers)} requests at once: " if more else ""
-        return shortened(f"{others}“{one_line(prompt)}”{said}", DESCRIPTION)
+        return shortened(f"{others}“{one_line(prompt)}”{answered}", DESCRIPTION)
 
 
 def _place(note: dict[str, Any]) -> str:

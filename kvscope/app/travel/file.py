@@ -62,9 +62,9 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
     """A session at a level, with all it has for None. Raises KeyError, Deleted, Damaged, NotStored."""
     manifest = sessions.manifest(session)
     stored = level_of(manifest)
-    wanted = level or stored
-    if LEVELS.index(wanted) > LEVELS.index(stored):
-        raise NotStored(wanted, stored)
+    chosen = level or stored
+    if LEVELS.index(chosen) > LEVELS.index(stored):
+        raise NotStored(chosen, stored)
 
     def frames() -> Iterator[bytes]:
         return sessions.all_frames(session)
@@ -75,12 +75,12 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
     def fewer() -> Iterator[bytes]:
         return map(only_qkv, values())
 
-    if wanted == stored:
+    if chosen == stored:
         return SessionFile(manifest, frames, values)
-    if wanted == "attention":
+    if chosen == "attention":
         return SessionFile({**manifest, "values": None}, frames, lambda: iter(()))
     parts = [describe(payload) for payload in fewer()]
-    about = {"level": wanted, "bytes": sum(part["bytes"] for part in parts), "parts": parts}
+    about = {"level": chosen, "bytes": sum(part["bytes"] for part in parts), "parts": parts}
     return SessionFile({**manifest, "values": about}, frames, fewer)
 
 

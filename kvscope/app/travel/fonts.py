@@ -21,8 +21,8 @@ class Fonts:
     def __init__(self, folder: Path) -> None:
         """`folder` holds wght.css and the files it names; without them Pillow's own font is used."""
         sheet = folder / "wght.css"
-        found = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
-        self._faces = [(folder / name, list(_ranges(text))) for name, text in found]
+        files = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
+        self._faces = [(folder / name, list(_ranges(text))) for name, text in files]
         self._fonts: dict[tuple[Path | None, int, int], Font] = {}
         self._files: dict[str, Path | None] = {}
 

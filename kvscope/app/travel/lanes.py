@@ -39,7 +39,7 @@ class Lanes:
 def lanes_of(log: Iterable[Header]) -> Lanes:
     """The lanes of a workload's frames, `open` first."""
     opening, *frames = log
-    lanes = [Lane(asked["prompt"], asked["arrives_ms"]) for asked in opening.data["study"]["requests"]]
+    lanes = [Lane(request["prompt"], request["arrives_ms"]) for request in opening.data["study"]["requests"]]
     passes, ends = 0, 0.0
     for frame in frames:
         if frame.kind == "asked":

@@ -78,7 +78,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
     """The head that the page chooses for a run that does not say: as static/stage/facts/opening-head.js has it."""
-    found: dict[tuple[int, int], int] = {}
+    strongest: dict[tuple[int, int], int] = {}
     first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:
         (layers, heads, queries, keys), values = codec.octets(payload, "attention")
@@ -90,9 +90,9 @@ def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int
                     at = ((layer * heads + head) * queries + index) * keys
                     if query >= first and query - NEAREST >= 1:
                         most = max(values[at + 1 : at + query - NEAREST + 1])
-                        found[place] = max(found.get(place, 0), most)
-    most = max(found.values(), default=0)
-    return min((place for place, value in found.items() if value == most), default=(0, 0)) if most else (0, 0)
+                        strongest[place] = max(strongest.get(place, 0), most)
+    most = max(strongest.values(), default=0)
+    return min((place for place, value in strongest.items() if value == most), default=(0, 0)) if most else (0, 0)
 
 
 def _rows_of(part: tuple[dict[str, Any], bytes], layer: int, head: int) -> Iterator[tuple[int, bytes]]:

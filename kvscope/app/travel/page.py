@@ -59,8 +59,8 @@ class SessionPage:
     @cached_property
     def tag(self) -> str:
         """Changes whenever the page's text does."""
-        asked = [self._manifest["id"], self._file.level, self._version, _looks(self._page), links()]
-        return sha256(json.dumps(asked).encode()).hexdigest()[:32]
+        content = [self._manifest["id"], self._file.level, self._version, _looks(self._page), links()]
+        return sha256(json.dumps(content).encode()).hexdigest()[:32]
 
     @property
     def file_name(self) -> str:
@@ -117,14 +117,14 @@ class SessionPage:
 
     def _words(self) -> tuple[Card, str]:
         """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
-        seen = [json.dumps(self._manifest, ensure_ascii=False)]
+        texts = [json.dumps(self._manifest, ensure_ascii=False)]
         if self._manifest.get("workload"):
             card = card_of_workload(self._manifest, [*map(header, self._file.frames())])
-            return card, "".join([*seen, *(f"{prompt}{text}" for prompt, text in card.answers)])
+            return card, "".join([*texts, *(f"{prompt}{text}" for prompt, text in card.answers)])
         chosen = []
         for payload in self._file.frames():
-            found = header(payload)
-            if found.kind == "step":
-                chosen.append(found.data["token"])
-                seen += [token["text"] for token in found.data.get("top_tokens", [])]
-        return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(seen)
+            frame = header(payload)
+            if frame.kind == "step":
+                chosen.append(frame.data["token"])
+                texts += [token["text"] for token in frame.data.get("top_tokens", [])]
+        return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(texts)

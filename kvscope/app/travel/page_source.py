@@ -45,11 +45,11 @@ def modules(static: Path, entry: str) -> dict[str, str]:
     """
     imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     known = {name: address.removeprefix("/static/") for name, address in imports.items()}
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
-        if name_of(path) in found:
+        if name_of(path) in sources:
             continue
 
         def renamed(match: re.Match[str], importer: str = path) -> str:
@@ -59,8 +59,8 @@ def modules(static: Path, entry: str) -> dict[str, str]:
             waiting.append(target)
             return f"{match[1]}{match[2]}{name_of(target)}{match[2]}"
 
-        found[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
-    return found
+        sources[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
+    return sources
 
 
 def _beside(static: Path, importer: str, specifier: str) -> str | None:
@@ -98,8 +98,8 @@ def _inside(path: Path) -> str:
 
 def _covers(ranges: str, needed: set[int]) -> bool:
     """Whether a CSS unicode-range, such as `U+0-FF,U+131`, has any of the code points."""
-    for each in ranges.split(","):
-        low, _, high = each.strip().removeprefix("U+").partition("-")
+    for item in ranges.split(","):
+        low, _, high = item.strip().removeprefix("U+").partition("-")
         first, last = int(low, 16), int(high or low, 16)
         if any(first <= point <= last for point in needed):
             return True

@@ -39,14 +39,14 @@ def main() -> None:
     """Read the file and say what is in it."""
     keep_within_limits()
     try:
-        said = _read(int(sys.argv[1]))
+        report = _read(int(sys.argv[1]))
     except Refused as refused:
-        said = {"refused": [refused.field, refused.message, refused.limit, refused.status]}
+        report = {"refused": [refused.field, refused.message, refused.limit, refused.status]}
     except MemoryError:
         os.kill(os.getpid(), signal.SIGKILL)  # as where a library meets the limit, which ends the process itself
     except OSError as error:
-        said = {"errno": error.errno}
-    json.dump(said, sys.stdout)
+        report = {"errno": error.errno}
+    json.dump(report, sys.stdout)
 
 
 def keep_within_limits() -> None:
@@ -58,16 +58,16 @@ def keep_within_limits() -> None:
     os.nice(NICENESS)
 
 
-def _read(made: int) -> dict[str, Any]:
-    found = read_file(memoryview(mmap.mmap(0, 0, access=mmap.ACCESS_READ)))
-    frames, values = 0, found.values
-    with open(made, "wb", closefd=False) as out:
-        for payload in found.frames():
+def _read(descriptor: int) -> dict[str, Any]:
+    imported = read_file(memoryview(mmap.mmap(0, 0, access=mmap.ACCESS_READ)))
+    frames, values = 0, imported.values
+    with open(descriptor, "wb", closefd=False) as out:
+        for payload in imported.frames():
             frames += 1
             out.writelines(to_stream([payload]))
         out.writelines(to_stream(values.payloads() if values else ()))
     level, parts = (values.level, values.parts) if values else (None, [])
-    return {"words": found.words, "frames": frames, "level": level, "parts": parts}
+    return {"words": imported.words, "frames": frames, "level": level, "parts": parts}
 
 
 if __name__ == "__main__":

@@ -117,9 +117,9 @@ def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, i
     last = shown.query
     nearness = [min(abs(at - shown.key), abs(at - last)) for at in range(last + 1)]
     for radius in range(max(nearness), -1, -1):
-        kept = [at for at in range(last + 1) if nearness[at] <= radius]
+        near = [at for at in range(last + 1) if nearness[at] <= radius]
         items: list[int | None] = []
-        for at in kept:
+        for at in near:
             if at and (not items or items[-1] != at - 1):
                 items.append(None)
             items.append(at)
@@ -159,7 +159,9 @@ def _visible(token: dict[str, Any]) -> str:
     text: str = token["text"]
     if "\ufffd" in text:
         return "".join(f"\\x{byte:02X}" for byte in bytes.fromhex(token["bytes"]))
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def _ramp(colours: Sequence[str]) -> list[tuple[int, int, int]]:

@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { PROTOCOL } from "../../embed/protocol.js";
+import { fetchUnder } from "../../shared/log/root.js";
 import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
 import { answeredIn, answersOf, readProgress, writeProgress } from "./progress.js";
-import { requestJson } from "./request.js";
 import { initialState, reduce, stepOf } from "./state.js";
 
 /** The first model may still have to be downloaded: the page asks on, less and less often. */
@@ -93,6 +93,14 @@ function useFollowedRun(state, store, given, identity) {
       clearTimeout(timer);
     };
   }, [run, state.run, pending, tries]);
+}
+
+/** @returns {Promise<any>} the JSON of an answer. @throws {Error} with the server's message */
+async function requestJson(path, options) {
+  const response = await fetchUnder(path, options);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail ?? answer.title);
+  return answer;
 }
 
 /** Says to the page around an embedded lesson which step is shown, and what was answered and done: numbers only. */

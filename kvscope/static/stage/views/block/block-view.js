@@ -61,8 +61,8 @@ export function BlockView({ state, focus, dispatch, client }) {
 function useScene({ state, client, layer, query }) {
   const { run, following } = state;
   const step = run.stepOfQuery(query);
-  const wanted = following ? null : { run: run.id, step, layer, position: query };
-  const { status, values, stored } = useModelValues(state, client.ask("block"), wanted, "block");
+  const request = following ? null : { run: run.id, step, layer, position: query };
+  const { status, values, stored } = useModelValues(state, client.ask("block"), request, "block");
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   return { scene, status, stored };
 }

@@ -47,8 +47,8 @@ export function usedSentence(run, layer, rows) {
 /** @returns {string} a cell in words */
 export function cellSentence(run, { layer, position }, expert) {
   const token = quoted(run.tokens[position]);
-  const chosen = run.experts(layer, position).find((each) => each.expert === expert);
-  return chosen
-    ? msg`Layer ${layer}, ${token} at position ${position}: expert ${expert}, share ${chosen.share.toFixed(3)}`
+  const choice = run.experts(layer, position).find((each) => each.expert === expert);
+  return choice
+    ? msg`Layer ${layer}, ${token} at position ${position}: expert ${expert}, share ${choice.share.toFixed(3)}`
     : msg`Layer ${layer}, ${token} at position ${position}: expert ${expert} was not chosen`;
 }

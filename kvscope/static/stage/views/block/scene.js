@@ -82,6 +82,19 @@ export function lengthOf(values) {
   return Math.sqrt(sum);
 }
 
+/**
+ * The two moments that a norm divides by.
+ *
+ * @param {Float32Array} x a row
+ * @param {boolean} centred true: LayerNorm, false: RMSNorm
+ * @returns {{mean: number, square: number}} `mean`: 0 for RMSNorm; `square`: mean of (x − mean)²
+ */
+export function momentsOf(x, centred) {
+  const average = (read) => x.reduce((total, value) => total + read(value), 0) / x.length;
+  const mean = centred ? average((value) => value) : 0;
+  return { mean, square: average((value) => (value - mean) ** 2) };
+}
+
 /** @returns {{key: number, weight: number}} the key with the largest weight of a head */
 export function strongestKey({ values }, head) {
   const row = lineOf(values["attn.weights"], head);

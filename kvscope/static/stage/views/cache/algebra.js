@@ -49,9 +49,9 @@ export function readableOnly(values, first) {
     shape: [shape[0] - first, shape[1]],
     data: data.subarray(first * shape[1]),
   });
-  const found = { ...values };
-  for (const name of ["k", "v", "k_again", "v_again"]) found[name] = cut(values[name]);
-  return found;
+  const readable = { ...values };
+  for (const name of ["k", "v", "k_again", "v_again"]) readable[name] = cut(values[name]);
+  return readable;
 }
 
 /** One number of K or V, as cached and as computed again. @returns {{cached: number, again: number, difference: number}} */

@@ -84,18 +84,18 @@ export function compared(looks, effects, base) {
  */
 export function apart(rows, least, count) {
   const order = rows.map((_, at) => at).sort((a, b) => rows[a] - rows[b]);
-  const placed = new Array(rows.length);
+  const places = new Array(rows.length);
   let free = 0;
   for (const at of order) {
-    placed[at] = Math.max(free, rows[at]);
-    free = placed[at] + least;
+    places[at] = Math.max(free, rows[at]);
+    free = places[at] + least;
   }
   let over = Math.max(0, free - least - (count - 1));
   for (const at of order.reverse()) {
     if (!over) break;
-    placed[at] -= over;
+    places[at] -= over;
     const below = order[order.indexOf(at) + 1];
-    over = below === undefined ? 0 : Math.max(0, placed[below] + least - placed[at]);
+    over = below === undefined ? 0 : Math.max(0, places[below] + least - places[at]);
   }
-  return placed;
+  return places;
 }

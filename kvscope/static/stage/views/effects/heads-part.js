@@ -21,8 +21,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
   const { run, readiness, selection } = state;
   const { heads, layers } = run;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
-  const { effects, base, status } = found;
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
+  const { effects, base, status } = measurement;
   const looks = useMemo(() => looksOf(run, step), [run, step]);
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   const order = useMemo(() => ranked(effects), [effects]);
@@ -71,7 +71,7 @@ export function HeadsPart({ state, client, dispatch, step }) {
     row: rows[place],
     text: `L${Math.floor(at / heads)} h${at % heads}  ${becomes(base, effects[at])}`,
   }));
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
     ${
       effects[selected] &&

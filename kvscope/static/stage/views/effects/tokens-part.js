@@ -18,12 +18,12 @@ const TOKENS = ["tokens"];
 export function TokensPart({ state, client, dispatch, step }) {
   const { run, readiness } = state;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
   const { key } = state.selection;
   const last = run.lastQueryOfStep(step);
   const picked = key !== null && key <= last ? key : null;
   const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
-  const { effects, base, status } = found;
+  const { effects, base, status } = measurement;
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   // Without the last token another question is asked, so it is not the one that is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
@@ -37,7 +37,7 @@ export function TokensPart({ state, client, dispatch, step }) {
     effects[at]
       ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`
       : msg`${quoted(run.tokens[at])}, position ${at}`;
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
     ${done && effects.length > 1 && html`<p class="effect-headline">${tokenSentence(run.tokens[first], first, effects[first])}</p>`}
     <ul class="effect-tokens" aria-label=${msg`Tokens before the next one`}>
       ${run.tokens.slice(0, last + 1).map(

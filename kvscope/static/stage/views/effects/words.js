@@ -65,21 +65,21 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
           form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
           form`${facts.looking} heads give at least half of their weight to one token that is not the first. Only without ${facts.lookingFlips} of them is another token the likeliest.`,
         );
-  const found = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
+  const sentences = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
   if (facts.looksMost !== null) {
     const at = facts.looksMost;
     const key = quoted(tokens[looks[at].key]);
-    found.push(
+    sentences.push(
       msg`Looks a lot, and little changes without it: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head. Other heads may make up for it.`,
     );
   }
   if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
     const at = facts.mattersMost;
-    found.push(
+    sentences.push(
       msg`Looks little, and much changes without it: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
     );
   }
-  return found;
+  return sentences;
 }
 
 /** @returns {string} without which token of the text the next one changes most, as far as that is said without the last one */

@@ -159,10 +159,10 @@ function Others({ path, rows }) {
   const others = vocab - rows.length;
   if (others <= 0) return null;
   const together = (stage) => Math.max(0, 1 - rows.reduce((sum, { rank }) => sum + stage.shares[rank], 0));
-  const left = (stage) => stage.count - rows.filter(({ rank }) => rank < stage.count).length;
+  const remaining = (stage) => stage.count - rows.filter(({ rank }) => rank < stage.count).length;
   const cell = (stage, before) => {
-    if (left(stage) > 0) return html`<${Together} count=${left(stage)} share=${together(stage)} />`;
-    return left(before) > 0
+    if (remaining(stage) > 0) return html`<${Together} count=${remaining(stage)} share=${together(stage)} />`;
+    return remaining(before) > 0
       ? html`<span class="path-cell is-cut"><span class="track"><i></i></span><b>${msg`all cut`}</b></span>`
       : html`<${Dot} />`;
   };
@@ -172,7 +172,7 @@ function Others({ path, rows }) {
     <td><${Together} count=${others} share=${together(temperature)} /></td>
     <td>${path.greedy ? html`<${Dot} label=${UNFILTERED} />` : cell(topK, temperature)}</td>
     <td>${path.greedy ? html`<${Dot} label=${UNFILTERED} />` : cell(topP, topK)}</td>
-    <td>${!path.greedy && left(topP) === 0 && html`<${Dot} />`}</td>
+    <td>${!path.greedy && remaining(topP) === 0 && html`<${Dot} />`}</td>
     <td></td>
   </tr>`;
 }

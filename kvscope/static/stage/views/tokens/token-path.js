@@ -148,13 +148,13 @@ export function pathRows(named, count, extra) {
 export function whyToken(path, lookup) {
   const { chosen, own } = path;
   const name = quoted(lookup.token);
-  const known = ratingOf(path, lookup);
-  const facts = known ? ratedFacts(path, known, name) : unratedFacts(path, name);
+  const rating = ratingOf(path, lookup);
+  const facts = rating ? ratedFacts(path, rating, name) : unratedFacts(path, name);
   const wasChosen = own && chosen.token.id === lookup.token.id;
   if (wasChosen && chosen.token.forced) {
     return { verdict: msg`${name} was set by this branch.`, possible: true, because: facts };
   }
-  const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, wasChosen);
+  const { possible, because } = path.greedy ? greedyReason(path, rating) : sampledReason(path, rating, wasChosen);
   const verdict = wasChosen ? msg`${name} was chosen.` : verdictOn(name, possible, own);
   return { verdict, possible: possible !== false, because: `${facts} ${because}` };
 }
@@ -169,8 +169,8 @@ function verdictOn(name, possible, own) {
 
 /** @returns {{rank: number, logit: number, probability: number, share: number}|null} `probability`: after temperature, `share`: after the filters */
 function ratingOf({ logits, temperature, topP, settings, greedy }, lookup) {
-  const { rank, logit: given } = lookup;
-  const logit = logits.listed[rank] ?? given;
+  const { rank, logit: ofModel } = lookup;
+  const logit = logits.listed[rank] ?? ofModel;
   if (rank < 0 || logit === undefined) return null;
   const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));
   const share = rank < topP.count ? topP.shares[0] * ratio : 0;
@@ -198,16 +198,16 @@ function unratedFacts({ logits, temperature, vocab }, name) {
   return msg`${name} is not among the ${listed.length} largest of ${integer(vocab)} logits. Its logit is at most ${logit}, its probability at most ${probability}.`;
 }
 
-function greedyReason({ logits }, known) {
-  const possible = known?.rank === 0;
-  if (possible || !known) return { possible, because: msg`Greedy always chooses the largest logit.` };
-  const gap = fixed(logits.listed[0] - known.logit, 2);
+function greedyReason({ logits }, rating) {
+  const possible = rating?.rank === 0;
+  if (possible || !rating) return { possible, because: msg`Greedy always chooses the largest logit.` };
+  const gap = fixed(logits.listed[0] - rating.logit, 2);
   return { possible: false, because: msg`Greedy always chooses the largest logit, here ${gap} higher.` };
 }
 
-function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
+function sampledReason({ settings, topK, topP, logits }, rating, wasChosen) {
   const { top_k: k, top_p: p } = settings;
-  const rank = known?.rank ?? logits.listed.length;
+  const rank = rating?.rank ?? logits.listed.length;
   if (rank >= topK.count) {
     const because = plural(
       k,
@@ -218,20 +218,20 @@ function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
   }
   if (rank >= topP.count) {
     const rule = msg`top-p ${p} keeps the fewest tokens that together reach ${percent(p, 0)}.`;
-    const held = percent(1 - topP.cutMass);
+    const mass = percent(1 - topP.cutMass);
     const because = plural(
       topP.count,
-      form`The ${integer(topP.count)} largest token already reaches ${held}, so this token is cut.`,
-      form`The ${integer(topP.count)} largest tokens already reach ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest token already reaches ${mass}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest tokens already reach ${mass}, so this token is cut.`,
     );
     return { possible: false, because: `${rule} ${because}` };
   }
-  if (!known) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
-  const probability = percent(known.share, known.share < 0.001 ? 4 : 1);
+  if (!rating) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
+  const probability = percent(rating.share, rating.share < 0.001 ? 4 : 1);
   const passed = msg`It passes every filter and then has a probability of ${probability}.`;
   if (wasChosen) return { possible: true, because: `${passed} ${msg`The seed's random number selected it.`}` };
-  const draws = integer(Math.round(1 / known.share));
+  const draws = integer(Math.round(1 / rating.share));
   const odds =
-    known.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
+    rating.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
   return { possible: true, because: `${passed} ${odds}` };
 }

@@ -57,13 +57,13 @@ export function columnCount({ runs }) {
 
 /** @returns {{position: number, x0: number, x1: number}[]} the columns, from the lane's left edge */
 export function placedColumns({ runs, pitch }) {
-  const placed = [];
+  const columns = [];
   let x = 0;
   runs.forEach(([from, to], index) => {
     if (index) x += GAP_PX;
-    for (let position = from; position <= to; position++, x += pitch) placed.push({ position, x0: x, x1: x + pitch });
+    for (let position = from; position <= to; position++, x += pitch) columns.push({ position, x0: x, x1: x + pitch });
   });
-  return placed;
+  return columns;
 }
 
 /** @returns {{x: number, from: number, to: number}[]} marks between columns where positions `from` … `to` are omitted */

@@ -26,8 +26,8 @@ export function usePolicies(client, run, chosen) {
   const connected = useFamily(client, run.close ? run : null, own.count)?.runs ?? null;
   const budget = chosen ?? firstBudget(run, connected);
   const idOf = (cache, tokens) => {
-    const wanted = { cache, budget, tokens };
-    return own.ids[keyOf(wanted)] ?? (connected ? twinAmong(connected, run.id, wanted) : null);
+    const settings = { cache, budget, tokens };
+    return own.ids[keyOf(settings)] ?? (connected ? twinAmong(connected, run.id, settings) : null);
   };
   const [window, sinks, heavy] = POLICIES.map((policy) => TOKENS.map((tokens) => idOf(policy, tokens)));
   const pairs = [usePair(client, window), usePair(client, sinks), usePair(client, heavy)];
@@ -37,9 +37,9 @@ export function usePolicies(client, run, chosen) {
     try {
       for (const tokens of TOKENS) {
         for (const cache of POLICIES) {
-          const wanted = { cache, budget, tokens };
-          const { id } = await client.twin(run.id, wanted);
-          setOwn((before) => ({ ...before, ids: { ...before.ids, [keyOf(wanted)]: id } }));
+          const settings = { cache, budget, tokens };
+          const { id } = await client.twin(run.id, settings);
+          setOwn((before) => ({ ...before, ids: { ...before.ids, [keyOf(settings)]: id } }));
         }
       }
       setOwn((before) => ({ ...before, starting: false, count: before.count + 1 }));

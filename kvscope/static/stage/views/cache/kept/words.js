@@ -22,10 +22,10 @@ export function stayingText(policy, budget) {
 /** @returns {string} what a policy kept and lost; nothing that its numbers do not say */
 export function resultText(run, result, loss) {
   const whole = run.steps.at(-1).data.kv;
-  const [kept, all] = [bytes(result.bytes), bytes(whole.bytes_used)];
-  const held = msg`At the end, ${integer(result.positions)} of ${integer(whole.positions)} positions are cached: ${kept} instead of ${all}.`;
-  const lost = msg`A head loses ${percent(loss.mean, 0)} of its attention on average.`;
-  return `${held} ${lost} ${otherText(result)}`;
+  const [bytesCached, bytesWhole] = [bytes(result.bytes), bytes(whole.bytes_used)];
+  const atEnd = msg`At the end, ${integer(result.positions)} of ${integer(whole.positions)} positions are cached: ${bytesCached} instead of ${bytesWhole}.`;
+  const attention = msg`A head loses ${percent(loss.mean, 0)} of its attention on average.`;
+  return `${atEnd} ${attention} ${otherText(result)}`;
 }
 
 /** @returns {string} from which step on the choice differs */
