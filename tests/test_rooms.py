@@ -321,6 +321,12 @@ def test_what_tests_share_is_in_support() -> None:
     assert shared == set()
 
 
+EXPORTED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|const|let|class)\s+(\w+)", re.MULTILINE)
+NAMED = re.compile(r"""(?:import|export)\s*\{([^}]*)\}\s*from\s*["'](\.[^"']+)["']""")
+ON_DEMAND = re.compile(r"""import\(["'](\.[^"']+)["']\)""")
+COMMENT = re.compile(r"^ *(/?\*|//).*$", re.MULTILINE)
+
+
 def imports_by_name(path: Path) -> Iterator[tuple[Path, str]]:
     """The module and the name of each import of a script; of a module imported on demand, each name in the script."""
     code = COMMENT.sub("", path.read_text("utf-8"))
