@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { plainNumber } from "../../../../kvscope/static/learn/player/number-text.js";
+import { plainNumber } from "../../../../kvscope/static/learn/player/predict.js";
 import { bytesShort, fixed, integer, percent } from "../../../../kvscope/static/shared/facts/format.js";
 
 const CASES = JSON.parse(readFileSync(new URL("../../../fixtures/numbers.json", import.meta.url), "utf8"));

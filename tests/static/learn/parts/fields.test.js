@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readSearch, searchOf } from "../../../../kvscope/static/learn/parts/address.js";
-import { readWhole } from "../../../../kvscope/static/learn/parts/whole.js";
+import { readSearch, searchOf } from "../../../../kvscope/static/learn/parts/use-address.js";
+import { readWhole } from "../../../../kvscope/static/learn/parts/use-numbers.js";
 
 const FIELD = { name: "Tokens", least: 1, most: 1000 };
 
