@@ -7,7 +7,7 @@ import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { NAME } from "../../changes/change-button.js";
-import { canAsk } from "../../state/asking.js";
+import { canAsk } from "../../state/run-request.js";
 import { ranked, shadeOf } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
