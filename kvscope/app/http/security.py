@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
 EMBED_PREFIX = "/embed/"
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+"""Allows an empty `<style>` element. Plotly adds one and fills it through the CSSOM, which no policy restricts."""
 ANYONE = "*"
 """No `frame-ancestors` then: `*` in a policy means http and https only. It excludes files on a disk, notebook cells,
 and sandboxed frames such as that of a lesson around its page."""
@@ -77,7 +79,7 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     framed_by = frame_ancestors if is_embed else "'self'"
     ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
+        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
         f"object-src 'none'; base-uri 'none'; form-action 'self'{ancestors}"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"

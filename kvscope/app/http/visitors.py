@@ -16,7 +16,7 @@ from kvscope.app.http.origins import is_own_page
 
 CLIENT_HEADER = "X-KVScope-Client"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
-"""As in static/shared/state/visitor.js."""
+"""As in static/shared/state/identity.js."""
 OF_OTHER_SITES = ", pages of other sites"
 HOUSEHOLD_BITS = 64
 """The prefix of an IPv6 address that one household or class owns."""
