@@ -10,7 +10,7 @@ import { pointInside, useSize } from "../../shared/ui/use-size.js";
 import { passCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural, pluralNodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes } from "../lanes.js";
+import { barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes, timeScale } from "../lanes.js";
 import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
 import { roundName } from "../results.js";
@@ -45,22 +45,22 @@ export function Time({ log, round, pass, tally, version, look, go, acts }) {
   const lanes = useMemo(() => steadyLanes(before.current, lanesOf(round, answers)), [round, version]);
   before.current = lanes;
   const others = log.rounds.filter((other) => other !== round && other.end && doneMs(other));
-  const end = axisEnd(Math.max(...log.rounds.map(nowOf)));
+  const known = Math.max(...log.rounds.map(nowOf));
   const width = size?.width ?? 0;
   const narrow = width < NARROW_PX;
   const high = narrow ? NARROW_LANE_PX : LANE_PX;
   const left = narrow ? 0 : NAMES_PX;
   const height = TOP_PX + high * requests.length + AXIS_PX;
   const frame = useMemo(
-    () => ({ left, high, height, end, narrow, right: width - 8, x: (ms) => left + (ms / end) * (width - 8 - left) }),
-    [left, high, height, end, narrow, width],
+    () => ({ left, high, height, narrow, right: width - 8, x: timeScale(known, [left, width - 8]) }),
+    [left, high, height, timeScale(known, [0, 1]).domain()[1], narrow, width],
   );
   const point = (event) => {
     const lane = Math.floor((pointInside(event).y - TOP_PX) / high);
     look.hover(lane >= 0 && lane < requests.length ? lane : null);
   };
   const pick = (event) => {
-    const ms = ((pointInside(event).x - left) / (frame.right - left)) * end;
+    const ms = frame.x.invert(pointInside(event).x);
     const number = ms >= 0 ? passAt(round.passes, ms) : null;
     if (number !== null) go(number);
   };
@@ -209,8 +209,8 @@ function BusyText({ busy }) {
   return html`<p class="busy-text">${sentence(few)} ${sentence(many)} ${msg`So busy time does not show whether the engine can serve more. Tokens per second and the queue show it.`}</p>`;
 }
 
-function Axis({ frame: { x, end, height, left, right } }) {
-  const ticks = axisTicks(end, Math.max(2, Math.floor((right - left) / TICK_PX)));
+function Axis({ frame: { x, height, left, right } }) {
+  const ticks = x.ticks(Math.max(2, Math.floor((right - left) / TICK_PX)));
   const y = height - AXIS_PX;
   return html`<g class="axis">
     <line x1=${left} x2=${right} y1=${y} y2=${y} />
