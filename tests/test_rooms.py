@@ -137,7 +137,7 @@ ROOMS = {
             for page in ("parts", "reference", "loop", "state", "words")
             for end in ("", ".js")
         ),
-        *("static/learn/player", "static/learn/contents", "static/learn/page.js", "static/learn.js"),
+        *("static/learn/player", "static/learn/contents", "static/learn.js"),
     ),
 }
 

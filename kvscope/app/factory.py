@@ -50,9 +50,8 @@ from kvscope.app.http import sessions as session_routes
 from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.produced import Produced
-from kvscope.app.http.reads import Reads
+from kvscope.app.http.reads import Reads, Turns
 from kvscope.app.http.requests import MAX_BODY_BYTES
-from kvscope.app.http.turns import Turns
 from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import LESSONS, STATIC, TEMPLATES

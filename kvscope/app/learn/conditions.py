@@ -31,7 +31,7 @@ def _holds(name: str, value: Any, bound: Any) -> bool:
     if name == "equals":
         return _same(value, bound)
     if name == "one_of":
-        return any(_same(value, each) for each in bound)
+        return any(_same(value, option) for option in bound)
     if name == "differs_from":
         return value is not None and not _same(value, bound)
     one, other = _number(value), _number(bound)

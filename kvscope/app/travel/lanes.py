@@ -1,4 +1,4 @@
-"""A workload's first round as lanes over time, for cards and pictures. `static/serving/lanes.js` draws the same lanes."""
+"""A workload's first round as lanes over time, for its card and picture, as static/serving/lanes.js draws them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Lane:
     prompt: str
     arrives: float
     ends: float | None = None
-    """When it was done, cancelled or refused; None if the log ends before that."""
+    """When it ended: done, cancelled or refused. None if the log does not say."""
     reads: list[tuple[float, float]] = field(default_factory=list)
-    """Start and end of each pass that read part of its prompt."""
+    """Start and end of the passes that read its prompt."""
     words: list[float] = field(default_factory=list)
-    """The time of each of its tokens: the end of the pass that computed it."""
+    """When each token was generated."""
     tokens: list[dict[str, Any]] = field(default_factory=list)
-    """Its tokens, as frames have them."""
+    """The generated tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The lanes of a round. `passes`: their number; `ends`: when the last pass or request ended, in ms."""
+    """`passes`: number in the round. `ends`: time of the last event."""
 
     lanes: list[Lane]
     passes: int
@@ -37,9 +37,9 @@ class Lanes:
 
 
 def lanes_of(log: Iterable[Header]) -> Lanes:
-    """Return the lanes of the first round of a workload's frames, `open` first."""
+    """Return the lanes of a workload's frames, `open` first."""
     opening, *frames = log
-    lanes = [Lane(asked["prompt"], asked["arrives_ms"]) for asked in opening.data["study"]["requests"]]
+    lanes = [Lane(request["prompt"], request["arrives_ms"]) for request in opening.data["study"]["requests"]]
     passes, ends = 0, 0.0
     for frame in frames:
         if frame.kind == "asked":

@@ -10,16 +10,16 @@ const VECTOR_COLUMNS = 8;
 
 export function BlockNumbers({ scene }) {
   const [open, setOpen] = useState(false);
-  const [wanted, setWanted] = useState("attn.weights");
+  const [selected, setSelected] = useState("attn.weights");
   const names = Object.keys(scene.values).sort();
-  const name = names.includes(wanted) ? wanted : "attn.weights";
+  const name = names.includes(selected) ? selected : "attn.weights";
   return html`<details class="block-numbers" onToggle=${(event) => setOpen(event.target.open)}>
     <summary>${msg`The numbers as a table`}</summary>
     ${
       open &&
       html`<label>
         ${msg`values of`}
-        <select value=${name} onChange=${(event) => setWanted(event.target.value)}>
+        <select value=${name} onChange=${(event) => setSelected(event.target.value)}>
           ${names.map(
             (each) =>
               html`<option key=${each} value=${each}>${each} [${scene.values[each].shape.join(" × ")}]</option>`,

@@ -9,8 +9,8 @@ import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
 import { valueAt, valueFacts } from "./facts.js";
+import { sizesOf } from "./matrices.js";
 import { MatrixPicture } from "./matrix-picture.js";
-import { shapeOf } from "./shapes.js";
 import { calculationOf } from "./terms.js";
 
 const SHORT_LIST = 8;
@@ -64,10 +64,10 @@ function Whole({ place, scene, dispatch }) {
 }
 
 function Calculation({ calculation, place, scene, state, client, onOpen }) {
-  const { wanted, formula, note } = calculation;
-  const asked = wanted && { run: scene.run.id, layer: scene.layer, ...wanted };
-  const { status, values } = useModelValues(state, client.ask("weights"), asked, "weights");
-  if (wanted && !values) {
+  const { request, formula, note } = calculation;
+  const ofLayer = request && { run: scene.run.id, layer: scene.layer, ...request };
+  const { status, values } = useModelValues(state, client.ask("weights"), ofLayer, "weights");
+  if (request && !values) {
     return html`<p class="block-opened-formula mono">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
   }
   const terms = calculation.terms(values);
@@ -170,10 +170,10 @@ function storedText(rows, columns, model) {
 
 function Learned({ calculation, scene, state, client }) {
   const [shown, setShown] = useState(false);
-  const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
+  const [columns, rows] = sizesOf(calculation.request.of, scene.dims);
   return html`<p>
       ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}.`} ${storedText(rows, columns, scene.run.open.model)}
       ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>
     </p>
-    ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.wanted.of} row=${calculation.wanted.index} scene=${scene} state=${state} client=${client} />`}`;
+    ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.request.of} row=${calculation.request.index} scene=${scene} state=${state} client=${client} />`}`;
 }

@@ -6,19 +6,19 @@ import { OF_ORIGINAL } from "../../../shared/facts/changes.js";
 import { bytes, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
-import { form, msg, plural } from "../../../shared/words/msg.js";
-import { DTYPES, formName, lossOf, smallerForms } from "./forms.js";
-import { NEEDS_MODEL } from "./twin-control.js";
+import { msg } from "../../../shared/words/msg.js";
+import { changeText, DTYPES, formName, lossOf, smallerForms } from "./forms.js";
+import { NEEDS_MODEL, Start } from "./twin-control.js";
 
 export function Smaller({ run, ready, client, dispatch }) {
   const [losses, setLosses] = useState([]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
-  const left = useRef(false);
+  const unmounted = useRef(false);
   useEffect(() => {
-    left.current = false;
+    unmounted.current = false;
     return () => {
-      left.current = true;
+      unmounted.current = true;
     };
   }, []);
   const forms = smallerForms(run.open.model);
@@ -29,7 +29,7 @@ export function Smaller({ run, ready, client, dispatch }) {
     try {
       for (const stored of forms) {
         const loss = await client.ask("smaller")({ run: run.id, dtype: stored.dtype, kv_heads: stored.kvHeads });
-        if (left.current) return;
+        if (unmounted.current) return;
         setLosses((before) => [...before, { stored, loss }]);
       }
     } catch (refusal) {
@@ -45,13 +45,10 @@ export function Smaller({ run, ready, client, dispatch }) {
     ${
       run.open.changed
         ? html`<p class="sheet-say muted">${OF_ORIGINAL}</p>`
-        : html`<p class="twin-control row small">
-      <button
-        type="button" class=${losses.length ? "" : "is-main"} disabled=${busy || !ready || run.steps.length === 0} onClick=${measure}
-      >${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}</button>
-      ${!ready && html`<span>${NEEDS_MODEL}</span>`}
-      ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-    </p>`
+        : html`<${Start}
+            label=${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}
+            isMain=${losses.length === 0} busy=${busy || run.steps.length === 0} why=${ready ? null : NEEDS_MODEL} problem=${problem?.message} onStart=${measure}
+          />`
     }
     ${losses.length > 0 && html`<${Losses} run=${run} losses=${losses} dispatch=${dispatch} />`}`;
 }
@@ -79,7 +76,7 @@ function Losses({ run, losses, dispatch }) {
           percent(loss.per_position / own),
           html`<${Furthest} run=${run} look=${loss.furthest} dispatch=${dispatch} />`,
           `${significant(mean)}, ${significant(most)}`,
-          textChange(change, loss.kl.length),
+          changeText(change, loss.kl.length),
         ],
       };
     })}
@@ -98,9 +95,4 @@ function Furthest({ run, look, dispatch }) {
   return html`${fixed(Math.abs(look.was - look.became), 3)}
     <small>${msg`${query} on ${key}: ${before} → ${after}`}</small>
     ${" "}<button class="button small" type="button" onClick=${select}>${msg`layer ${layer}, head ${head}`}</button>`;
-}
-
-function textChange(change, steps) {
-  if (!change) return plural(steps, form`the same in ${steps} step`, form`the same in ${steps} steps`);
-  return msg`differs from step ${change.step}: ${quoted(change.after)} instead of ${quoted(change.before)}`;
 }

@@ -75,8 +75,8 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const { model } = run.open;
   const { layer } = focus;
   const most = state.limits.compared_positions;
-  const wanted = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
-  const both = useModelValues(state, client.ask("operations"), wanted, "operations");
+  const request = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
+  const both = useModelValues(state, client.ask("operations"), request, "operations");
   const differences = both.values?.operations ?? [];
   const old = keys - rows;
   // A local layer reads only those in its window.
@@ -175,8 +175,8 @@ const WAITING = {
 function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
-  const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const request = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
+  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), request, "algebra");
   const first = run.firstKey(layer, run.lastQueryOfStep(step));
   const values = useMemo(() => all && readableOnly(all, first), [all, first]);
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);

@@ -9,7 +9,7 @@ import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { Table } from "../../../shared/ui/table.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
-import { NEEDS_MODEL } from "./twin-control.js";
+import { NEEDS_MODEL, Start } from "./twin-control.js";
 
 export function WhatIf({ state, focus, ready, client }) {
   const { run, step, selection } = state;
@@ -60,11 +60,9 @@ function Experiment({ question, name, ready, refusal = null, ask, show }) {
     ${
       answer
         ? show(answer)
-        : html`<p class="twin-control row small">
-            <button type="button" class="button is-main small" disabled=${busy || !ready} onClick=${run}>${busy ? msg`Running…` : name}</button>
-            ${!ready && html`<span>${NEEDS_MODEL}</span>`}
-            ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-          </p>`
+        : html`<${Start}
+            label=${busy ? msg`Running…` : name} busy=${busy} why=${ready ? null : NEEDS_MODEL} problem=${problem?.message} onStart=${run}
+          />`
     }`;
 }
 

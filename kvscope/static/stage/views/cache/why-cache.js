@@ -150,7 +150,7 @@ const LINES = [
 /** Lines that depend on the format in which the weights were read. */
 const OF_FORMAT = ["ms", "read"];
 
-/** Why memory and time have no ratio: the two runs, of an older log, read the weights in different formats. */
+/** Why memory and time have no ratio: the two runs read the weights in different formats. */
 function differentFormats(run, twin) {
   const { model } = run.open;
   const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? msg`several formats`);

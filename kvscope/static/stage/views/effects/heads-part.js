@@ -21,8 +21,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
   const { run, readiness, selection } = state;
   const { heads, layers } = run;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
-  const { effects, base, status } = found;
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
+  const { effects, base, status } = measurement;
   const looks = useMemo(() => looksOf(run, step), [run, step]);
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   const order = useMemo(() => ranked(effects), [effects]);
@@ -40,16 +40,15 @@ export function HeadsPart({ state, client, dispatch, step }) {
     [done, looks, effects, base, token],
   );
   const selected = selection.layer * heads + selection.head;
-  const select = (at) => dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads } });
-  const open = (at) =>
-    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, view: "head" } });
+  const select = (at, more = {}) =>
+    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, ...more } });
   const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
   const shared = {
     layers,
     columns: heads,
     headings,
     selected,
-    onSelect: select,
+    onSelect: (at) => select(at),
     marked: done ? order.slice(0, CALLOUTS) : [],
   };
   const lookTitle = (at) =>
@@ -71,12 +70,12 @@ export function HeadsPart({ state, client, dispatch, step }) {
     row: rows[place],
     text: `L${Math.floor(at / heads)} h${at % heads}  ${becomes(base, effects[at])}`,
   }));
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
     ${
       effects[selected] &&
       html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
-      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
+      <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
     }
     <div class="effect-maps">
       <figure>

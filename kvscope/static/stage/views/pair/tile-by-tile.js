@@ -7,10 +7,10 @@ import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
+import { VectorLines } from "./dimensions.js";
 import { bySize, line } from "./dot-product.js";
 import { TileStrip } from "./tile-strip.js";
 import { bytesByFormula, tiledRow } from "./tiled-row.js";
-import { VectorLines } from "./vector-lines.js";
 
 const SIZES = [2, 4, 8, 16];
 const FIRST_SIZE = 4;

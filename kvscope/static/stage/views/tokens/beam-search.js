@@ -22,22 +22,22 @@ const makeSearch = (id) => new Search(id);
 export function BeamSearch({ state, client, dispatch }) {
   const { run, step, limits } = state;
   const [settings, setSettings] = useState({ beams: 3, length: 8 });
-  const [started, setStarted] = useState([]);
+  const [searches, setSearches] = useState([]);
   const [refusal, setRefusal] = useState(null);
   const [starting, setStarting] = useState(false);
-  const family = useFamily(client, run, started.length);
+  const family = useFamily(client, run, searches.length);
   const id =
-    started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
+    searches.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
   const { log } = useLog(client, id, makeSearch);
   useEnded(dispatch, { run: run.id, experiment: "beam", log });
 
   const section = useRef(null);
-  const drawn = log?.depths.length > 0;
+  const hasTree = log?.depths.length > 0;
   useEffect(() => {
     // The tree grows below the form, which may be at the bottom of the window.
-    if (started.length && drawn)
+    if (searches.length && hasTree)
       section.current.scrollIntoView({ block: "start", behavior: state.reducedMotion ? "auto" : "smooth" });
-  }, [started.length, drawn]);
+  }, [searches.length, hasTree]);
 
   const refuse = (problem) => setRefusal({ run: run.id, step, problem });
   const problem = refusal?.run === run.id && refusal.step === step ? refusal.problem : null;
@@ -48,7 +48,7 @@ export function BeamSearch({ state, client, dispatch }) {
     setRefusal(null);
     try {
       const { id: search } = await client.beam(run.id, { step, ...settings });
-      setStarted((before) => [...before, { run: run.id, step, id: search }]);
+      setSearches((before) => [...before, { run: run.id, step, id: search }]);
     } catch ({ detail, title, retryAfter }) {
       refuse([detail || title, retryAfter && msg`Try again in ${retryAfter} s.`].filter(Boolean).join(" "));
     }
@@ -70,17 +70,17 @@ export function BeamSearch({ state, client, dispatch }) {
         </form>`
       }
     </div>
-    <p class="muted" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
-    ${drawn && html`<${Results} log=${log} run=${run} step=${step} />`}
+    <p class="muted" role="status">${problem ?? (hasTree ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
+    ${hasTree && html`<${Results} log=${log} run=${run} step=${step} />`}
   </section>`;
 }
 
 /** The newest search of this step that the server still has. */
 function lastSearch(family, run, step) {
-  const searches = family?.runs.filter(
+  const ofStep = family?.runs.filter(
     ({ study }) => study?.kind === "beam" && study.of === run.id && study.step === step,
   );
-  return searches?.at(-1)?.id ?? null;
+  return ofStep?.at(-1)?.id ?? null;
 }
 
 function Count({ name, value, most, onValue }) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createModels } from "../../../../kvscope/static/stage/state/models.js";
+import { createModelPolling } from "../../../../kvscope/static/stage/state/model-polling.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
 const offered = (name, state, more = {}) => ({ name, state, message: name, done: 0, total: 0, refusal: null, ...more });
@@ -22,7 +22,7 @@ function harness(answers, overrides = {}) {
     seen.ready += 1;
     store.dispatch({ type: "hold", held: false });
   };
-  const models = createModels({ store, client, delay: turn, onReady });
+  const models = createModelPolling({ store, client, delay: turn, onReady });
   return { store, seen, models };
 }
 

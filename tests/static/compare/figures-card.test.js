@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { timesApart } from "../../../kvscope/static/compare/times-apart.js";
+import { timesApart } from "../../../kvscope/static/compare/figures-card.js";
 
 const run = (id, weights_read = { float32: 1 }) => ({ id, open: { model: {} }, steps: [{ data: { weights_read } }] });
 const isHere = ({ id }) => id === "own" || id === "other own";

@@ -1,4 +1,4 @@
-/** Polls the list of models of a server that has several: while one is loaded, or a run waits for one. */
+/** Polls the models of a server that has several, while one of them is loading or a run waits for one. */
 
 import { modelFailed } from "../../shared/state/readiness.js";
 import { msg } from "../../shared/words/msg.js";
@@ -7,9 +7,9 @@ import { chosenModel, isOnItsWay, modelOfRun, readinessOf } from "../facts/model
 const POLL_MS = 400;
 
 /**
- * Parameters and result as `createReadiness`; `poll` asks once more if it already polls, since what is asked about may have changed.
+ * Takes and returns the same as `createReadiness`. While it polls, `poll` makes it ask once more: the models may have changed.
  */
-export function createModels({ store, client, delay, onReady }) {
+export function createModelPolling({ store, client, delay, onReady }) {
   const { dispatch, state } = store;
   let polling = false;
   let again = false;
@@ -25,12 +25,12 @@ export function createModels({ store, client, delay, onReady }) {
     }
   };
 
-  /** A held run starts, or is given up with the reason. */
+  /** Starts the run that waits for its model, or refuses it with the reason. */
   const decide = () => {
     const next = chosenModel(state());
     if (!state().held || !next) return;
     if (next.refusal) dispatch({ type: "problem", problem: refused(next.refusal) });
-    // A model that was ended since is loaded again.
+    // A start loads a model that the server has unloaded meanwhile.
     else if (["ready", "unloaded"].includes(next.state)) onReady();
     else if (next.state === "failed") dispatch({ type: "problem", problem: modelFailed(next) });
   };

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from flask import Flask
 
-from kvscope.app.http import turns
+from kvscope.app.http import reads
 from kvscope.app.http.access import COMPUTES, READS_STATE, declare
 from kvscope.app.http.problems import Problem
-from kvscope.app.http.turns import AT_ONCE, Turns
+from kvscope.app.http.reads import AT_ONCE, Turns
 from tests.support.waiting import eventually
 
 
@@ -95,7 +95,7 @@ def test_a_turn_ends_with_its_request_however_that_ends(gated: Gated) -> None:
 def test_a_request_whose_turn_does_not_come_is_answered(gated: Gated, monkeypatch: pytest.MonkeyPatch) -> None:
     gated.ask("/values", AT_ONCE)
     eventually(lambda: len(gated.inside) == AT_ONCE, 20)
-    monkeypatch.setattr(turns, "WAIT_S", 0.01)
+    monkeypatch.setattr(reads, "WAIT_S", 0.01)
     answer = gated.app.test_client().get("/values")
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(turns.RETRY_S))
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(reads.RETRY_S))
     gated.go_on.set()
