@@ -15,7 +15,7 @@
 export function pointsOf(steps) {
   const alone = steps.filter(({ batch }) => batch === 1);
   const points = alone.map(({ step, phase, position, rows_computed: rows, ms, flops, bytes_read: bytes }) => ({
-    ...{ step, phase, tokens: position + 1, rows: rows ?? (step === 0 ? position + 1 : 1) },
+    ...{ step, phase, tokens: position + 1, rows },
     ...{ ms: ms.forward, flops, bytes, intensity: flops / bytes, perSecond: flops / (ms.forward / 1000) },
   }));
   return { points, shared: steps.length - alone.length };

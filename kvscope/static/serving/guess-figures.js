@@ -130,12 +130,12 @@ function laterPasses({ passes }, answers) {
   return passes.filter(({ number }) => later.has(number));
 }
 
-/** Those that the guesses read count too. A pass of an older log says nothing of them: prompt lookup reads none. */
+/** Reads of all weights per token after the first of each answer, those of the draft included. */
 function weightsPerToken(round, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
   const read = laterPasses(round, answers).map(({ draft, weight_bytes: all }) =>
-    draft?.weight_bytes && all ? 1 + draft.weight_bytes / all : 1,
+    draft ? 1 + draft.weight_bytes / all : 1,
   );
   return read.reduce((sum, each) => sum + each, 0) / tokens;
 }

@@ -21,7 +21,7 @@
  */
 
 /** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
-export function chosenOf({ token, more = [] }) {
+export function chosenOf({ token, more }) {
   return token ? [token, ...more] : [];
 }
 
@@ -95,8 +95,8 @@ function sumOf(values, of) {
 export function guesses({ passes }, isOf = (_request) => true) {
   const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
   return {
-    guessed: sumOf(members, (member) => member.guessed ?? 0),
-    right: sumOf(members, ({ more = [] }) => more.length),
+    guessed: sumOf(members, (member) => member.guessed),
+    right: sumOf(members, ({ more }) => more.length),
   };
 }
 
@@ -133,7 +133,7 @@ export function mostBlocks(round) {
   return Math.max(0, ...round.passes.map((pass) => new Set(runningOf(pass).flatMap(({ table }) => table)).size));
 }
 
-/** @returns {{request: number, positions: number, table: number[], dropped?: number}[]} the requests that are running after a pass */
+/** @returns {{request: number, positions: number, table: number[], dropped: number}[]} the requests that are running after a pass */
 export function runningOf({ requests }) {
   return requests.map((each, request) => ({ ...each, request })).filter(({ state }) => state === "running");
 }

@@ -108,7 +108,7 @@ export class Tally {
         answer.waits = ms;
       }
       // A preempted request may find its beginning in the pool again; only the first time counts.
-      if (what === "shared" && answer.shared === 0) answer.shared = count ?? 0;
+      if (what === "shared" && answer.shared === 0) answer.shared = count;
       if (ENDS.includes(what)) answer.end = { what, ms };
     }
   }

@@ -10,9 +10,9 @@ import { Log } from "../shared/log/log.js";
  * @property {boolean} sharing
  * @property {boolean} reserve
  * @property {number} blocks
- * @property {{tokens: number, layers: number}|null} [draft] what guesses tokens
- * @property {Object|null} [keep] how many rows of each sequence stay in the cache
- * @property {{new_tokens: number}|null} [contiguous] each request reserves one stretch, with space for so many tokens of an answer
+ * @property {{tokens: number, layers: number}|null} draft what guesses tokens
+ * @property {Object|null} keep how many rows of each sequence stay in the cache
+ * @property {{new_tokens: number}|null} contiguous each request reserves one stretch, with space for so many tokens of an answer
  *
  * @typedef {Object} Round
  * @property {number} number
