@@ -1,6 +1,6 @@
 /**
  * The result of two rounds of an experiment, in sentences. Passes, rows and blocks are counted in the log and are the same on any
- * machine. Times depend on the machine, and a cause of theirs is stated only where it was counted. Pure.
+ * machine. Times depend on the machine. A sentence names a cause of a time only if the log counts it. Pure.
  */
 
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
@@ -11,7 +11,10 @@ import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, 
 import { letterOf } from "./owners.js";
 import { wholeMs } from "./whole-ms.js";
 
-/** @typedef {{round: import("./workload-log.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
+/**
+ * @typedef {{round: import("./workload-log.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name:
+ * string}} Side a round and its name
+ */
 
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);
@@ -47,12 +50,12 @@ function droppedIn({ round }) {
 
 const meanMs = (side) => doneMs(side.round) / passesOf(side);
 
-/** Two shares of busy time are alike up to this difference. */
+/** Two shares of busy time count as equal up to this difference. */
 const ALIKE_BUSY = 0.1;
 
 const sentences = (...each) => each.flat().filter(Boolean).join(" ");
 
-/** @returns {string[]} why a round took longer although its setting should save time; empty where it did not */
+/** @returns {string[]} sentences on a round that took longer although its setting should save time; empty if it did not */
 function tookLonger(before, after) {
   if (!(doneMs(after.round) > doneMs(before.round)) || disturbedText([before, after])) return [];
   const of = (side) => {

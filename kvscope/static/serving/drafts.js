@@ -6,10 +6,10 @@ import { form, msg, plural } from "../shared/words/msg.js";
 
 /** @typedef {{tokens: number, layers: number}|null} Draft of a round; 0 layers: prompt lookup guesses, from earlier text */
 
-/** Guesses per pass with which each read the fewest weights per token of SmolLM2-135M (docs/measurements.md). */
+/** Guesses per pass with which each kind of draft read the fewest weights per token of SmolLM2-135M (docs/measurements.md). */
 export const LOOKED_UP = 4;
 export const BY_LAYERS = 1;
-/** The same of the layers: fewer agree too rarely, more cost nearly a whole pass. */
+/** The share of the layers that guesses best: fewer layers agree too rarely, more cost nearly a whole pass. */
 const BEST_SHARE = 5 / 6;
 
 /** @returns {number} how many of a model's layers guess best */

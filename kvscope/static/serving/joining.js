@@ -1,4 +1,4 @@
-/** Why a request waits, and why it shares nothing: from what the log has of the passes. Pure. */
+/** Sentences on why a request waits, and why it shares nothing, from the passes of the log. Pure. */
 
 import { integer } from "../shared/facts/format.js";
 import { tokenCount } from "../shared/words/counts.js";

@@ -21,7 +21,7 @@ const AXIS_PARTS = 5;
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
 
-/** @returns {number} the time up to which the round is known */
+/** @returns {number} the time in ms up to which the log has the round */
 export function nowOf(round) {
   const last = round.passes.at(-1);
   return Math.max(round.end?.ms ?? 0, last ? endOf(last) : 0);
@@ -44,7 +44,7 @@ export function lanesOf(round, answers) {
   });
 }
 
-/** @returns {Lane[]} `next`, with the objects of `before` for lanes that have not changed, so that they are not drawn again */
+/** @returns {Lane[]} `next`, with the objects of `before` for unchanged lanes, so that these are not drawn again */
 export function steadyLanes(before, next) {
   return next.map((lane, at) => (before[at] && isSame(before[at], lane) ? before[at] : lane));
 }

@@ -54,7 +54,7 @@ function prefillSentences({ request, first, rows, token }, preempted) {
   return token ? [read, msg`${letter} got its first token.`] : [read];
 }
 
-/** Of a round that is over. */
+/** Summarizes a round that has ended. */
 export function howItWent(round, requests, answers) {
   const done = integer(answers.filter(({ end }) => end?.what === "done").length);
   const all = integer(requests.length);
@@ -96,14 +96,14 @@ export function whatHappened(round, requests, tally, upTo) {
     const [lead, ...rest] = sentences;
     happened.push({ ms, what, request, pass, lead, rest: rest.filter(Boolean).join(" ") });
   });
-  // The log has what happened during a pass with the next one.
+  // An event during a pass is in the frame of the next one.
   return happened.sort((one, other) => one.ms - other.ms).reverse();
 }
 
 /** By event: its sentences, null for none. */
 const SENTENCES = { arrived, waits, joined, first, copied, preempted, cancelled, done, evicted, refused };
 
-/** Only a request that neither joins the very next pass nor is cancelled before it. */
+/** Only for a request that does not join the next pass and is not cancelled before it. */
 function arrived({ request, pass }, { round, events, requests }) {
   const next = events.find(({ what, request: who }) => ["joined", "cancelled"].includes(what) && who === request);
   if (next && next.pass === pass) return null;
@@ -118,7 +118,7 @@ function arrived({ request, pass }, { round, events, requests }) {
   ];
 }
 
-/** Only a request that waits although enough blocks are free; with its arrival that is said already. */
+/** Only for a request that waits although enough blocks are free, and not for its first reason, which `arrived` states. */
 function waits(event, { round, events }) {
   const { request, pass, why } = event;
   const first = events.find(({ what, request: who }) => what === "waits" && who === request);
@@ -188,7 +188,7 @@ function first({ request, ms: at }, { answers }) {
   return [msg`${letterOf(request)} gets its first token, ${since} after the request arrived.`];
 }
 
-/** A request that joins with a block shared in part copies it at once: its joining has a sentence for that. */
+/** A request that joins with a partly shared block copies it at once; `joined` has a sentence for that. */
 function copiesWith(request, pass, events) {
   const of = (wanted) =>
     events.some(({ what, request: who, pass: at }) => what === wanted && who === request && at === pass);
@@ -256,7 +256,7 @@ function done({ request, pass, ms: at }, { round, answers }) {
   ];
 }
 
-/** What a stretch held in the last pass before the request was done. */
+/** Says what a stretch held in the last pass before the request was done. */
 function releasedText(round, pass, request) {
   const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
   if (!last) return "";

@@ -52,7 +52,7 @@ export function Roofline({ setup, gpuName, run, measuring, framed }) {
   </section>`;
 }
 
-/** What bounds each phase, in two sentences. */
+/** Says in two sentences what limits each phase. */
 function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [

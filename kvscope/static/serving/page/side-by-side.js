@@ -8,6 +8,7 @@ import { msg } from "../../shared/words/msg.js";
 export function SideBySide({ result: { experiment, rounds, disturbed } }) {
   const { figures, method, shortOf } = experiment;
   const [first] = rounds;
+  /** @param {import("../experiments.js").Figure} figure */
   const cellOf = ({ format, against }, at, round) => {
     const value = round.values[at];
     const change = disturbed || round === first ? null : against?.(first.values, round.values);

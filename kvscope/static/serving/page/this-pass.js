@@ -14,7 +14,7 @@ import { ownerClass } from "../owners.js";
 import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
-/** At most so many bars are drawn; the number beside them has the true count. */
+/** The most bars that are drawn; the number beside them is exact. */
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
