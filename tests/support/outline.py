@@ -27,7 +27,7 @@ class Node:
 
 
 def condense(snapshot: str) -> str:
-    """Shorten an ARIA snapshot. Each table row keeps its name, and counts the roles of the parts that this name repeats."""
+    """Shorten an ARIA snapshot: a row of a table keeps its name and counts the roles of the parts that it repeats."""
     return "".join(f"{'  ' * depth}- {text}\n" for depth, text in _lines(_tree(snapshot)))
 
 
