@@ -192,16 +192,6 @@ def page_imports() -> Imports:
     }
 
 
-PACKAGE = re.compile(r"""^import\b[^;]*?\bfrom\s+["'][^."']""", re.MULTILINE)
-
-
-def page_modules_of(path: Path) -> set[str]:
-    """The page's modules that a test imports."""
-    found = JS_IMPORT.findall(path.read_text("utf-8"))
-    files = {(path.parent / name).resolve() for name in found}
-    return {path.relative_to(PACKAGE_FOLDER).as_posix() for path in files if path.is_relative_to(PACKAGE_FOLDER)}
-
-
 def imports_of(part: str, inside: Inside = at_run_time) -> Imports:
     """`part` is a key of ROOMS."""
     if part == "static":
@@ -329,16 +319,6 @@ def test_what_tests_share_is_in_support() -> None:
         if name.startswith("tests.") and any(part == "conftest" or part.startswith("test_") for part in name.split("."))
     }
     assert shared == set()
-
-
-def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
-    """They run before the page's tools are fetched, and a module that draws is the browser's to try."""
-    tests = [page_modules_of(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
-    modules = page_imports()
-    reached = set().union(*(reached_from(modules, path) for path in set().union(*tests)))
-    assert len(tests) > 50
-    packages = [path for path in sorted(reached) if PACKAGE.search((PACKAGE_FOLDER / path).read_text("utf-8"))]
-    assert packages == []
 
 
 EXPORTED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|const|let|class)\s+(\w+)", re.MULTILINE)

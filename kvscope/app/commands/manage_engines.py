@@ -1,4 +1,4 @@
-"""`kvscope engines`: list, add and drain the engines of a server that runs."""
+"""`kvscope engines`: list, add and drain the engines of a running server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _request(method: str, address: str, token: str | None) -> dict[str, Any]:
-    """The server's answer. Raises ClickException with its own sentence."""
+    """Send a request and return the answer. Raises ClickException with the server's sentence."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with urlopen(Request(address, method=method, headers=headers), timeout=ANSWER_S) as response:

@@ -1,4 +1,4 @@
-"""Commands for what is stored: list and delete it, write it to files, back it up and restore it."""
+"""Commands for stored runs and sessions: list, delete, write to files, back up and restore."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _inventory(settings: Settings) -> Iterator[Inventory]:
 
 
 def _line(words: str, most: int = 60) -> str:
-    """Text of a stranger's on one line of a terminal, without what could steer it."""
+    """Write a stranger's text on one line of a terminal, without control characters."""
     shown = "".join(character if character.isprintable() else " " for character in words)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 

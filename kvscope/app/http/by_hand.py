@@ -1,7 +1,7 @@
 """`/by-hand/<example>`, `/embed/by-hand/<example>`, `/api/by-hand/<example>` and `…/code`: the worked examples.
 
-Whatever was changed of an example is in the address: the page's, and that of the one request that works it out. Nothing
-is stored, and it takes no run's place.
+Changed inputs are in the address of the page and of the request that computes the example. Nothing is stored, and the
+computation takes no run's place.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from kvscope.model.source.listing import version
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
 ID = re.compile(r"[0-9]{1,3}", re.ASCII)
 NAMES = ("prompt", "given", "temperature")
-"""Parameters that are no matrix."""
+"""Parameters that are not matrices."""
 ABOUT_THE_ANSWER = {"step", "source"}
-"""Parameters that change nothing of an example."""
+"""Parameters that do not change the example."""
 
 
 def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
-    """The routes. The first of the recordings that opens at a head shows the same of the real model."""
+    """Return the routes. The page links to the first recording that opens at a head, as the same of a real model."""
     routes = Blueprint("by_hand", __name__)
     render = renderer("by-hand")
     real = next(
@@ -107,7 +107,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
 
 def changed(example: Example, parameters: ByHandQuery) -> Example:
-    """The example with what the address has in place of it. Raises Refused for what is no number, or not part of it."""
+    """Return the example with the inputs of the address. Raises Refused for text that is not a number, and for inputs
+    that the example does not have.
+    """
     texts = {name: text for name, text in parameters.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
     for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
         if name != "given" or example.given is None:
@@ -128,7 +130,7 @@ def changed(example: Example, parameters: ByHandQuery) -> Example:
 
 
 def _matrix(name: str, text: str) -> Matrix:
-    """Rows with a semicolon between them, numbers with a comma."""
+    """Parse rows separated by semicolons, of numbers separated by commas."""
     return tuple(tuple(_number(name, number) for number in row.split(",")) for row in text.split(";"))
 
 

@@ -1,4 +1,4 @@
-"""`/compare?a=<id>&b=<id>`: two runs side by side. The page reads both logs as every viewer does."""
+"""`/compare?a=<id>&b=<id>`: two runs side by side. The page reads both logs as any viewer does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kvscope.app.store.gallery import Recording
 
 
 def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Blueprint:
-    """The route. `recorded`: what can be chosen on a first visit; `shipped`: ids of the recorded runs in the log."""
+    """Return the route. `recorded`: choices on a first visit. `shipped`: ids of the recorded runs in the log."""
     routes = Blueprint("compare", __name__)
     render = renderer("compare")
     ordered = sorted(recorded, key=lambda recording: recording.order)

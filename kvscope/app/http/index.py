@@ -28,7 +28,7 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 
 
 def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[Listed]]) -> Blueprint:
-    """The route, over the tables, these recordings and the lessons as they are at a request."""
+    """Return the route. `lessons`: returns the lessons as they are at a request."""
     routes = Blueprint("index", __name__)
     cards = {
         recording.path.stem: recording.card
@@ -50,7 +50,7 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
 
 
 def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """Terms, ideas, views, settings, what is not here, pages. Without the addresses of missing recordings."""
+    """Yield terms, ideas, views, settings, things elsewhere and pages, without addresses of missing recordings."""
     for id, term in _table("glossary").items():
         yield _entry("term", {**term, "id": id, "address": _opened(term.get("show"), cards)})
     for kind, entries in _table("find").items():
@@ -60,7 +60,7 @@ def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
 
 
 def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
-    """A lesson is found by all names of the ideas that it shows, which also say what it is about."""
+    """Yield the lessons. All names of a lesson's ideas find it; its text names the ideas."""
     ideas = {idea["id"]: idea for idea in _table("find")["idea"]}
     for lesson in lessons:
         shown = [ideas[id] for id in lesson.ideas if id in ideas]
@@ -70,14 +70,14 @@ def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
 
 
 def of_recordings(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """In the order of the gallery."""
+    """Yield the recordings in the order of the gallery."""
     for name, card in cards.items():
         words = {"name": card.title, "text": card.sentence, "also": [card.shows, name]}
         yield _entry("recording", {"id": card.id, **words, "address": f"/s/{card.id}"})
 
 
 def of_sessions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[IndexEntry]:
-    """Saved sessions, which only a static site lists."""
+    """Yield the saved sessions, which only a static site lists."""
     for session in sessions:
         words = {"name": session["title"] or session["prompt"], "text": session["prompt"], "also": []}
         yield _entry("recording", {"id": session["id"], **words, "address": f"/s/{session['id']}"})
@@ -89,7 +89,7 @@ def _entry(kind: IndexKind, fields: dict[str, Any]) -> IndexEntry:
 
 
 def _opened(address: str | None, cards: dict[str, Card]) -> str | None:
-    """With the id of the session in place of the name of the recording."""
+    """Replace the name of a recording with the id of its session. None if this installation lacks the recording."""
     named = RECORDING.search(address or "")
     if address is None or named is None:
         return address

@@ -1,6 +1,6 @@
 """`/learn`, `/learn/<lesson>`, `/embed/learn/<lesson>` and `/api/lessons/…`: lessons beside the live page.
 
-The page of a lesson comes with the lesson as it is on its own recording. For another run the page asks for it again.
+The page of a lesson includes the lesson computed over its own recording. For another run, the page requests it again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LessonQuery(Query):
 
 
 def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Reads, limits: Limits) -> Blueprint:
-    """The routes, over the lessons of this library."""
+    """Return the routes."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
 
@@ -56,11 +56,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             raise Pending(gettext("the model is not ready yet")) from None
 
     def later(example: str) -> dict[str, Any]:
-        """A page asks the engine for nothing: its script asks for what is missing."""
+        """Leave a worked example to the page's script: the request for a page asks the engine nothing."""
         raise Pending(gettext("the worked examples are computed in a moment"))
 
     def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
-        """The lesson over a run of the log, or over its own recording."""
+        """Compute the lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
         of: dict[str, Any] = {"run": None, "session": None, "logged": False, "own": False}
         facts: Facts = no_run(by_hand)

@@ -1,4 +1,4 @@
-"""`/oembed`: how to embed the session that an address leads to (https://oembed.com)."""
+"""`/oembed`: how to embed the session at an address (https://oembed.com)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kvscope.app.travel.card import title_of
 
 ADDRESS = r"/(?:s|embed)/([a-z2-7]+)"
 PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", "autoplay", "speed")
-"""What an embed's address takes (docs/embed.md); of the rest nothing is handed on."""
+"""Parameters of an embed's address (docs/embed.md). Others are dropped."""
 WIDTH, HEIGHT = 800, 600
-"""What an embed gets where there is room, in CSS pixels."""
+"""Default size of an embed, in CSS pixels."""
 THUMBNAIL = 1200, 630
 UNBOUNDED = 2**31
-"""More pixels than anything has."""
+"""More pixels than any frame has."""
 CACHED_S = 24 * 60 * 60
 
 
 def blueprint(sessions: SessionStore) -> Blueprint:
-    """The route, over these sessions."""
+    """Return the route."""
     routes = Blueprint("oembed", __name__)
 
     @routes.get("/oembed")
@@ -75,7 +75,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
 
 
 def _address(text: str) -> SplitResult:
-    """What is to be embedded, if it is of this server."""
+    """Parse the address to embed. Raises Problem unless it is one of this server."""
     try:
         address = urlsplit(text)
     except ValueError:
@@ -93,7 +93,7 @@ def _session_of(address: SplitResult) -> str:
 
 
 def _query_of(address: SplitResult) -> str:
-    """The parameters of an embed, those of a link's hash too, as a query with its `?`."""
+    """Return the embed's parameters, from the query and the hash, as a query with its `?`."""
     try:
         parameters = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
     except ValueError:

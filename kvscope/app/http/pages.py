@@ -1,4 +1,4 @@
-"""The page and what watches the server: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
+"""The Stage, saved sessions and monitoring: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def blueprint(
     keep_days: int,
     member: Member | None,
 ) -> Blueprint:
-    """The routes, over these parts. `shipped`: sessions that nobody has a token of; `member`: of several processes."""
+    """Return the routes. `shipped`: sessions that nobody can delete. `member`: if there are several web processes."""
     routes = Blueprint("pages", __name__)
     render, render_workload = renderer("stage"), renderer("serving")
     bootstrap = bootstrap_of_runs(
@@ -63,7 +63,7 @@ def blueprint(
     def stage() -> str | AnyResponse:
         run = request.args.get("run", "")
         if run and _is_workload(runs, run):
-            return redirect(url_for("serving.alone", run=run))  # the Stage shows one run, and not several at once
+            return redirect(url_for("serving.alone", run=run))  # the Stage shows one run
         return render(bootstrap)
 
     def saved(session: str, **more: Any) -> Response:
@@ -127,7 +127,7 @@ def blueprint(
     @routes.get("/metrics")
     @describe(TELLS, "Metrics for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
-        """Prometheus text exposition format 0.0.4."""
+        """`GET /metrics`: the text exposition format 0.0.4 of Prometheus."""
         of_runs, of_sessions = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
@@ -153,7 +153,7 @@ def blueprint(
 
 
 def _of_each(pool: Pool) -> Iterator[str]:
-    """Metrics of single engines, labelled with their names."""
+    """Yield the metrics of each engine, labelled with its name."""
     engines = pool.engines
     values: dict[str, Callable[[Engine], int]] = {
         "kvscope_engine_up": lambda engine: int(engine.state in ("ready", "draining")),
@@ -169,18 +169,18 @@ def _of_each(pool: Pool) -> Iterator[str]:
 
 
 def _for_others(session: str) -> dict[str, str]:
-    """Addresses of a session that other sites read: its page, its picture, and how to embed it."""
+    """Return a session's addresses for other sites: its page, its picture, and how to embed it."""
     thumbnail = full(f"/api/sessions/{session}.png")
     if (written := site()) is None:
         oembed = url_for("oembed.oembed", url=request.url, _external=True)
         return {"link": full(f"/s/{session}"), "thumbnail": thumbnail, "oembed": oembed}
-    # Without the site's address, nothing could be said of its frames that holds elsewhere.
+    # Without the site's address, no address of an embed works elsewhere.
     oembed = full(f"/oembed/{session}.json") if written.address else ""
     return {"link": full(f"/{file_of(f'/s/{session}')}"), "thumbnail": thumbnail, "oembed": oembed}
 
 
 def _is_workload(runs: RunLog, run: str) -> bool:
-    """False too where the database cannot be read: the page comes without it, and says what is wrong."""
+    """Whether the run is a workload. False if the database cannot be read: the page then says so."""
     try:
         return runs.head(run) is not None and is_workload(runs.opening(run))
     except StoreError:

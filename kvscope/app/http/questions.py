@@ -1,9 +1,9 @@
-"""The questions about a log that the engine computes the answer to, each declared once.
+"""The questions about a log that the engine answers, each declared once.
 
-A question is a method of the service (kvscope.model.service.questions) and a route below the log's address, both of its
-name. Of what stands here are made the routes (log.py), the checks of what is asked and their messages, the published
-document (openapi.py); the page asks any of them by name (static/shared/log/client.js). Types of answers are in
-answers.py.
+A question is a method of the service (kvscope.model.service.questions) and a route below the log's address, with the
+same name. The declarations give the routes (log.py), the checks of the parameters with their messages, and the
+published document (openapi.py); the page asks by name (static/shared/log/client.js). answers.py has the types of the
+answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kvscope.model.source.listing import version
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The complete steps of a run that is no study. `first`: the lowest that can be asked about."""
+    """The complete steps of a run that is not derived. `first`: the lowest step that can be asked about."""
 
     opening: dict[str, Any]
     chosen: list[tuple[int, int]]
@@ -45,31 +45,33 @@ class Steps:
 
     @property
     def last(self) -> int:
-        """The newest."""
+        """The last complete step."""
         return len(self.chosen) - 1
 
     def bounds(self, step: int | None = None) -> Bounds:
-        """Which steps, layers, heads and positions there are: positions that `step` has before it, or the newest."""
+        """Bounds of steps, layers, heads and positions. `step`: positions are those before it; None: before the last
+        step.
+        """
         model = self.opening["model"]
         places = 0, len(self.opening["tokens"]) + (self.last if step is None else step) - 1
         bounds = {"step": (self.first, self.last), "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
         return {**bounds, "position": places, "other": places}
 
     def first_row(self, step: int) -> int:
-        """The first position whose exact values a step has: all of the prompt, also what the cache had, or one."""
+        """Return the first position whose exact values a step has: the whole prompt in prefill, one token later."""
         return rows_of(len(self.opening["tokens"]), step).start
 
     def computed_from(self, step: int) -> int:
-        """The first position that a step computed."""
+        """Return the first position that a step computed."""
         return rows_of(len(self.opening["tokens"]), step, self.opening.get("reused", 0)).start
 
     def before(self, step: int) -> list[int]:
-        """Ids of the tokens that a step had before it."""
+        """Return the ids of the tokens before a step."""
         return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
 
 
 class Nothing(Query):
-    """The run alone is asked about."""
+    """No parameters."""
 
 
 class Step(Query):
@@ -145,10 +147,11 @@ class Effect(Step):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`summary`, `meaning`: of the question and its answer, in words. `arguments`: what the service's method takes, of
-    the run's steps and what is query. `answer`: the type of its JSON; None: a safetensors file (docs/frames.md).
-    `anew`: it is measured at each request. `of_changed`: whether its method computes with the changes of a changed run;
-    else it cannot be asked about one.
+    """One question. `summary`, `meaning`: what it asks and what it answers.
+
+    `query`: model of its parameters. `arguments`: the arguments of the service's method, from the run's steps and the
+    parameters. `answer`: type of the JSON; None: a safetensors file (docs/frames.md). `anew`: measured at each request.
+    `of_changed`: the method computes with the changes of a changed run; otherwise such a run is refused.
     """
 
     summary: str
@@ -299,4 +302,3 @@ QUESTIONS = {
         "A weight matrix of a layer, as a grey-scale picture", FILE, Matrix, lambda _, query: (query.layer, query.of)
     ),
 }
-"""By name."""

@@ -23,11 +23,11 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest
 
 FOR_EVER = "private, max-age=31536000, immutable"
-"""In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
+"""Only for the viewer's browser: whoever has the address may control the run, so no proxy may store it."""
 
 
 def blueprint(runs: RunLog, engine: Pool, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """The routes, over this log and this engine."""
+    """Return the routes."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, scheduler, limits)
     routes.post("")(api.create)

@@ -48,8 +48,8 @@ def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
     libraries = json.loads((STATIC / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
-        """Render the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` replaces
-        the window's title, `card` is a saved session's.
+        """Render the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
+        window's title, `card` a saved session's.
         """
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)

@@ -1,4 +1,4 @@
-"""`/api/runs/<id>/twin`, `/beam`, `/change`, `/family`: runs made to learn about another, and what belongs together."""
+"""`/api/runs/<id>/twin`, `/beam`, `/change`, `/family`: runs derived from another, and all runs of a family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kvscope.model.api import BeamRequest, Caching, ChangedRequest, TwinRequest
 def blueprint(
     runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits, public: Collection[str]
 ) -> Blueprint:
-    """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
+    """Return the routes. `public`: runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
     api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
@@ -129,7 +129,7 @@ class StudyRoutes:
 
 
 def _parent(member: Member) -> Parent | None:
-    """Where the run branched off, with the token it was given there."""
+    """Return where the run branched off, and its token there."""
     parent, token = member.opening.get("parent"), member.token
     if not parent or token is None:
         return None

@@ -1,4 +1,4 @@
-"""`/api/workloads`: several requests that the engine answers together. A log of one is read as a run's is."""
+"""`/api/workloads`: several requests that the engine serves together. Their log is read as a run's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OVER = "The workload has ended. Its requests can no longer be changed."
 
 
 def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """The routes, over this log and this scheduler."""
+    """Return the routes."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)
 

@@ -1,4 +1,4 @@
-"""`kvscope lessons check DIR`: every claim, state, term and length of every lesson, and the table of ideas."""
+"""`kvscope lessons check DIR`: checks every claim, state, term and length of every lesson, and the table of ideas."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SENTENCE_END = re.compile(r"[.!?:]+(?=\s|$)")
 
 @dataclass(slots=True)
 class Report:
-    """What `check` found. `claims`: expressions that were computed; `longest`: words of the longest step's prose;
-    `sections`: of documents on reading paths, of which `placed` lead somewhere; `own`: the lessons are someone's own,
-    not those that ship; `shown`: each as `rendered` gives it.
+    """The result of `check`. `claims`: number of computed expressions. `longest`: words of the longest step.
+    `sections`: of documents on reading paths; `placed` of them lead to a place. `own`: the lessons are not those that
+    ship. `shown`: each lesson as `rendered` returns it.
     """
 
     lessons: int = 0
@@ -43,7 +43,7 @@ class Report:
 
     @property
     def without_lesson(self) -> list[str]:
-        """Ideas of the course that no lesson shows."""
+        """Ideas of the course without a lesson."""
         return [idea for idea in ideas()["course"] if idea not in self.ideas]
 
 
@@ -54,8 +54,10 @@ def check(
     by_hand: ByHand,
     shipped: Path | None = None,
 ) -> Report:
-    """Check all lessons of a folder. `shipped`: the folder of the lessons that come before them; None: they are those
-    that ship, which have reading paths and must show every idea. Raises OSError.
+    """Check all lessons of a folder.
+
+    `shipped`: the folder of the lessons before them. None: these lessons ship, have reading paths and must show every
+    idea. Raises OSError.
     """
     report, lessons = Report(own=shipped is not None), [read(path) for path in files_of(folder)]
     earlier = {id_of(path): read_front(path) for path in files_of(shipped)} if shipped else {}
@@ -102,7 +104,9 @@ def _check_paths(report: Report, folder: Path, lessons: Sequence[Lesson]) -> Non
 
 
 def reading_level(text: str) -> float:
-    """School year whose pupils can read it: the automated readability index (Smith and Senter 1967, AMRL-TR-66-220)."""
+    """Return the school year whose pupils can read a text: the automated readability index (Smith and Senter 1967,
+    AMRL-TR-66-220).
+    """
     words, sentences = WORD.findall(text), len(SENTENCE_END.findall(text))
     if not words or not sentences:
         return 0.0

@@ -1,7 +1,7 @@
-"""Computes expressions over the facts of a run, within bounds of time: `{kv.bytes_per_token * 16}`.
+"""Computes expressions over the facts of a run, in limited time: `{kv.bytes_per_token * 16}`.
 
-One operation on numbers without a bound keeps every thread of the process waiting. So each operation has a bounded
-result, and the clock is read between two.
+A single unlimited operation on numbers would block every thread of the process. Therefore each operation has a limited
+result, and the clock is checked between operations.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kvscope.app.learn.nodes import Node, walk
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
 SECONDS = 0.5
-"""Of a processor, for one expression."""
+"""Processor time for one expression."""
 LARGEST_BITS, LONGEST = 128, 100_000
-"""Of a whole number: its bits; of a text or list that + makes: its characters or items."""
+"""Most bits of a whole number; most characters or items of a text or list made by +."""
 PLAIN = (bool, int, float, str, list, dict, tuple)
-"""Types of what an expression may give."""
+"""Types that an expression may return."""
 
 
 def plain(value: object) -> str:
@@ -42,7 +42,7 @@ def plain(value: object) -> str:
 
 
 def _number(value: Any) -> Any:
-    """The value. Raises TypeError, ArithmeticError."""
+    """Return the value if it is a number in range. Raises TypeError, ArithmeticError."""
     if not isinstance(value, int | float):
         raise TypeError("only numbers can be computed with; texts and lists can be joined with +")
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
@@ -51,7 +51,7 @@ def _number(value: Any) -> Any:
 
 
 def _of_numbers(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation that has numbers and gives one."""
+    """Return the operation with its arguments and its result checked."""
     return lambda *arguments: _number(compute(*map(_number, arguments)))
 
 
@@ -79,11 +79,11 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: _sum,
 }
 WITHOUT = (ast.JoinedStr, ast.FormattedValue)
-"""A number with a format can be a text of any length."""
+"""A number with a format can become a text of any length."""
 
 
 class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
-    """The library's evaluator with `OPERATORS`, with a clock, and without methods: `.name` is the member of a fact."""
+    """The library's evaluator with `OPERATORS` and a clock, and without methods: `.name` is a member of a fact."""
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(operators=dict(OPERATORS), names=dict(facts.names), functions=dict(facts.functions))
@@ -92,7 +92,7 @@ class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
         self._until = 0.0
 
     def eval(self, expr: str, previously_parsed: Any = None) -> Any:
-        self._until = time.thread_time() + SECONDS  # which does not pass while others compute
+        self._until = time.thread_time() + SECONDS  # does not advance while other threads compute
         return super().eval(expr, previously_parsed)
 
     def _eval(self, node: ast.AST) -> Any:
@@ -108,7 +108,7 @@ class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
 
 
 class NotComputed(ValueError):
-    """An expression that cannot be computed; the message names it and the reason. `pending`: it can be later."""
+    """An expression without a value; the message names it and the reason. `pending`: it will have one later."""
 
     def __init__(self, message: str, *, pending: bool = False) -> None:
         super().__init__(message)
@@ -116,19 +116,19 @@ class NotComputed(ValueError):
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The members that it leaves where its value would be."""
+        """The members that stand in place of its value."""
         return {"problem": str(self)} | ({"pending": True} if self.pending else {})
 
 
 class Computer:
-    """Computes over one run's facts. Nothing that an expression names can change them or reach outside."""
+    """Computes over one run's facts. No expression can change them or reach anything else."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._engine = _Bounded(facts)
 
     def value(self, expression: str) -> Any:
-        """The value. Raises NotComputed."""
+        """Return the value of an expression. Raises NotComputed."""
         if len(expression) > MOST_CHARACTERS:
             raise NotComputed(
                 f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
@@ -168,8 +168,8 @@ class Computer:
         return str(error.args[0] if error.args else error)
 
     def filled(self, value: Any) -> Any:
-        """A value of a block: a text that is one expression becomes its value, others have theirs written inside.
-        Raises NotComputed.
+        """Compute the expressions in a value of a block. A text that is one expression becomes its value. Raises
+        NotComputed.
         """
         if not isinstance(value, str):
             return value
@@ -179,7 +179,7 @@ class Computer:
         return BRACES.sub(lambda match: plain(self.value(match[1])), value)
 
     def prose(self, nodes: Sequence[Node]) -> list[Node]:
-        """A copy of a tree with `text` at each value, or `problem` where it cannot be computed."""
+        """Return a copy of a tree with `text` at each value, or `problem` if it has none."""
         tree = copy.deepcopy(list(nodes))
         for node in walk(tree):
             if node["t"] == "value":

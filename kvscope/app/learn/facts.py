@@ -1,4 +1,4 @@
-"""What expressions in a lesson may name: the facts of one run, as its frames have them (docs/lessons.md lists them)."""
+"""The facts of one run that expressions in a lesson may name, from its frames (docs/lessons.md lists them)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kvscope.app.numbers import NARROW_SPACE, fixed, size
 from kvscope.model.log.reader import LogReader
 
 ByHand = Callable[[str], Mapping[str, Any]]
-"""The values of a worked example, "a" or "b", as GET /api/by-hand/… answers. Raises what the engine raises."""
+"""Returns the values of a worked example, "a" or "b", as GET /api/by-hand/… does. Raises what the engine raises."""
 
 
 class Pending(LookupError):
-    """A value that will be there later; the message says what it waits for."""
+    """A value that will exist later; the message says when."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Values by name, and functions by name."""
+    """Values and functions by name."""
 
     names: Mapping[str, Any]
     functions: Mapping[str, Callable[..., Any]]
@@ -61,12 +61,12 @@ FORMATS: Mapping[str, Callable[..., Any]] = {
 
 
 def no_run(by_hand: ByHand) -> Facts:
-    """The facts of a lesson without a run."""
+    """Return the facts of a lesson without a run."""
     return Facts({}, {**FORMATS, "by_hand": _by_hand(by_hand)})
 
 
 def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
-    """The facts of a run. A function raises LookupError for a step, layer, head or position that it does not have."""
+    """Return the facts of a run. Their functions raise LookupError for a step, layer, head or position out of range."""
     model = run.open["model"]
     steps = [_step(step) for step in run.steps]
     local = sum(window is not None for window in model["windows"] or ())
@@ -92,7 +92,7 @@ def _step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kv(model: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """`bytes_per_token`: measured, what the last step's cache holds by its positions; `formula`: the same by C26."""
+    """Return the last step's cache. `bytes_per_token`: measured bytes per position; `formula`: the same by idea C26."""
     formula = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
     return {**last, "bytes_per_token": last["bytes_used"] // last["positions"], "formula": formula}
 
@@ -127,7 +127,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return math.exp(logit(step, rank) - run.steps[step]["log_z"])
 
     def sampled_chance(step: int, rank: int) -> float:
-        """Its probability in the distribution that the run chose from. Greedy chooses rank 0 always."""
+        """Return a candidate's probability among those that the run sampled from. Greedy: 1 for rank 0, else 0."""
         score, settings, at = (
             logit(step, rank),
             run.open.get("sampling") or {},
@@ -138,7 +138,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         token = at["token"]
         if token.get("forced") or token["prob"] is None:
             raise LookupError(f"the token of step {step} was set, not chosen, so nothing is known of its filters")
-        # The chosen token has the same temperature, the same sum and the same filters.
+        # The chosen token was scaled and filtered in the same way.
         chosen = math.log(token["raw_prob"]) + at["log_z"]
         is_possible = rank < at["filters"]["kept_top_p"]
         return token["prob"] * math.exp((score - chosen) / settings["temperature"]) if is_possible else 0.0
@@ -152,7 +152,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return sum(member["rows"] for member in members)
 
     def blocks(number: int) -> int:
-        """Blocks that the requests of a pass hold, each counted once."""
+        """Return the number of distinct blocks of a pass's running requests."""
         requests = run.passes[_at(number, run.passes, "pass")]["requests"]
         return len({block for request in requests if request["state"] == "running" for block in request["table"]})
 
@@ -174,8 +174,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
 
 def _by_hand(answers: ByHand) -> Callable[..., Any]:
     def value(example: str, name: str, *places: int) -> Any:
-        """A number of a worked example, or a row or matrix: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
-        query 2 and key 1 in head 0.
+        """Return a number, row or matrix of a worked example: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
+        query 2 on key 1 in head 0.
         """
         result: Any = answers(example)
         for part in name.split("."):

@@ -26,7 +26,7 @@ from kvscope.model.log.frames import BadFrame
 from kvscope.model.log.reader import LogReader
 
 STEPS, CHECKS = (5, 9), 2
-"""How many steps a lesson has; the fewest of predictions and tasks in it."""
+"""Fewest and most steps of a lesson; fewest predictions and tasks."""
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 PLACES = ("layer", "head", "query", "key")
 """Fields of `show:key=4`."""
@@ -43,7 +43,7 @@ def ideas() -> Mapping[str, Mapping[str, str]]:
 
 @dataclass(slots=True)
 class Known:
-    """What a lesson may name. `before`, `introduced`: ids and terms of the lessons before it; `lessons`: all ids."""
+    """What a lesson may name. `before`, `introduced`: ids and terms of earlier lessons. `lessons`: all ids."""
 
     recordings: Mapping[str, Recording]
     glossary: Mapping[str, Mapping[str, Any]]
@@ -54,13 +54,13 @@ class Known:
 
 
 def words_of(step: Step) -> int:
-    """How many words of prose a step has."""
+    """Count the words of a step's prose."""
     return len(WORD.findall(text_of(step.prose)))
 
 
 class LessonCheck:
-    """One lesson. `faults`: what is wrong; `claims`, `states`: how many were computed and opened; `shown`: the lesson
-    as `rendered` gives it.
+    """The check of one lesson. `faults`: its mistakes. `claims`, `states`: numbers of computed claims and opened
+    states. `shown`: the lesson as `rendered` returns it.
     """
 
     def __init__(self, lesson: Lesson, known: Known) -> None:
@@ -93,7 +93,7 @@ class LessonCheck:
             self.faults.append(fault)
 
     def _line(self, step: Step, text: str) -> int:
-        """The line of a step that has this text; that of its heading where none has it."""
+        """Return the line of a step that has this text, or the line of its heading."""
         later = [step_after.line for step_after in self._lesson.steps if step_after.line > step.line]
         end = min(later, default=len(self._lines) + 1) - 1
         return next((at for at in range(step.line, end + 1) if text in self._lines[at - 1]), step.line)
@@ -118,7 +118,9 @@ class LessonCheck:
             return None
 
     def _needs_run(self) -> bool:
-        """Whether it names a run, which then is wrong, or shows the Stage without one, which is a mistake."""
+        """Whether it names a run (an unknown one, since it has none), or shows the Stage without one, which is a
+        mistake.
+        """
         front = self._lesson.readable
         if front is None or front.run is not None:
             return True
@@ -134,7 +136,7 @@ class LessonCheck:
 
     def _front(self) -> None:
         front, steps = self._lesson.readable, len(self._lesson.steps)
-        if not self._lesson.text:  # nothing could be read, which is said
+        if not self._lesson.text:  # the file is unreadable, which is reported
             return
         if not STEPS[0] <= steps <= STEPS[1]:
             self._say(1, f"the lesson has {steps} steps; it must have {STEPS[0]} to {STEPS[1]}")
@@ -194,13 +196,13 @@ class LessonCheck:
                 self._say(line, f"claim: {error}")
 
     def _pictures(self) -> None:
-        """What the steps show, one after another: a step without an address, or with a part of one, keeps the rest."""
+        """Check what the steps show, in order: a step without an address, or with a part of one, keeps the rest."""
         at: Address | None = None
         known: dict[str, Any] = {}
         for step in self._lesson.steps:
             before = at
             if "step" in step.blocks and step.block == StepBlock.model_validate({}):
-                at, known = None, {}  # its block cannot be read: where it and those after it are is not certain
+                at, known = None, {}  # its block is unreadable: the state here and after it is unknown
             elif step.block.at is not None:
                 at, right = self._opened(step, "at", step.block.at)
                 earlier = known if before and before.is_stage else {}
@@ -217,7 +219,7 @@ class LessonCheck:
             known = _without(known, later, self._tasks(step, [at, *later], known))
 
     def _named_parts(self, step: Step, addresses: Sequence[Address]) -> None:
-        """`lit` stays while the answer is shown, so it may name parts of both pictures."""
+        """Check the named parts. `lit` stays while the answer is shown, so it may name parts of both pages."""
         self._lights(step, addresses, step.block.lit, "lit")
         for node in walk([*step.title, *step.prose]):
             if node["t"] == "show":
@@ -225,7 +227,7 @@ class LessonCheck:
                 self._place(step, addresses[0], node["place"])
 
     def _place(self, step: Step, at: Address, fields: Mapping[str, str]) -> None:
-        """Whether the picture has the place that words of the prose point at."""
+        """Check that the page has the place that words of the prose point at."""
         if not fields or not (at.is_stage and self._log) or not set(fields) <= set(PLACES):
             return
         line = self._line(step, f"show:{next(iter(fields))}=")
@@ -242,7 +244,7 @@ class LessonCheck:
             self._say(line, f"show: {why}")
 
     def _opened(self, step: Step, member: str, text: str) -> tuple[Address | None, bool]:
-        """The address, and whether it is right. Of a wrong one, which is said, the page alone, where that is known."""
+        """Return the address, and whether it is valid. Of an invalid one, only a known page is returned."""
         self.states += 1
         page = urlsplit(text).path
         try:
@@ -256,7 +258,7 @@ class LessonCheck:
         return address, True
 
     def _begins(self, at: Address, earlier: Mapping[str, Any]) -> dict[str, Any]:
-        """What is certain of the page's state at an address. `kept`: what was, in the step before."""
+        """Return what is certain of the page's state at an address. `earlier`: what was certain in the step before."""
         if not (at.is_stage and self._log):
             return dict(at.state)
         run = self._log
@@ -279,7 +281,7 @@ class LessonCheck:
                 self._say(line, f"{member}: no part is named {name}; {unknown(name, sorted(elsewhere))}")
 
     def _tasks(self, step: Step, addresses: Sequence[Address], known: Mapping[str, Any]) -> Iterable[str]:
-        """Returns the fields that the tasks of a step ask for."""
+        """Check the tasks of a step and return the fields that they ask for."""
         counts, fields = counts_of(self._log) if self._log else {}, set[str]()
         tasks = {"check": step.do and step.do.check, "cell": step.predict and step.predict.cell}
         for member, task_conditions in tasks.items():
@@ -316,7 +318,7 @@ class LessonCheck:
 
 
 def _without(known: Mapping[str, Any], later: Iterable[Address], fields: Iterable[str]) -> dict[str, Any]:
-    """What is still certain of the Stage after a step: not what its other addresses set, nor what its tasks ask for."""
+    """Return what remains certain of the Stage's state: not what later addresses set or tasks ask for."""
     if not all(address.is_stage for address in later):
         return {}
     changed = {*fields, *(name for address in later for name in address.state)}
@@ -329,7 +331,7 @@ def _view_of(at: Address) -> str | None:
 
 
 def _nodes(shown: Mapping[str, Any]) -> Iterator[Node]:
-    """All nodes of a rendered step."""
+    """Yield all nodes of a rendered step."""
     yield from walk([*shown["title"], *shown["prose"]])
     for block in (shown["predict"], shown["do"]):
         for part in (block or {}).values():

@@ -1,4 +1,4 @@
-"""A lesson over the facts of a run, as the player gets it: expressions computed, false claims with their words."""
+"""A lesson over the facts of a run, for the player: expressions computed, false claims with their alternative text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAULTY = "This step has a mistake in its file and cannot be shown whole: "
 
 
 def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
-    """The lesson as JSON. What cannot be computed has its reason as `problem`; the rest is there."""
+    """Return the lesson as JSON. `problem` gives the reason for anything that cannot be computed."""
     front, computer = lesson.front, Computer(facts)
     steps: list[dict[str, Any]] = []
     for step in lesson.steps:
@@ -55,7 +55,7 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
 
 
 def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
-    """What is so on this run in place of what the prose takes for granted."""
+    """Return the alternative text of each claim that is false on this run."""
     lines = []
     for claim in step.block.claims:
         try:
@@ -89,7 +89,7 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
 
 
 def choices_of(block: Predict, computer: Computer) -> list[str]:
-    """Each once. On a reader's own run the right one may be another than those in the file."""
+    """Return the choices, each once. On a reader's run the right one may differ from those in the file."""
     choices = [*block.choices, *([] if block.answer is None else [block.answer])]
     return list(dict.fromkeys(str(computer.filled(choice)) for choice in choices))
 
@@ -104,7 +104,7 @@ def _do(block: Do, computer: Computer) -> dict[str, Any]:
 
 
 def conditions_of(conditions: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
-    """By field, a bound and its value each: {"step": {"equals": 3}}."""
+    """Return the bounds with their values, by field: {"step": {"equals": 3}}."""
     return {
         name: {
             bound: [computer.filled(item) for item in value] if isinstance(value, list) else computer.filled(value)

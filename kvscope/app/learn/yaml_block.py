@@ -1,4 +1,4 @@
-"""Reads a block of YAML into its schema. What is wrong is said once, with its line and what is allowed."""
+"""Reads a block of YAML into its schema. Each mistake is reported once, with its line and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kvscope.app.learn.schema import Bounds, Claim, Front, Strict
 
 Model = TypeVar("Model", bound=Strict)
 INSIDE: dict[str, type[Strict]] = {"check": Bounds, "cell": Bounds, "claims": Claim}
-"""Schemas of members of members."""
+"""Schemas of nested members."""
 KINDS = ("str", "int", "float", "bool", "Bounds")
-"""What pydantic adds to the place of a mistake in a value of one of several types."""
+"""Names that pydantic adds to the place of a mistake in a value of several types."""
 QUOTE = 'put a text in quotes that has ": " in it or begins with one of { [ & * ! % @ ` > | or a quote'
 MUST_BE = {
     "list_type": "must be a list, such as [a, b]",
@@ -29,7 +29,7 @@ MUST_BE = {
     "float_type": "must be a number",
     "string_type": "must be a text",
 }
-"""By pydantic's name of a mistake."""
+"""By pydantic's name of the mistake."""
 RANKS = {
     "string_type": 1,
     "model_type": 2,
@@ -40,12 +40,12 @@ RANKS = {
     "float_parsing": 2,
     "bool_parsing": 2,
 }
-"""Of a value of several types: which mistake is said, the smallest first."""
+"""Which mistake is reported for a value of several types: the one with the smallest rank."""
 READ_AS = {dict: "a mapping", list: "a list", bool: "yes or no", int: "a number", float: "a number"}
 
 
 def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Model | None, list[Fault]]:
-    """What a block says. `line`: the one before its first, counted from 1."""
+    """Read a block. `line`: the line before its first, from 1."""
     try:
         content = yaml.safe_load(text)
         return model.model_validate({} if content is None else content), []
@@ -61,7 +61,7 @@ def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Mod
 
 
 def readable(text: str) -> Front | None:
-    """The members of front matter that have no mistakes; None if it is no mapping."""
+    """Return the correct members of front matter; None if it is not a mapping."""
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -77,16 +77,16 @@ def readable(text: str) -> Front | None:
 
 
 def allowed(model: type[Strict]) -> str:
-    """The members of a block, in a sentence."""
+    """Return the names of a block's members, in a sentence."""
     return f"allowed are {', '.join(model.model_fields)}"
 
 
 def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
-    """One mistake for each place. A member that is missing because another is misspelt is no mistake of its own."""
+    """Yield one mistake per place. A member that is missing because another is misspelt is not reported."""
     errors = error.errors()
     strangers = [str(mistake["loc"][-1]) for mistake in errors if mistake["type"] == "extra_forbidden"]
     reported = set[tuple[int | str, ...]]()
-    # In a value of several types, what is wrong inside a mapping says more than that it is no text.
+    # In a value of several types, a mistake inside a mapping says more than that it is not a text.
     for mistake in sorted(errors, key=lambda mistake: (-len(_place(mistake)), RANKS.get(mistake["type"], 0))):
         place = _place(mistake)
         misspelt = mistake["type"] == "missing" and any(
@@ -98,7 +98,7 @@ def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:
-    """Where the mistake is, without the names of types that pydantic adds."""
+    """Return the place of a mistake, without the names of types that pydantic adds."""
     first, *rest = error["loc"] or ("",)
     place = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
     return (first, *place) if first != "" else ()
@@ -124,7 +124,7 @@ def _said(error: ErrorDetails, model: type[Strict]) -> str:
 
 
 def _line_of(place: tuple[int | str, ...], text: str) -> int:
-    """The line of a block on which a member begins, counted from 1; 0 where it is not in the text."""
+    """Return the line of a block on which a member begins, from 1; 0 if the text does not have it."""
     name = next((str(part) for part in place), "")
     lines = (number for number, line in enumerate(text.splitlines(), 1) if line.lstrip("- ").startswith(f"{name}:"))
     return next(lines, 0)

@@ -1,4 +1,4 @@
-"""`kvscope site DIR`: asks the application for every page and answer of a site, and writes what it answers."""
+"""`kvscope site DIR`: requests every page and answer of a site from the application, and writes them."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from kvscope.app.travel.words import Share
 from kvscope.model.by_hand.examples import EXAMPLES
 
 ASSETS, PAGES = "assets", "pages"
-"""Parts of the site beside its sessions."""
+"""Parts of the site besides its sessions."""
 REMEDY = {
     False: "It is left out. Restore it from a backup, or delete it: kvscope sessions delete {session}",
     True: "Its earlier files stay. Restore it from a backup, or delete it: kvscope sessions delete {session}",
 }
-"""What can be done about a damaged session, by whether the site has files of it."""
+"""What to do about a damaged session; the key says whether the site has files of it."""
 REPORTED_EVERY = 20
 INSTALL = "/install"
 NOWHERE = "http://localhost/"
-"""The application's address while it is asked for files: it is not in them."""
+"""The application's address while it answers; the files do not have it."""
 OK = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did. `damaged`: sessions that were left out or as they were, each with what is wrong."""
+    """The result of a build. `damaged`: messages about sessions that were left out or left as they were."""
 
     sessions: int
     written: int
@@ -58,8 +58,8 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`server`, `address`: as Site has them; `sessions`: ids of those to be written beside the recordings, none for all
-    that are saved.
+    """What to write. `server`, `address`: as in Site. `sessions`: ids to write besides the recordings; none: all saved
+    sessions.
     """
 
     server: str = ""
@@ -69,7 +69,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the Stage and Serving open with: ids of recorded sessions, and of the run in the log that the first is."""
+    """What the Stage and Serving open with: ids of recorded sessions, and of the first one's run in the log."""
 
     session: str | None
     workload: str | None
@@ -89,7 +89,7 @@ class NoEngines(Pool):
 
 
 def build_site(settings: Settings, out: Path, options: Options, report: Callable[[str], None]) -> Built:
-    """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
+    """Write the site. `report` receives lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
     host = urlsplit(options.address).hostname or "localhost"
     app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
@@ -113,7 +113,7 @@ class _Build:
         self._runs = parts.runs
 
     def run(self, opening: Opening, report: Callable[[str], None]) -> Built:
-        """Write what has changed, and remove what is gone. Raises CannotWrite, StoreError."""
+        """Write what changed and remove what is no longer part of the site. Raises CannotWrite, StoreError."""
         shipped = [card.id for card in self._gallery.cards()]
         self._listed = self._chosen(shipped)
         ids = [*shipped, *(session["id"] for session in self._listed)]
@@ -142,7 +142,7 @@ class _Build:
         return Built(len(shown), written, self._folder.finish(), damaged)
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
-        """What there is to tell of the sessions that are no recordings. Raises CannotWrite for an unknown one."""
+        """Return the saved sessions to write that are not recordings. Raises CannotWrite for an unknown id."""
         saved = [session for session in self._sessions.listed() if session["id"] not in shipped]
         names = set(self._options.sessions)
         if missing := names - {session["id"] for session in saved} - set(shipped):
@@ -154,7 +154,7 @@ class _Build:
         return build_assets()
 
     def _session(self, session: str) -> Iterator[tuple[str, bytes]]:
-        """The files of a session, by name. Raises Damaged."""
+        """Yield the files of a session. Raises Damaged."""
         file, base = of_session(self._sessions, session), f"api/sessions/{session}"
         yield log_file(f"/{base}", file)
         if file.manifest.get("values"):
@@ -173,7 +173,7 @@ class _Build:
             yield f"oembed/{session}.json", answer.data
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """The files of the pages beside the sessions, and of the answers that they ask for."""
+        """Yield the files of the other pages, and of the answers that they request."""
         lessons = [lesson["id"] for lesson in self._json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
         yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
@@ -198,7 +198,7 @@ class _Build:
             yield log_file(base, self._run(opening.run))
 
     def _run(self, run: str) -> SessionFile:
-        """A run under its own id, by which its family and the pages know it."""
+        """Return a run under its own id, which its family and the pages use."""
 
         def frames() -> Iterator[bytes]:
             return self._runs.all_frames(run)
@@ -206,7 +206,7 @@ class _Build:
         return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))
 
     def _page(self, path: str, name: str | None = None) -> tuple[str, bytes]:
-        """The file of the page at this path."""
+        """Return the name and content of a page's file."""
         name = name or file_of(path)
         response = self._get(path, name)
         if response.status_code != OK:
@@ -220,18 +220,18 @@ class _Build:
         return response.json
 
     def _get(self, path: str, name: str = "", base: str = NOWHERE) -> TestResponse:
-        # Not buffered, an answer that is a file would stay open.
+        # Unbuffered, an answer from a file would stay open.
         return self._client.get(path, buffered=True, **self._as_file(name, base))
 
     def _as_file(self, name: str, base: str) -> dict[str, Any]:
-        """What a request for the file of this name has, below an address of the server."""
+        """Return the arguments of a request for a file of the site."""
         address, server = self._options.address, self._options.server
         site = Site(name, address, server, self._version, self._assets[0], self._listed)
         return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:
-    """What the pages without a session open with."""
+    """Return what the pages without a session open with."""
     starting = [recording for recording in recorded if recording.example and recording.card]
     run = next((recording for recording in starting if not recording.workload), None)
     workload = next((recording for recording in starting if recording.workload), None)
@@ -243,12 +243,12 @@ def opening_of(recorded: Sequence[Recording]) -> Opening:
 
 
 def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
-    """The file of the log at this path: its manifest and its parts, as a saved page has them."""
+    """Return the file of a log: its manifest and its parts, as in a saved page."""
     return data_file(f"{base}/frames.js", {"manifest": file.manifest, "parts": dict(frame_parts(file))})
 
 
 def data_file(path: str, value: Any) -> tuple[str, bytes]:
-    """A script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
+    """Return a script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
     text = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
     return path[1:], f"(self.kvscopeData ??= {{}})[{json.dumps(path)}] = JSON.parse({text});\n".encode()
 

@@ -1,6 +1,6 @@
-"""Has a stranger's file read by a process of its own (app.travel.reading), which may take too long or too much memory.
+"""Reads an imported file in its own process (app.travel.reading), which is ended if it takes too much time or memory.
 
-This process serves everybody meanwhile; it gets the session's frames, checked, out of a file on the disk.
+This process keeps serving, and gets the session's checked frames through a file on disk.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from kvscope.model.api import Refused
 from kvscope.model.log.frames import from_stream
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""A library's threads would each take memory of its own; nothing is multiplied here."""
+"""Each library thread would need memory, and nothing is multiplied here."""
 PROCESS = (sys.executable, "-m", reading.__name__)
 GRACE_S = 5
 
 
 def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
-    """The session in a file, whole and checked, and how many bytes it has; what is read of it waits in `folder`.
+    """Return the session in a file, checked as a whole, and its size in bytes. `folder`: for its frames while they are
+    read.
 
-    The frames stay readable for as long as somebody has the Imported. Raises Refused, and OSError where the disk of
-    `folder` is full.
+    The frames stay readable as long as the Imported exists. Raises Refused, and OSError for a full disk.
     """
     with tempfile.TemporaryFile(dir=folder, prefix="import-") as unpacked:
         report = _said(file, unpacked.fileno())
@@ -55,7 +55,7 @@ def _part(content: mmap.mmap, first: int, end: int | None) -> Callable[[], Itera
 
 
 def _said(file: IO[bytes], descriptor: int) -> dict[str, Any]:
-    """What the process said that read `file` and wrote its frames to the descriptor `made`."""
+    """Run the process that reads `file`, and return its report. `descriptor`: of the file for the frames."""
     try:
         done = subprocess.run(
             [*PROCESS, str(descriptor)],
@@ -68,7 +68,7 @@ def _said(file: IO[bytes], descriptor: int) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise _too_much() from None
-    if done.returncode < 0:  # one of its limits ended it
+    if done.returncode < 0:  # a resource limit ended it
         raise _too_much()
     if done.returncode:
         raise RuntimeError(f"reading a file failed: {done.stderr.decode('utf-8', 'replace')[-2000:]}")

@@ -1,4 +1,4 @@
-/** What an embed shows, a frame that shows it, and the text to paste. */
+/** The embed builder: options of an embed, a preview, and the text to paste. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";

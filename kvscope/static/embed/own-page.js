@@ -9,19 +9,19 @@ import { isPicture } from "./picture.js";
 import { embedOfSearch, sizeMessages } from "./protocol.js";
 
 /**
- * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: which of its parts are lit, and which the pointer is at
+ * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: of `litStore`
  * @param {{framed: boolean, settings: Object, props: Object, hasEnded?: () => boolean}} options `framed`: inside another page; `settings`: of `storageOr`;
- *   `hasEnded`: whether what the page shows is complete
+ *   `hasEnded`: whether the page shows a complete result
  */
 export function mountOwnPage(Page, { framed, settings, props, hasEnded = () => true }) {
   // Before the page changes its address.
   const picture = isPicture(window);
-  const asked = framed ? embedOfSearch(window.location.search).theme : null;
+  const themeOfEmbed = framed ? embedOfSearch(window.location.search).theme : null;
 
   const lights = litStore();
 
   function Whole() {
-    const [theme, setTheme] = useOwnTheme(settings, asked);
+    const [theme, setTheme] = useOwnTheme(settings, themeOfEmbed);
     useEffect(() => {
       if (picture) return joinLesson({ window, setTheme, lights, hasEnded });
       return framed ? tellHeight() : undefined;

@@ -19,7 +19,7 @@ from kvscope.app.travel.export import stored
 from kvscope.app.travel.importing import read_file
 from kvscope.app.travel.page import SessionPage
 from kvscope.model.log.frames import Frame, encode, header, join, split
-from tests.support.recorded import CAPITAL, CODE, OLD, Kept
+from tests.support.recorded import CAPITAL, CODE, SMALL, Kept
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def capital() -> Path:
 
 
 @pytest.fixture
-def old() -> Path:
-    """A file of the first version of the schema: 36 tokens and 5 steps of a tiny model, HTML in its prompt."""
-    return OLD
+def small() -> Path:
+    """A file with 36 tokens and 5 steps of a tiny model, and HTML in its prompt."""
+    return SMALL
 
 
 def exact_frames(log: list[Frame]) -> Iterator[bytes]:
@@ -65,7 +65,7 @@ def exact_frames(log: list[Frame]) -> Iterator[bytes]:
 @pytest.fixture(scope="session")
 def with_values(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of a session that was shared with exact values."""
-    log = split(OLD.read_bytes())
+    log = split(SMALL.read_bytes())
     about = {"session": json.dumps({"title": "With values", "notes": [], "open": {}})}
     path = tmp_path_factory.mktemp("values") / "with-values.safetensors"
     path.write_bytes(join((frame.payload for frame in log), about, exact_frames(log)))

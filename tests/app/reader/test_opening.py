@@ -41,8 +41,8 @@ def test_a_saved_page_opens_with_its_exact_values(page_file: Path, with_values: 
     assert (page.values(2, 1)["q"] == data.values(2, 1)["q"]).all()
 
 
-def test_a_file_of_the_first_schema_opens(old: Path) -> None:
-    run = kvscope.open(old)
+def test_a_file_of_the_tiny_model_opens(small: Path) -> None:
+    run = kvscope.open(small)
     assert (run.title, len(run.notes), len(run.steps)) == ("L'attention, vue de près", 2, 5)
     assert run.attention(3, 1, 2).shape == (1, 39)
 

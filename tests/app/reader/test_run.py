@@ -47,8 +47,8 @@ def test_a_changed_run_has_its_changes_and_another_has_none(run: kvscope.Run, ca
     assert kvscope.open(file).changes == [change]
 
 
-def test_text_is_whole_though_its_letters_are_spread_over_tokens(old: Path) -> None:
-    run = kvscope.open(old)
+def test_text_is_whole_though_its_letters_are_spread_over_tokens(small: Path) -> None:
+    run = kvscope.open(small)
     assert "\ufffd" in {token.text for token in run.tokens}
     assert b"".join(token.raw for token in run.tokens[: run.prompt_length]).decode() == run.prompt
 

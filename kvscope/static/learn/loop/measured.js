@@ -1,4 +1,4 @@
-/** A real run beside the formula: the rows that the engine counted, with the cache and, once it has run so, without. */
+/** Compares the formula with a real run: the rows that the engine counted with the cache and, after a second run, without. */
 
 import { html } from "htm/preact";
 import { integer, times } from "../../shared/facts/format.js";

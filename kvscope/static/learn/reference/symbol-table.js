@@ -6,7 +6,7 @@ import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 import { symbolsOf } from "./symbols.js";
 
-/** @param {{model: Object, run: Object}} props `run`: as `symbolsOf` takes it */
+/** @param {{model: Object, run: Object}} props `run`: of `symbolsOf` */
 export function SymbolTable({ model, run }) {
   return html`<section class="own-card stack box" aria-label=${msg`Symbols`}>
     <h2>${msg`Symbols`}</h2>

@@ -1,4 +1,4 @@
-/** What losing or moving each part costs, for a run of n tokens. */
+/** The cost of losing or moving each part, for a run of n tokens. */
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer, milliseconds } from "../../shared/facts/format.js";
@@ -9,7 +9,7 @@ import { costsOf, rateOf } from "./costs.js";
 
 /**
  * @param {{state: Object, tokens: number, gigabits: number, measuring: {going: boolean, problem: string, measure: () => void}}} props
- *   `measuring`: of the speed of prefill
+ *   `measuring`: state of the measurement of prefill
  */
 export function CostsTable({ state, tokens, gigabits, measuring }) {
   const { weights, cache, ids } = costsOf(state, { tokens, gigabits });
@@ -46,14 +46,14 @@ export function CostsTable({ state, tokens, gigabits, measuring }) {
   <${Sources} state=${state} gigabits=${gigabits} measuring=${measuring} />`;
 }
 
-/** Too short a time to write is a bound. */
+/** A shorter time is written as a bound. */
 const LEAST_S = 5e-6;
 const timeOf = (seconds) =>
   seconds > 0 && seconds < LEAST_S ? `<${milliseconds(0.01)}` : milliseconds(1000 * seconds);
 
 const originOf = ({ steps, disturbed }) => (2 * disturbed > steps ? "disturbed" : "measured");
 
-/** Where the times come from. */
+/** Shows the sources of the times. */
 function Sources({ state: { engine, pace }, gigabits, measuring }) {
   const prefill = pace && rateOf(pace.prefill);
   const decode = pace && rateOf(pace.decode);

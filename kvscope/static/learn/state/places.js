@@ -1,4 +1,4 @@
-/** The two processes of the server as boxes, and what each holds. */
+/** The two processes of the server as boxes, with the state in each. */
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer, percent } from "../../shared/facts/format.js";

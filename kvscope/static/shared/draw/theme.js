@@ -1,5 +1,5 @@
 /**
- * Colours for drawings, read from the page's CSS custom properties, their only definition.
+ * Colours for drawings, read from the page's CSS custom properties, which define them.
  */
 
 import { hcl } from "d3-color";
@@ -12,7 +12,7 @@ const PROPERTIES = {
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
 };
 
-/** Rose below zero, olive above: hues without another meaning on this page. */
+/** Rose below zero, olive above: hues with no other meaning on this page. */
 const SIGNED = {
   light: ["#9c1657", "#d98bb1", "#f7f5f0", "#b6ba63", "#565f00"],
   dark: ["#ff86bb", "#9a4a73", "#262b36", "#727b2e", "#d6e16e"],

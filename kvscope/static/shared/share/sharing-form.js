@@ -12,8 +12,8 @@ const EXPLANATION = msg`This creates a copy that cannot change, and a link to it
 
 /**
  * @param {{run: string, title: string, moment: Object, opens: string, named: "step"|"pass", count?: (step: number) => string,
- *   values?: (parts: Object) => Object, Embed: Function, limits: Object, client: Object}} props `run`: its id; `title`: as suggested;
- *   `moment`: the step and selection that the link opens at, `opens`: as text; `named`: what a step is here, `count`: its number for the
+ *   values?: (parts: Object) => Object, Embed: Function, limits: Object, client: Object}} props `run`: its id; `title`: the suggested one;
+ *   `moment`: the step and selection that the link opens at, `opens`: as text; `named`: what a step is called here, `count`: its number for the
  *   reader; `values`: renders the choice of stored values, null if there is none; `Embed`: as in `ShareLink`
  */
 export function SharingForm({
@@ -42,7 +42,7 @@ export function SharingForm({
   const [shared, setShared] = useState(null);
   const change = (patch) => setDraft((before) => ({ ...before, ...patch }));
 
-  /** Includes a note that is written but not yet added. */
+  /** Returns the draft, with a note that is written but not yet added. */
   const withWritten = () => {
     if (!draft.text.trim()) return draft;
     return { ...draft, notes: [...draft.notes, noteOn(moment, draft.text, draft.pinned)], text: "" };

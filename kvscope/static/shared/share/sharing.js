@@ -31,7 +31,7 @@ export function shareRequest({ title, notes, atStart, values = "attention" }, mo
 }
 
 /**
- * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level as the server reports it
+ * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level of the server's answer
  * @returns {string} "1.2 MB", "about 15.9 MB"
  */
 export function sizeInWords(level) {

@@ -5,6 +5,8 @@ import { imageOf } from "../../shared/ui/surface.js";
 import { useRatio } from "../../shared/ui/use-size.js";
 
 /**
+ * Paints a picture, and again when one of its inputs changes.
+ *
  * @param {{width: number, height: number}} size CSS pixels; without a width, nothing is painted
  * @param {(ratio: number) => {data: Uint32Array, width: number, height: number}} paint for `ratio` device pixels per CSS pixel
  * @param {any[]} inputs of `paint`

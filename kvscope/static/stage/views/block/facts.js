@@ -8,6 +8,8 @@ import { form, msg, plural } from "../../../shared/words/msg.js";
 import { lineOf, momentsOf } from "./scene.js";
 
 /**
+ * Returns what a tooltip says about one value.
+ *
  * @param {Object} scene of `blockScene`
  * @param {{tensor: string, part: number|null, index: number|null, key: number|null}} place of `hitBlock`
  * @returns {{title: string, value: string, notes: string[]}}
@@ -24,7 +26,7 @@ export function valueFacts(scene, place) {
   return FACTS[place.tensor](scene, place);
 }
 
-/** @returns {number|null} the value at a place, null where there is none */
+/** @returns {number|null} the value at a place; null if it has none */
 export function valueAt({ values }, { tensor, part, index, key }) {
   if (!values[tensor]) return null;
   const line = [part, tensor.startsWith("cache.") ? key : null].filter((i) => i !== null);
@@ -227,12 +229,12 @@ function headOutput(scene, place) {
   };
 }
 
-/** The name of a vector inside an MLP; with experts, of the one that `part` ranks. */
+/** The name of a vector inside an MLP; with experts, of the expert with rank `part`. */
 function inExpert({ experts }, { part }, name) {
   return part === null ? name : msg`${name} of expert ${experts[part].expert}`;
 }
 
-/** A softmax over all experts of the router's products; the row goes through those with the largest. */
+/** A softmax of the router's products over all experts; the row goes through the experts with the largest. */
 function probability(scene, place) {
   const chosen = scene.experts.find(({ expert }) => expert === place.index);
   const { count } = scene.dims.experts;

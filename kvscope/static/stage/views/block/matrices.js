@@ -18,6 +18,8 @@ export const MATRICES = {
 };
 
 /**
+ * Returns the shape of a learned matrix.
+ *
  * @param {string} of a key of MATRICES
  * @param {{heads: number, kvHeads: number, headDim: number, d: number, mlp: number}} dims of `blockScene`
  * @returns {[number, number]} numbers in and numbers out

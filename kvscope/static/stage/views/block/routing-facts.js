@@ -4,6 +4,8 @@ import { integer, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
+ * Returns the shades of a picture of routing.
+ *
  * @param {{layer: number, position: number}[]} rows in the order of the lines
  * @returns {Uint8Array[]} a line per row, with a cell per expert: share × 255, and 0 where the expert was not chosen
  */

@@ -13,7 +13,7 @@ import { paintLane, pixels } from "../../draw/pixels.js";
 import { usePicture } from "../use-picture.js";
 import { cellSentence, routingLines, throughLayers, throughTokens, usedSentence } from "./routing-facts.js";
 
-/** The height of a line in CSS pixels: as many as there are share this, within limits. */
+/** All lines share this height in CSS pixels, within limits per line. */
 const ROOM_PX = 240;
 const LEAST_LINE_PX = 1;
 const MOST_LINE_PX = 16;

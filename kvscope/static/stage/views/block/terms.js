@@ -26,7 +26,7 @@ const product = (...factors) => ({
   group: null,
 });
 
-/** By tensor: the matrix whose product with its input it is. */
+/** By tensor: the matrix that computes it from its input. */
 const PRODUCTS = {
   "attn.q": "attn.q",
   "attn.q_raw": "attn.q",
@@ -50,9 +50,11 @@ const POST_NORMS = {
 const ROTATED = { "attn.q_rot": "attn.q", "attn.k_rot": "attn.k" };
 
 /**
+ * Returns how one number of the layer is computed.
+ *
  * @param {Object} scene of `blockScene`, with exact values
  * @param {Place} at
- * @returns {Calculation|null} null where this block did not compute it, or where the view of a pair shows it
+ * @returns {Calculation|null} null if this layer did not compute it, or the view of a pair shows it
  */
 export function calculationOf(scene, at) {
   const { tensor } = at;
@@ -61,7 +63,7 @@ export function calculationOf(scene, at) {
   if (tensor in SUMS) return sum(scene, at);
   if (tensor in NORMS) return norm(scene, at, NORMS[tensor]);
   const ownNorm = (dims.headNorms && HEAD_NORMS[tensor]) || (dims.postNorms && POST_NORMS[tensor]);
-  // What it norms is not stored in a saved session.
+  // A saved session does not store the input of this norm.
   if (ownNorm) return ownNorm[1] in values ? norm(scene, at, ownNorm) : null;
   if (tensor in ROTATED) return dims.rotary ? rotated(scene, at) : same(scene, at, ROTATED[tensor]);
   if (dims.experts && tensor.startsWith("mlp."))

@@ -7,6 +7,8 @@ import { MATRICES, sizesOf } from "./matrices.js";
 import { deltas } from "./scene.js";
 
 /**
+ * Returns the labels of the drawing.
+ *
  * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
  * @param {Object} scene of `blockScene`
  * @param {boolean} [terse] whether the lanes of keys are too narrow for more than a few words
@@ -19,7 +21,7 @@ export function captions(scene, terse = false) {
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
   const { heads, kvHeads, headDim, scoreWidth } = dims;
-  // The shape is of all heads together, as that of the weights beside it; the drawing shows the heads of one row.
+  // The shape counts all heads together, like the shape of the weights beside it; the drawing shows the heads of one row.
   const ofHeads = (name) => [
     { text: name, tone: "strong" },
     flat(kvHeads * headDim),
@@ -106,7 +108,7 @@ function shape(rows, width) {
   return `[${integer(rows)} × ${integer(width)}]`;
 }
 
-/** @returns {number} how many of the columns that were in the cache before the step the row can read */
+/** @returns {number} how many columns the row reads that were in the cache before the step */
 function cachedRead({ cachedBefore, first }) {
   return Math.max(0, cachedBefore - first);
 }

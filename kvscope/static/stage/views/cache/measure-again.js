@@ -9,7 +9,7 @@ import { Badge } from "../../../shared/ui/badge.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { NEEDS_MODEL, Progress, Start } from "./twin-control.js";
 
-/** Measurements with the cache, and as many without. */
+/** Number of measurements with the cache, and without it. */
 const TAKES = 5;
 /** The values of `cache` that the server takes: with the cache, and without it. */
 const SIDES = ["kept", "none"];

@@ -66,7 +66,7 @@ function Growth({ run, step, onPick }) {
   const count = run.steps.length;
   const series = useMemo(() => growthSeries(run), [run, count]);
   const now = run.steps[step].data.kv.bytes_used;
-  return html`<div class="sheet-columns is-chart">
+  return html`<div class="sheet-columns">
     <div>
       <h4>${msg`Bytes by step`}</h4>
       <${Chart}

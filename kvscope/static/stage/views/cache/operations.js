@@ -70,6 +70,8 @@ export function stepOperations(model, { rows, keys, sparse = false, held = keys 
 const MLP_POINTS = ["mlp.normed", "mlp.gate", "mlp.raised", "mlp.hidden", "mlp.change", "resid_out"];
 
 /**
+ * Returns the largest differences at some hook points.
+ *
  * @param {{name: string, old: Difference, new: Difference}[]} differences from `client.ask("operations")`
  * @param {string[]} points hook points of an operation; an MLP without a gate lacks some
  * @returns {{old: Difference, new: Difference}|null} the largest of them; null where nothing is computed

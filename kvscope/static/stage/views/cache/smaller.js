@@ -6,8 +6,8 @@ import { OF_ORIGINAL } from "../../../shared/facts/changes.js";
 import { bytes, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
-import { form, msg, plural } from "../../../shared/words/msg.js";
-import { DTYPES, formName, lossOf, smallerForms } from "./forms.js";
+import { msg } from "../../../shared/words/msg.js";
+import { changeText, DTYPES, formName, lossOf, smallerForms } from "./forms.js";
 import { NEEDS_MODEL, Start } from "./twin-control.js";
 
 export function Smaller({ run, ready, client, dispatch }) {
@@ -76,7 +76,7 @@ function Losses({ run, losses, dispatch }) {
           percent(loss.per_position / own),
           html`<${Furthest} run=${run} look=${loss.furthest} dispatch=${dispatch} />`,
           `${significant(mean)}, ${significant(most)}`,
-          textChange(change, loss.kl.length),
+          changeText(change, loss.kl.length),
         ],
       };
     })}
@@ -95,9 +95,4 @@ function Furthest({ run, look, dispatch }) {
   return html`${fixed(Math.abs(look.was - look.became), 3)}
     <small>${msg`${query} on ${key}: ${before} → ${after}`}</small>
     ${" "}<button class="button small" type="button" onClick=${select}>${msg`layer ${layer}, head ${head}`}</button>`;
-}
-
-function textChange(change, steps) {
-  if (!change) return plural(steps, form`the same in ${steps} step`, form`the same in ${steps} steps`);
-  return msg`differs from step ${change.step}: ${quoted(change.after)} instead of ${quoted(change.before)}`;
 }

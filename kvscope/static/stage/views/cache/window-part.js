@@ -1,4 +1,4 @@
-/** What local layers, those with a sliding window, hold of a cache, beside global ones: positions and bytes per layer, by step. */
+/** Positions and bytes per layer and step in local layers, which have a sliding window, beside global layers. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -18,7 +18,7 @@ export function WindowPart({ run, step, onPick }) {
   const kinds = layerKinds(model);
   return html`<h4 data-names="cache-windows">${msg`Local and global layers`} <${Badge} origin="measured" /></h4>
     <p class="sheet-say">${sentence(kinds.local, size)}</p>
-    <div class="sheet-columns is-chart">
+    <div class="sheet-columns">
       <${Chart}
         label=${msg`Positions that one layer holds after each step`} x=${{ name: msg`step` }}
         y=${{ name: msg`positions`, format: integer }} series=${series} current=${step} onPick=${onPick} height=${190}

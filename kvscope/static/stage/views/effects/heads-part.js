@@ -40,16 +40,15 @@ export function HeadsPart({ state, client, dispatch, step }) {
     [done, looks, effects, base, token],
   );
   const selected = selection.layer * heads + selection.head;
-  const select = (at) => dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads } });
-  const open = (at) =>
-    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, view: "head" } });
+  const select = (at, more = {}) =>
+    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, ...more } });
   const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
   const shared = {
     layers,
     columns: heads,
     headings,
     selected,
-    onSelect: select,
+    onSelect: (at) => select(at),
     marked: done ? order.slice(0, CALLOUTS) : [],
   };
   const lookTitle = (at) =>
@@ -76,7 +75,7 @@ export function HeadsPart({ state, client, dispatch, step }) {
     ${
       effects[selected] &&
       html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
-      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
+      <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
     }
     <div class="effect-maps">
       <figure>

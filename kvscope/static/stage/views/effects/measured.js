@@ -1,4 +1,4 @@
-/** A part of the view that is measured when the reader asks for it: the button, the progress, a stop, and what went wrong. */
+/** Controls of a measurement: the button that starts it, its progress, a button that stops it, and what went wrong. */
 
 import { html } from "htm/preact";
 import { milliseconds } from "../../../shared/facts/format.js";

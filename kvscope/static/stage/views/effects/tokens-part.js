@@ -25,7 +25,7 @@ export function TokensPart({ state, client, dispatch, step }) {
   const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
   const { effects, base, status } = measurement;
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
-  // Without the last token another question is asked, so it is not the one that is shown first.
+  // Without the last token the model continues another place of the text, so another token is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
   const done = status === "done";
   const shown = picked ?? (done ? first : null);
@@ -51,7 +51,7 @@ export function TokensPart({ state, client, dispatch, step }) {
     ${shown !== null && html`<${SwitchedOff} state=${state} position=${shown} dispatch=${dispatch} />`}`;
 }
 
-/** Leads to the other way to be without a token: a changed run, in which its row is zeros. */
+/** Offers a changed run in which the row of the token is zeros. */
 function SwitchedOff({ state, position, dispatch }) {
   const { run, readiness } = state;
   if (!canAsk(state) || changeRefusal(run, readiness.model)) return null;

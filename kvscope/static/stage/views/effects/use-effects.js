@@ -1,9 +1,11 @@
-/** Asks for the effects of all parts of some kinds, some at a time, until they are all there or the reader stops or leaves. */
+/** Requests the effects of all parts of some kinds, a few at a time, until all are measured or the reader stops or leaves. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { effectsKey, effectsOf } from "../../state/effects.js";
 
 /**
+ * Measures the effects of all parts of some kinds when `start` is called.
+ *
  * @param {{state: Object, client: Object, dispatch: Function}} page
  * @param {{run: string, step: number, kinds: string[]}} about all kinds have as many parts
  * @returns {Object} as `effectsOf`, with `start` and `stop`. `effects`: kind after kind, `count` in all; `ms`: what the passes so far took;

@@ -16,17 +16,17 @@ export function distance(kl) {
   return kl >= 0.0005 ? fixed(kl, 3) : "<0.001";
 }
 
-/** @returns {string} what became of the step's token */
+/** @returns {string} the probability of the step's token before and after */
 export function becomes(base, effect) {
   return `${chance(base.logprob)} → ${chance(effect.logprob)}`;
 }
 
-/** @returns {string} of a head as a part of a sentence */
+/** @returns {string} a head, as part of a sentence */
 export function headName(at, heads) {
   return msg`layer ${Math.floor(at / heads)}, head ${at % heads}`;
 }
 
-/** @returns {string} the token of the step before and after one part was off, and which token is the likeliest then */
+/** @returns {string} the probability of the step's token with and without one part, and the likeliest token without it */
 export function effectSentence(name, token, base, effect) {
   const [before, after, text] = [chance(base.logprob), chance(effect.logprob), quoted(token)];
   const moved =
@@ -82,7 +82,7 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
   return sentences;
 }
 
-/** @returns {string} without which token of the text the next one changes most, as far as that is said without the last one */
+/** @returns {string} the token, of all but the last, whose absence changes the prediction most */
 export function tokenSentence(token, position, effect) {
   return msg`Of all tokens but the last, leaving out ${quoted(token)} at position ${position} changes the prediction most: the distance (KL) is ${distance(effect.kl)}.`;
 }

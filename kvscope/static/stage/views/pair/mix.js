@@ -13,8 +13,8 @@ import { Vector } from "./vector.js";
 
 /**
  * @param {{run: Object, focus: Object, values: Object, row: number, pair: Object, names: Object, stored: boolean,
- *   dispatch: Function}} props `values`: the head's exact values, and `dotProduct` of the
- *   chosen pair; `stored`: only q, k and v come from the model, and the page computed the rest from them
+ *   dispatch: Function}} props `values`: the head's exact values; `pair`: of `dotProduct`;
+ *   `stored`: only q, k and v come from the model; the page computed the rest from them
  */
 export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) {
   const { layer, query } = focus;

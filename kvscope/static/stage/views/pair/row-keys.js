@@ -1,4 +1,4 @@
-/** The keys of a query's row as rows of a table: those with the largest weights and the chosen one; the others share a row. */
+/** The keys of a query's row as rows of a table: the keys with the largest weights and the chosen key; the others share a row. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -11,6 +11,8 @@ const FIRST = 12;
 const STEP = 50;
 
 /**
+ * Lists the keys of a row, and shows more of them when the reader asks.
+ *
  * @param {{run: Object, focus: Object, weights: ArrayLike<number>, dispatch: Function}} about `weights`: of each key; memoise it
  * @param {(key: number) => preact.ComponentChildren[]} cells of a key
  * @param {(keys: number[]) => preact.ComponentChildren[]} cellsOfRest of the row that the other keys share

@@ -9,6 +9,8 @@ import { usePicture } from "../use-picture.js";
 const TILES = { lineHeight: 13, lineGap: 5 };
 
 /**
+ * Paints vectors as lines of tiles over the width of an element.
+ *
  * @param {(ArrayLike<number>|null)[]} vectors equally long; null: not loaded yet, and nothing is painted
  * @param {number[]|null} [order] the dimensions from left to right; null: in their own order
  * @returns {{ref: Object, width: number, height: number, surface: Object|null}} `ref`: of the element that sets the width;

@@ -11,7 +11,7 @@ export function namedTokens(run) {
 }
 
 /**
- * Tokens with the text `text`, apart from the space before it and from capitals. Exact matches first, then by rank.
+ * Returns the tokens with a text, whatever the space before it and its capitals: exact matches first, then by rank.
  *
  * @param {Iterable<Object>} tokens
  * @param {string} text as typed

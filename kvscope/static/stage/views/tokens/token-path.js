@@ -9,6 +9,8 @@ import { form, msg, plural } from "../../../shared/words/msg.js";
 import { distribution, sameSettings } from "../../next-token/sampling.js";
 
 /**
+ * Returns the stages from logits to the chosen token.
+ *
  * @param {Object} shown a step of a run: {data, topIds, topLogits, tailCounts}
  * @param {Object} settings the sampling settings that are shown
  * @param {Object} used the settings of the run
@@ -45,32 +47,23 @@ export function tokenPath(shown, settings, used) {
       tail: data.tail,
       tailCounts,
     },
-    temperature: { shares: scaled.final, rest: scaled.finalRest, entropy: scaled.entropy, count: vocab },
-    topK: {
-      shares: filtered.final,
-      rest: filtered.finalRest,
-      entropy: filtered.entropy,
-      count: countTopK,
-      cutCount: vocab - countTopK,
-      cutMass: Math.max(0, 1 - massTopK),
-      approximate: filtered.approximate,
-    },
-    topP: {
-      shares: final.final,
-      rest: final.finalRest,
-      entropy: final.entropy,
-      count: countTopP,
-      cutCount: countTopK - countTopP,
-      cutMass: Math.max(0, 1 - massTopP / massTopK),
-      approximate: final.approximate && !exact,
-    },
+    temperature: stageOf(scaled, vocab, vocab, 1),
+    topK: { ...stageOf(filtered, countTopK, vocab, massTopK), approximate: filtered.approximate },
+    topP: { ...stageOf(final, countTopP, countTopK, massTopP / massTopK), approximate: final.approximate && !exact },
     cut: Array.from(topLogits, (_, at) => (at < countTopP ? null : at < countTopK ? "top-p" : "top-k")),
     chosen: { rank, token: data.token },
     draw: drawOf(shown, used),
   };
 }
 
+/** A stage that keeps `count` of the `before` tokens that reach it, with a share `mass` of their probability. */
+function stageOf({ final, entropy }, count, before, mass) {
+  return { shares: final, entropy, count, cutCount: before - count, cutMass: Math.max(0, 1 - mass) };
+}
+
 /**
+ * Counts the logits in equal parts of their range.
+ *
  * @param {Object} logits of `tokenPath`
  * @param {number} bars equal parts of the range from the smallest logit to the largest
  * @returns {number[]} how many tokens of the vocabulary have a logit in each
@@ -88,7 +81,7 @@ export function logitHistogram({ listed, low, high, tail, tailCounts }, bars) {
 }
 
 /**
- * The range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
+ * Returns the range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
  * the first whose running sum of filtered probabilities, largest first, is above it.
  *
  * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or the first token of a branch), or
@@ -104,7 +97,7 @@ export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
 }
 
 /**
- * Which tokens the same random number could draw under other settings.
+ * Returns which tokens the same random number could draw under other settings.
  *
  * @param {{from: number, to: number}} draw
  * @param {Float64Array} shares of the listed tokens under those settings
@@ -122,7 +115,7 @@ export function drawnBy({ from, to }, shares) {
 }
 
 /**
- * The rows of the table: the largest logits, and always the chosen token and the one looked up.
+ * Returns the rows of the table: the largest logits, the chosen token and the one looked up.
  *
  * @param {Object[]} named tokens of the first ranks
  * @param {(null|{rank: number, token: Object})[]} extra included in any case
@@ -138,7 +131,7 @@ export function pathRows(named, count, extra) {
 }
 
 /**
- * Why a token was chosen, could have been, or could not be.
+ * Says why a token was chosen, could have been, or could not be.
  *
  * @param {Object} path of `tokenPath`
  * @param {{token: Object, rank: number, logit?: number}} lookup `rank` −1: it is not listed, and its rank is not

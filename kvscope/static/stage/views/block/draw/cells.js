@@ -12,6 +12,8 @@ const SAMPLE = 4096;
 const MIDDLE = 128;
 
 /**
+ * Returns the size of a value from which on it has the strongest colour.
+ *
  * @param {Float32Array} values above `SAMPLE`, an even sample of them is used
  * @returns {number} the size that gets the strongest colour: the 98th percentile of the absolute values, above 0 where any is
  */
@@ -25,6 +27,8 @@ export function clipOf(values) {
 }
 
 /**
+ * Paints the values of a layer.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values tensors by hook point; missing ones stay blank
  * @param {{theme: Object, clips: Object<string, number>}} scales `clips`: by tensor, as `clipOf` gives them
  * @param {{geometry: Object, ratio: number}} size

@@ -10,8 +10,8 @@ const MOST_COLUMN_PX = 44;
 const GAP_PX = 12;
 
 /**
- * All positions from `first` where they fit. Otherwise position 0 (often the one with the largest weight), unless it is before
- * `first`, the row's own, and as many as fit around a centre.
+ * Chooses the positions that have a column: all from `first` on, if they fit. Otherwise the row's own position, as many as fit
+ * around a centre, and position 0, which often has the largest weight, unless the row cannot read it.
  *
  * @param {Object} parts
  * @param {number} [parts.first] the first position that the row reads

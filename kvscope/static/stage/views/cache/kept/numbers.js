@@ -1,11 +1,12 @@
 /** The policies beside each other, and beside the run. */
 
 import { html } from "htm/preact";
-import { bytes, percent, quoted } from "../../../../shared/facts/format.js";
+import { bytes, percent } from "../../../../shared/facts/format.js";
 import { Badge } from "../../../../shared/ui/badge.js";
 import { Table } from "../../../../shared/ui/table.js";
-import { form, msg, plural } from "../../../../shared/words/msg.js";
+import { msg } from "../../../../shared/words/msg.js";
 import { small } from "../../../facts/small-numbers.js";
+import { changeText } from "../forms.js";
 import { NAMES } from "./words.js";
 
 /** @param {{run: Object, policies: {policy: string, result: Object, loss: Object}[], dispatch: Function}} props */
@@ -30,8 +31,8 @@ export function Numbers({ run, policies, dispatch }) {
           result.blocks,
           percent(loss.mean),
           html`<${Most} ...${loss.most} dispatch=${dispatch} />`,
-          `${small(result.mean)}, ${small(result.most.kl)}`,
-          differs(result),
+          `${small(result.mean)}, ${small(result.most)}`,
+          changeText(result.change, result.kl.length),
         ],
       })),
     ]}
@@ -42,9 +43,4 @@ function Most({ layer, head, share, dispatch }) {
   if (share === 0) return "–";
   const select = () => dispatch({ type: "select", selection: { layer, head, view: "head" } });
   return html`${percent(share)} <button class="button small" type="button" onClick=${select}>${msg`layer ${layer}, head ${head}`}</button>`;
-}
-
-function differs({ other, kl }) {
-  if (other) return msg`differs from step ${other.step}: ${quoted(other.own)} instead of ${quoted(other.token)}`;
-  return plural(kl.length, form`the same in ${kl.length} step`, form`the same in ${kl.length} steps`);
 }

@@ -1,4 +1,4 @@
-/** The twins of a run that keep only some positions: those that the server has, and new ones. */
+/** The twins of a run that keep only some positions: existing ones on the server, and new ones. */
 
 import { useCallback, useState } from "preact/hooks";
 import { twinAmong } from "../../../../shared/facts/twins.js";
@@ -15,6 +15,8 @@ const NOTHING = { ids: {}, count: 0, starting: false, problem: null };
 const keyOf = ({ cache, budget, tokens }) => `${cache} ${budget} ${tokens}`;
 
 /**
+ * Finds and starts the twins of a run by policy.
+ *
  * @param {Object} client
  * @param {Object} run
  * @param {number|null} chosen budget; null: none yet

@@ -19,7 +19,7 @@ export function stayingText(policy, budget) {
   return recent;
 }
 
-/** @returns {string} what a policy kept and lost; nothing that its numbers do not say */
+/** @returns {string} what a policy kept and lost, by its numbers only */
 export function resultText(run, result, loss) {
   const whole = run.steps.at(-1).data.kv;
   const [bytesCached, bytesWhole] = [bytes(result.bytes), bytes(whole.bytes_used)];
@@ -29,9 +29,9 @@ export function resultText(run, result, loss) {
 }
 
 /** @returns {string} from which step on the choice differs */
-function otherText({ other, kl }) {
-  if (other)
-    return msg`Step ${other.step} is the first that would choose another token: ${quoted(other.own)} instead of ${quoted(other.token)}.`;
+function otherText({ change, kl }) {
+  if (change)
+    return msg`Step ${change.step} is the first that would choose another token: ${quoted(change.after)} instead of ${quoted(change.before)}.`;
   return plural(
     kl.length,
     form`It would choose the same token in ${kl.length} step.`,
