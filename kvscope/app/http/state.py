@@ -14,9 +14,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
 from kvscope.app.http.caching import json_response
