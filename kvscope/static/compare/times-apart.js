@@ -1,6 +1,6 @@
 /** Whether the times of two runs may stand side by side. Pure. */
 
-import { oneFormat } from "../shared/facts/weights.js";
+import { formatReadBy } from "../shared/facts/weights.js";
 import { msg } from "../shared/words/msg.js";
 
 /**
@@ -12,7 +12,7 @@ import { msg } from "../shared/words/msg.js";
 export function timesApart(a, b, isHere) {
   if (isHere(a) !== isHere(b))
     return msg`One of the runs was recorded, perhaps on another machine, so times do not stand side by side.`;
-  const [one, other] = [a, b].map(({ steps, open }) => (steps.length ? oneFormat(steps.slice(-1), open.model) : null));
+  const [one, other] = [a, b].map(({ steps }) => formatReadBy(steps));
   if (one !== null && other !== null && one !== other)
     return msg`A reads the weights in ${one}, B in ${other}, so times do not stand side by side.`;
   return null;

@@ -1,14 +1,14 @@
 /** Which experiment a log is of, and what came of it: a value per figure and round, and whether the texts are the same. Pure. */
 
 import { msg } from "../shared/words/msg.js";
-import { disturbedText, formatsText } from "./comparisons.js";
+import { disturbedText } from "./comparisons.js";
 import { EXPERIMENTS } from "./experiments.js";
 import { sameText } from "./measures.js";
 import { answersOf } from "./tally.js";
 
-/** @returns {boolean} of two settings, which may be objects; null stands for one that an older log lacks */
+/** @returns {boolean} of two settings, which may be objects */
 function isSame(one, other) {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** @returns {string[]} the settings that are not the same in all rounds */
@@ -85,7 +85,6 @@ export function resultOf(log) {
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete && !experiment.alone ? sameInAll(facts.map(({ answers }) => answers)) : null,
     disturbed: complete ? disturbedText(sides) : null,
-    formats: complete ? formatsText(sides) : null,
     conclusion: complete && experiment.conclusion ? experiment.conclusion(...sides) : null,
   };
 }

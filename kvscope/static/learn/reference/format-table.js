@@ -65,7 +65,7 @@ function heldIn({ weights }, { id }) {
     int8: ["8-bit groups"],
     int4: ["4-bit groups"],
   }[id];
-  const isThere = names?.some((name) => (weights?.held?.[name] ?? 0) > 0);
+  const isThere = names?.some((name) => (weights.held[name] ?? 0) > 0);
   return isThere ? msg`Some weights of this model;` : "";
 }
 

@@ -4,8 +4,8 @@ import { form, msg, plural } from "../words/msg.js";
 import { integer, milliseconds, percent } from "./format.js";
 
 /**
- * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
- * @returns {string|null} what disturbed it; null if nothing is known to have. Older logs record only other runs
+ * @param {{conditions: Object|null, batch?: number}} data of a step, a pass or a measurement; `conditions` is null if they were not recorded
+ * @returns {string|null} what disturbed it; null if nothing is known to have
  */
 export function disturbance({ conditions, batch = 1 }) {
   const others = conditions?.others ?? batch - 1;

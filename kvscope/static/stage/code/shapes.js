@@ -45,7 +45,7 @@ export function sizeOf(axis, letters) {
 export function passOf({ open, steps }, step) {
   const { ms, position, rows_computed: rows } = steps[step].data;
   if (open.study || ms.chunks.length > 1) return null;
-  return { rows: rows ?? (step > 0 ? 1 : open.tokens.length - (open.reused ?? 0)), keys: position + 1 };
+  return { rows: rows ?? (step > 0 ? 1 : open.tokens.length - open.reused), keys: position + 1 };
 }
 
 /**

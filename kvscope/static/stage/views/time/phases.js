@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
-import { oneFormat, readIn } from "../../../shared/facts/weights.js";
+import { bytesIn, formatReadBy } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
@@ -47,9 +47,9 @@ const LINES = [
  *   `prefill`, `decode`: of `phaseFacts` for the steps `measured`; `here`: this server's machine computed them
  */
 export function Phases({ run, prefill, decode, measured, here, ready, client }) {
-  const formats = formatsOf(run, measured);
+  const later = run.steps.slice(Math.max(1, measured.from), measured.to);
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
-  return html`<p class="sheet-say">${comparison(run, prefill, decode, formats)}</p>
+  return html`<p class="sheet-say">${comparison(run, prefill, decode)}</p>
     <div class="sheet-columns">
     <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
       <table class="numbers phases" aria-label=${msg`Prefill and decode side by side`}>
@@ -68,12 +68,12 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
           )}
           <tr>
             <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
-            <td class="is-words">${formats.prefillIn ?? "–"}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
+            <td class="is-words">${measured.from === 0 ? readIn(run.steps[0]) : "–"}</td><td class="is-words">${readIn(later.at(-1))}</td>
           </tr>
         </tbody>
       </table>
     </div>
-    ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
+    ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}
     <p class="sheet-note muted small">
@@ -82,41 +82,31 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
     </p>`;
 }
 
-/** The format of the weights in each phase: in an older log, decode steps may read groups where prefill reads float32. */
-function formatsOf({ steps, open: { model } }, { from, to }) {
-  const first = from === 0 ? steps[0] : null;
-  const later = steps.slice(Math.max(1, from), to);
-  const [prefill, decode] = [first && oneFormat([first], model), later.length ? oneFormat(later, model) : null];
-  const mixed = later.length > 0 && decode === null;
-  return {
-    ...{ prefill, decode: mixed ? msg`several formats` : decode, alike: !later.length || prefill === decode },
-    prefillIn: first && readIn(first.data, model),
-    decodeIn: mixed ? msg`several formats` : later.length ? readIn(later.at(-1).data, model) : null,
-  };
+/** @returns {string} the bytes of weights that a step read, by format; a dash if there is no such step */
+function readIn(step) {
+  return step ? bytesIn(step.data.weights_read) : "–";
 }
 
-function comparison(run, prefill, decode, formats) {
+function comparison(run, prefill, decode) {
   const { prefillRows: rows, prefillPasses: passes } = run;
   const tokens = tokenCount(rows);
-  const later = decode && { format: formats.decode, intensity: significant(decode.intensity) };
+  const format = formatReadBy(run.steps);
+  const later = decode && significant(decode.intensity);
   if (!prefill)
-    return msg`Decode reads the weights (learned numbers) for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
-  const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
+    return msg`Decode reads the weights (learned numbers) for every token, in ${format}: ${later} operations per byte read.`;
+  const intensity = significant(prefill.intensity);
   const first =
     passes === 1
       ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
       : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
   if (!decode) return `${first} ${msg`Decode has not started.`}`;
-  const again = msg`Decode reads them again for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
-  return `${first} ${again} ${perToken(prefill, decode, formats.alike)}`;
+  const again = msg`Decode reads them again for every token, in ${format}: ${later} operations per byte read.`;
+  return `${first} ${again} ${perToken(prefill, decode)}`;
 }
 
-/** The two phases are compared only where they read the weights in one format. */
-function perToken(prefill, decode, alike) {
+function perToken(prefill, decode) {
   if (prefill.disturbed || decode.disturbed)
     return msg`Some of the times were disturbed, so the times of the two phases are not compared.`;
-  if (!alike)
-    return msg`The two phases read the weights in different formats, with different code. Their memory and time are not compared.`;
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) =>
     times(decode[id] / prefill[id]),
   );
