@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { completed } from "../../../../../kvscope/static/shared/log/model.js";
 import { valueAt, valueFacts } from "../../../../../kvscope/static/stage/views/block/facts.js";
 import {
   blockScene,
@@ -13,17 +12,6 @@ import { captions, chips, sentence } from "../../../../../kvscope/static/stage/v
 import { madeBlock } from "../../../support/made-block.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 
-const SIZES = {
-  layers: 2,
-  heads: 4,
-  kv_heads: 2,
-  head_dim: 8,
-  d: 32,
-  d_mlp: 64,
-  vocab: 100,
-  context: 64,
-  parameters: 1,
-};
 const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
 
@@ -177,20 +165,6 @@ describe("a block as a whole", () => {
     assert.match(valueFacts(gelu, place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(\S+\) × /);
     assert.equal(calculationOf(gelu, place("mlp.hidden", { index: 9 })).note, "GEGLU");
     assert.equal(calculationOf(made({ kind: { qk_norm: true } }), place("attn.q", { part: 0, index: 1 })), null);
-  });
-
-  test("a log that does not say what its model is, is drawn as the models of its time are", () => {
-    const drawn = (arch) => {
-      const old = Object.fromEntries(Object.keys(LIKE_LLAMA).map((name) => [name, undefined]));
-      const scene = made({ kind: completed({ ...old, ...SIZES, arch }) });
-      const { norm1, ropeQ, activation } = chips(scene);
-      const { headNorms, gated } = scene.dims;
-      return [norm1.lines[0], Boolean(ropeQ), activation.lines[0], gated, headNorms];
-    };
-    for (const arch of ["llama", "mistral", "qwen2"])
-      assert.deepEqual(drawn(arch), ["RMSNorm", true, "silu(gate) × up", true, false], arch);
-    assert.deepEqual(drawn("qwen3"), ["RMSNorm", true, "silu(gate) × up", true, true]);
-    assert.deepEqual(drawn("gpt2"), ["LayerNorm", false, "gelu", false, false]);
   });
 
   test("a query sees no more than its layer's window", () => {
