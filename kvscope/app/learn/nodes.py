@@ -152,8 +152,3 @@ def text_of(nodes: Sequence[Node]) -> str:
         " \n" if node["t"] in ("paragraph", "item", "break") else node.get("text", "0" if node["t"] == "value" else "")
         for node in walk(nodes)
     )
-
-
-def faults_of(nodes: Sequence[Node]) -> Iterator[str]:
-    """The problems that computing a tree left in it."""
-    return (node["problem"] for node in walk(nodes) if "problem" in node)

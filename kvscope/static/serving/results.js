@@ -57,7 +57,6 @@ function nameOfValue({ values, nameOf }, value) {
  *   in all rounds; null before all are over, and where there is only one
  * @property {string|null} conclusion null where there is none, or before all are over
  * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
- * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there will be
  *
  * @param {import("./workload-log.js").Workload} log

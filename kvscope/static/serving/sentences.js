@@ -109,7 +109,7 @@ function arrived({ request, pass }, { round, events, requests }) {
   if (next && next.pass === pass) return null;
   const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
   const missed = passOf(round, pass);
-  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings, missed) : "";
+  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings) : "";
   const letter = letterOf(request);
   const first = retriedBy(requests[request]);
   return [
@@ -125,7 +125,7 @@ function waits(event, { round, events }) {
   const first = events.find(({ what, request: who }) => what === "waits" && who === request);
   const missed = passOf(round, pass);
   if (why !== "stretch" || event === first || !missed) return null;
-  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings, missed)];
+  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings)];
 }
 
 /** @returns {Object|null} the pass of that number; null for none, and for one of another round */

@@ -44,7 +44,7 @@ export function marked(ms, disturbed) {
 const MOST_DISTURBED = 0.1;
 
 /**
- * @param {{ms: number, conditions?: Object}[]} passes one after another
+ * @param {{ms: number, conditions: Object|null}[]} passes one after another
  * @returns {string|null} what disturbed their total time, as `disturbance` says it of one
  */
 export function disturbanceOfAll(passes) {

@@ -10,7 +10,7 @@ import {
 import { calculationOf } from "../../../../../kvscope/static/stage/views/block/terms.js";
 import { captions, chips, sentence } from "../../../../../kvscope/static/stage/views/block/words.js";
 import { madeBlock } from "../../../support/made-block.js";
-import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
+import { LIKE_GPT2, madeRun } from "../../../support/made-run.js";
 
 const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
