@@ -61,7 +61,7 @@ class Steps:
 
     def computed_from(self, step: int) -> int:
         """The first position that a step computed."""
-        return rows_of(len(self.opening["tokens"]), step, self.opening.get("reused", 0)).start
+        return rows_of(len(self.opening["tokens"]), step, self.opening["reused"]).start
 
     def before(self, step: int) -> list[int]:
         """Ids of the tokens that a step had before it."""

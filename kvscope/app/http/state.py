@@ -159,7 +159,7 @@ def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
         "device": model["device"],
         "parameters": model["parameters"],
         "bytes": held["weights"],
-        "stored": (model.get("weights") or {}).get("stored", {}),
+        "stored": model["weights"]["stored"],
     }
     return {"weights": weights, "cache": {"device": model["device"], **held["cache"]}, "pace": held["pace"]}
 
