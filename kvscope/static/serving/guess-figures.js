@@ -135,7 +135,7 @@ function weightsPerToken(round, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
   const read = laterPasses(round, answers).map(({ draft, weight_bytes: all }) =>
-    draft ? 1 + draft.weight_bytes / all : 1,
+    draft?.weight_bytes ? 1 + draft.weight_bytes / all : 1,
   );
   return read.reduce((sum, each) => sum + each, 0) / tokens;
 }

@@ -25,7 +25,6 @@ function guessing(draft) {
   const [last] = round.passes.slice(-1);
   Object.assign(last.members[0], { rows: 4, guessed: 3, more: [token(" u", 6), token(" t", 7)] });
   Object.assign(last.members[1], { rows: 3, guessed: 2, more: [] });
-  for (const pass of round.passes) pass.weight_bytes = 1000;
   last.draft = draft;
   return round;
 }

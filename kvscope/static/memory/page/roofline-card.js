@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
-import { keptAs } from "../../shared/facts/weights.js";
+import { formatReadBy, keptAs } from "../../shared/facts/weights.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
@@ -137,6 +137,7 @@ function OfRun({ run, shared, points, machine }) {
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
     ${reached !== null && ` ${reachedText(reached)}`}
+    ${steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(steps.map((data) => ({ data })))}.`}`}
     ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
