@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kvscope.reader.errors import CannotRead, NotThere
-    from kvscope.reader.opening import open
-    from kvscope.reader.run import Run, Token
+    from kvscope.app.reader.errors import CannotRead, NotThere
+    from kvscope.app.reader.opening import open
+    from kvscope.app.reader.run import Run, Token
 
 __all__ = ["CannotRead", "NotThere", "Run", "Token", "open"]
 
@@ -23,4 +23,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'kvscope' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"kvscope.reader.{_HOMES[name]}"), name)
+    return getattr(import_module(f"kvscope.app.reader.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""The README says what is so: its paths exist, its commands are the ones CI runs and the command line has."""
+"""README, CONTRIBUTING and docs agree with the code: their paths, commands and options exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ import requests
 from kvscope.app.commands.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
+README, CONTRIBUTING, OPTIONS = (
+    (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md", "docs/options.md")
+)
 PYTHON_BLOCKS = re.findall(r"```python\n(.*?)\n```", README, re.DOTALL)
 SHELL_BLOCKS = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
 
@@ -39,8 +41,9 @@ def test_ci_runs_the_test_command_as_the_readme_has_it() -> None:
 
 
 def test_every_path_in_the_layout_exists() -> None:
-    layout = section("How it is laid out").split("```")[1]
-    listed = [line.split()[0] for line in layout.strip().splitlines()]
+    layout = next(block for block in CONTRIBUTING.split("```") if block.startswith("\nkvscope/"))
+    lines = [line for line in layout.splitlines() if line]
+    listed = [f"{'kvscope/' if line.startswith('  ') else ''}{line.split()[0]}" for line in lines]
     assert len(listed) > 5
     for path in listed:
         assert (ROOT / path).is_dir() if path.endswith("/") else (ROOT / path).is_file(), path
@@ -50,6 +53,7 @@ def test_every_path_in_the_layout_exists() -> None:
     "document",
     [
         "README.md",
+        "CONTRIBUTING.md",
         "CHANGELOG.md",
         "docs/frames.md",
         "docs/sessions.md",
@@ -59,6 +63,7 @@ def test_every_path_in_the_layout_exists() -> None:
         "docs/cluster.md",
         "docs/measurements.md",
         "docs/operating.md",
+        "docs/options.md",
         "docs/capacity.md",
         "docs/site.md",
     ],
@@ -70,7 +75,7 @@ def test_every_relative_link_leads_to_a_file(document: str) -> None:
 
 
 def test_every_command_of_the_checkout_exists() -> None:
-    named = set(re.findall(r"`python -m ((?:tests|tools)[a-z_.]*)", README))
+    named = set(re.findall(r"python -m ((?:tests|tools)[a-z_.]*)", README + CONTRIBUTING))
     assert {"tests", "tools.bench", "tools.bench.as_served"} <= named
     for module in named:
         path = ROOT / module.replace(".", "/")
@@ -78,7 +83,7 @@ def test_every_command_of_the_checkout_exists() -> None:
 
 
 def test_the_option_table_is_the_command_line() -> None:
-    rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*)\|", section("Command line"), re.MULTILINE)
+    rows = re.findall(r"^\| `(--[a-z-]+)` \| ([^|]*)\|", OPTIONS, re.MULTILINE)
     options = {
         option.opts[0]: option.default
         for option in main.params
@@ -151,7 +156,9 @@ def test_the_session_example_reads_what_kvscope_run_saves(tmp_path: Path) -> Non
     assert all(re.search(r" \d+\.\d ms, head 13·8 looks at '.+'$", line) for line in steps)
 
 
-NAMED = re.compile(r"(?<![\w./-])((?:app|docs|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b")
+NAMED = re.compile(
+    r"(?<![\w./-])((?:kvscope/)?(?:app|docs|lessons|model|static|templates|tests)/[\w./-]+\.(?:py|js|css|md|html))\b"
+)
 
 
 def test_every_file_that_is_named_is_there() -> None:
@@ -161,6 +168,6 @@ def test_every_file_that_is_named_is_there() -> None:
         (name, named)
         for name in read
         for named in NAMED.findall((ROOT / name).read_text("utf-8"))
-        if named not in files and not named.startswith("static/vendor/")
+        if named not in files and f"kvscope/{named}" not in files and "static/vendor/" not in named
     }
     assert gone == set()

@@ -185,7 +185,7 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
         "kvscope/app/commands/cli.py",
         "kvscope/model/api.py",
         "kvscope/model/native/kernels.c",
-        "kvscope/reader/run.py",
+        "kvscope/app/reader/run.py",
         "kvscope/templates/shell.html",
     } <= names
     assert {
@@ -210,6 +210,9 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     with tarfile.open(build("sdist", tmp_path / "sources")) as archive:
         archive.extractall(tmp_path, filter="data")
     unpacked = next(tmp_path.glob("kvscope-*"))
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
+    stray = {path.split("/")[0] for path in files_of(unpacked)} - {path.split("/")[0] for path in tracked}
+    assert stray == {"PKG-INFO"}
     assert {"kvscope/app/commands/cli.py", "kvscope/model/native/kernels.c", "tests/test_packaging.py"} <= files_of(
         unpacked
     )

@@ -1,10 +1,12 @@
-"""No private words: those that docs/style.md replaces appear in no message, document, help text or name."""
+"""The words that docs/style.md replaces appear in no message, document, help text, comment, docstring or name."""
 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def test_the_messages_of_the_pages_have_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CHANGELOG.md", *sorted(p.name for p in (ROOT / "docs").glob("*.md"))]
+    "document", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *sorted(p.name for p in (ROOT / "docs").glob("*.md"))]
 )
 def test_documents_have_none(document: str) -> None:
     path = ROOT / document if (ROOT / document).exists() else ROOT / "docs" / document
@@ -56,13 +58,80 @@ def test_help_has_none() -> None:
     assert [found_in(text) for text in helps(main) if found_in(text)] == []
 
 
-@pytest.mark.parametrize("folder", ["app", "model", "kvscope"])
-def test_names_and_docstrings_have_none(folder: str) -> None:
-    found = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+NAMES = set(re.findall(r"\*(\w+)\*", STYLE.split("## Names", 1)[1].split("as names", 1)[0]))
+"""Participles that name no value."""
+JS_COMMENT = re.compile(r"/\*.*?\*/|(?<![:\"'`\w])//[^\n]*", re.DOTALL)
+JS_NAMES = re.compile(r"\b(?:const|let|function|class)\s+(\w+)")
+
+
+def comments_of(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of each comment and docstring: of a module, class, function or attribute."""
+    source = path.read_text("utf-8")
+    if path.suffix == ".py":
+        yield from comments_of(source)
+        for node in ast.walk(ast.parse(source)):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield node.lineno, text
+    else:
+        yield from ((source.count("\n", 0, match.start()) + 1, match[0]) for match in JS_COMMENT.finditer(source))
+
+
+def names_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and name of each function, class, argument and variable."""
+    source = path.read_text("utf-8")
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                words = found_in(f"{node.name.replace('_', ' ')} {ast.get_docstring(node) or ''}")
-                if words:
-                    found[f"{path.relative_to(ROOT)}:{node.lineno}"] = words
-    assert found == {}
+                yield node.lineno, node.name
+            elif isinstance(node, ast.arg):
+                yield node.lineno, node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.lineno, node.id
+    else:
+        yield from ((source.count("\n", 0, match.start()) + 1, match[1]) for match in JS_NAMES.finditer(source))
+
+
+SOURCES = [
+    path
+    for path in sorted(ROOT.rglob("kvscope/**/*"))
+    if path.suffix in (".py", ".js") and not {"vendor", "node_modules"} & set(path.parts)
+]
+
+
+def test_comments_and_docstrings_have_none() -> None:
+    assert len(SOURCES) > 700
+    private = [
+        f"{path.relative_to(ROOT)}:{line}: {', '.join(words)}"
+        for path in SOURCES
+        for line, text in texts_of(path)
+        if (words := found_in(" ".join(text.split())))
+    ]
+    assert private == []
+
+
+def test_names_have_none() -> None:
+    private = [
+        f"{path.relative_to(ROOT)}:{line}: {name}"
+        for path in SOURCES
+        for line, name in names_of(path)
+        if found_in(name.replace("_", " ")) or name in NAMES
+    ]
+    assert private == []
+
+
+def test_names_and_comments_are_read(tmp_path: Path) -> None:
+    """In both languages, wherever they stand."""
+    module, script = tmp_path / "a.py", tmp_path / "a.js"
+    module.write_text('"""Module."""\nA = 1\n"""Attribute."""\ndef b(c):\n    """Function."""\n    d = c  # comment\n')
+    assert sorted(text for _, text in texts_of(module)) == ["# comment", "Attribute.", "Function.", "Module."]
+    assert sorted(name for _, name in names_of(module)) == ["A", "b", "c", "d"]
+    script.write_text("/** Module. */\nconst a = 1; // comment\nfunction b() {}\n")
+    assert [text for _, text in texts_of(script)] == ["/** Module. */", "// comment"]
+    assert [name for _, name in names_of(script)] == ["a", "b"]

@@ -152,7 +152,7 @@ class ChangedRun:
     @classmethod
     def of(cls, opening: Mapping[str, Any]) -> ChangedRun | None:
         """That of the data of an `open` frame; None of an ordinary run."""
-        changed = opening.get("changed")
+        changed = opening["changed"]
         if changed is None:
             return None
         changes = tuple(Change.model_validate(change) for change in changed["changes"])
@@ -359,43 +359,6 @@ class Service(Protocol):
         ...
 
 
-def completed(model: Mapping[str, Any]) -> dict[str, Any]:
-    """The `model` object of an `open` frame, also where the log is older than some of its fields (docs/frames.md).
-
-    The one place in Python that goes by the name of an architecture: what a log does not say is what the models of its
-    time were. static/shared/log/model.js does the same for the page. Raises KeyError where a field is missing that
-    every log has.
-    """
-    gpt2 = model["arch"] == "gpt2"
-    older = {
-        "norm": "layer" if gpt2 else "rms",
-        "gated": not gpt2,
-        "activation": "gelu_tanh" if gpt2 else "silu",
-        "positions": "learned" if gpt2 else "rotary",
-        "qk_norm": model["arch"] == "qwen3",
-        "post_norms": False,
-        "embedding_scale": 1.0,
-        "score_width": model["head_dim"],
-        "experts": None,
-        "windows": None,
-        "weight_dtype": "float32",
-    }
-    whole = {**model, **{name: value for name, value in older.items() if model.get(name) is None}}
-    if whole.get("tied") is None:
-        whole["tied"] = _has_one_table(whole)
-    return whole
-
-
-def _has_one_table(model: Mapping[str, Any]) -> bool:
-    """Whether the parameters that the matrices and learned positions leave are too few for an embedding table and an
-    LM head of its own."""
-    attention = 2 * model["d"] * model["head_dim"] * (model["heads"] + model["kv_heads"])
-    mlp = (3 if model["gated"] else 2) * model["d"] * model["d_mlp"]
-    positions = model["context"] if model["positions"] == "learned" else 0
-    left = model["parameters"] - model["layers"] * (attention + mlp) - positions * model["d"]
-    return bool(left < 2 * model["vocab"] * model["d"])
-
-
 def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
     """About as many bytes as the values of `rows` rows take, of a model described as in an `open` frame.
 
@@ -405,17 +368,16 @@ def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
     row = 4 * inner * model["head_dim"]
     if level == "block":
         # Two halves, each with its row after the norm and its change; what comes in; one or two vectors of the MLP.
-        row += 2 * (5 * model["d"] + (2 if completed(model)["gated"] else 1) * model["d_mlp"])
+        row += 2 * (5 * model["d"] + (2 if model["gated"] else 1) * model["d_mlp"])
     return int(rows * model["layers"] * row)
 
 
 def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two models, each as an `open` frame describes it, give the same values: the same weights, kept alike."""
-    mine, theirs = completed(one), completed(other)
-    return (mine["sha256"], mine["weight_dtype"]) == (theirs["sha256"], theirs["weight_dtype"])
+    return (one["sha256"], one["weight_dtype"]) == (other["sha256"], other["weight_dtype"])
 
 
 def called(model: Mapping[str, Any]) -> str:
     """The name of a model that an `open` frame describes, with what its weights are kept as where that is not usual."""
-    dtype = completed(model)["weight_dtype"]
+    dtype = model["weight_dtype"]
     return str(model["name"]) if dtype == "float32" else f"{model['name']} in {dtype}"

@@ -1,13 +1,13 @@
-"""What may be asked for, each with its bounds: how tokens are chosen, and a workload with the ways it is served.
+"""The settings of runs, changes and workloads, with their bounds.
 
 The bodies of the HTTP contract, the log's first frame and the limits of the page's forms are made from these classes. A
-bound may be widened and never narrowed: logs that people have kept are checked by it too.
+bound can be widened but not narrowed within one version of the log's format, because logs are checked by it too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -50,7 +50,8 @@ PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), En
 
 
 IN_A_LOG = {"settings are of": "a log"}
-"""Context of a validation. A log says what was so: no member that it has to have is left to what is usual now."""
+"""Context of a validation: settings in a log must have all their fields, because today's defaults may differ from those
+of the day the log was written."""
 
 
 class Settings(BaseModel):
@@ -58,15 +59,12 @@ class Settings(BaseModel):
 
     # Built when it is first needed: the page is to be there before.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
-    IN_EVERY_LOG: ClassVar[frozenset[str]] = frozenset()
-    """Members with a default that all logs have, from the first one on. One that is added later is not among them: in
-    logs that lack it, it is its default, which therefore never changes."""
 
     @model_validator(mode="before")
     @classmethod
     def _whole_in_a_log(cls, value: Any, info: ValidationInfo) -> Any:
         in_a_log = info.context is IN_A_LOG and isinstance(value, dict)
-        if in_a_log and (missing := cls.IN_EVERY_LOG - value.keys()):
+        if in_a_log and (missing := cls.model_fields.keys() - value.keys()):
             raise PydanticCustomError("not_whole", "{member} is missing", {"member": min(missing)})
         return value
 
@@ -77,8 +75,6 @@ class Settings(BaseModel):
 
 class Sampling(Settings):
     """How the next token is chosen. `top_k` 0 and `top_p` 1 switch those filters off."""
-
-    IN_EVERY_LOG = frozenset(("strategy", "temperature", "top_k", "top_p", "seed"))
 
     strategy: Strategy = "greedy"
     temperature: Annotated[float, Field(gt=0, le=5)] = 1.0
@@ -121,8 +117,6 @@ class Drafting(Settings):
     and LM head (arXiv:2309.08168); with none the text itself guesses, by what followed the last time.
     """
 
-    IN_EVERY_LOG = frozenset(("layers",))
-
     tokens: int = Field(ge=1, le=16, description="tokens guessed per pass")
     layers: Annotated[
         int, Field(ge=0, le=MAX_LAYERS, description="how many of the model's first layers compute the guesses")
@@ -155,8 +149,6 @@ class Contiguous(Settings):
 class ServingSettings(Settings):
     """How a round of a workload is served (docs/frames.md, Serving)."""
 
-    IN_EVERY_LOG = frozenset(("batching", "at_once", "chunk", "sharing", "reserve", "blocks"))
-
     batching: Batching = "continuous"
     at_once: Annotated[int, Field(ge=1, le=16)] = 8
     chunk: Annotated[
@@ -180,8 +172,6 @@ Op = Literal["zero", "mean", "scale", "patch", "steer"]
 
 class Change(Settings):
     """One place of the model whose values a run replaces (docs/frames.md, Changed runs)."""
-
-    IN_EVERY_LOG = frozenset(("from_step", "factor"))
 
     site: Site
     op: Op

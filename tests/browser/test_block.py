@@ -155,7 +155,7 @@ def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str
     walk.press("Enter")
     weight = float(answer(stage, short_run, f"weights?layer={LAYER}&of=attn.norm&index=0")["row"][0])
     expect(shown).to_contain_text("the model computed")
-    numbers = [number(each) for each in shown.locator("td .number").all_inner_texts()]
+    numbers = [number(each) for each in shown.locator("tbody .number").all_inner_texts()]
     assert any(abs(each - weight) <= 0.01 * abs(weight) for each in numbers)
     shown.get_by_role("button", name=re.compile("^x, .*: open$")).press("Enter")
     shown.get_by_role("button", name="Open layer 12, which computed it").click()

@@ -102,7 +102,7 @@ def test_by_hand_the_code_opens_at_the_operation_of_the_cell_with_the_sizes_of_t
     by_hand: Callable[..., Page],
 ) -> None:
     page = by_hand("b", "weights2:2:0")
-    lines = panel(page).locator(".is-made")
+    lines = panel(page).locator(".is-definition")
     expect(lines).to_contain_text("self.weights(scores.softmax(dim=-1))")
     expect(lines).to_contain_text("[1, 2, 1, 1, 3]")
     panel(page).get_by_role("button", name="Compare with prefill").click()
@@ -120,7 +120,7 @@ def test_by_hand_a_name_in_the_code_finds_its_matrix_and_a_matrix_its_line(by_ha
     panel(page).get_by_role("button", name="find attn.scores").first.click()
     expect(matrix).to_have_css("outline-style", "solid")
     page.locator('[data-cell="v1:3:0"]').click()
-    expect(panel(page).locator(".is-made").first).to_contain_text("self.v(")
+    expect(panel(page).locator(".is-definition").first).to_contain_text("self.v(")
     expect(matrix).not_to_have_css("outline-style", "solid")
 
 

@@ -61,7 +61,7 @@ class Traffic:
 
 def test_the_server_has_the_bundle_and_no_other_module(server: Server, installed: Path) -> None:
     served = requests.get(f"{server.url}static/main.js", timeout=30)
-    assert served.content == (installed / "kvscope" / "app" / "static" / "main.js").read_bytes()
+    assert served.content == (installed / "kvscope" / "static" / "main.js").read_bytes()
     assert served.content != (STATIC / "main.js").read_bytes()
     for name in ("stage/state/store.js", "stage/page/app.js", "vendor/preact/dist/preact.mjs"):
         assert (STATIC / name).is_file()

@@ -183,6 +183,11 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
         assert re.fullmatch(r"0|\d × 10⁻[⁶⁷⁸⁹]", differ), differ
     fold.get_by_role("button", name="Play").click()
     expect(fold.get_by_text("All tiles read")).to_be_visible()
+    for picture in fold.get_by_role("img").all():
+        box, drawn = picture.bounding_box(), picture.locator("canvas").bounding_box()
+        assert box is not None
+        assert drawn is not None
+        assert box["y"] <= drawn["y"] < box["y"] + box["height"], "a picture is drawn where it stands"
 
 
 def point_low_and_left(cells: Locator) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kvscope.model.api import Frame
 from kvscope.model.log.check import LogCheck
-from kvscope.model.log.frames import header, serialize, tensors
+from kvscope.model.log.frames import VERSION, header, serialize, tensors
 from kvscope.model.log.schema import Data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
@@ -40,7 +40,7 @@ def changed(
     """A frame with other data or tensors."""
     found, arrays = header(payload), tensors(payload)
     change_tensors(arrays)
-    metadata = {"v": "1", "kind": found.kind, "seq": str(found.seq), "run": found.run}
+    metadata = {"v": VERSION, "kind": found.kind, "seq": str(found.seq), "run": found.run}
     return serialize(arrays, {**metadata, "data": json.dumps(change(found.data))})
 
 

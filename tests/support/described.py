@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-SAID_LATER = ("norm", "gated", "activation", "positions", "qk_norm", "windows", "tied", "weight_dtype")
-SAID_LATER += ("post_norms", "embedding_scale", "score_width", "experts")
-"""Fields of the `model` object that the first logs do not have."""
-
 
 def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 259) -> dict[str, Any]:
     """The `model` object of an `open` frame."""
@@ -38,6 +34,7 @@ def described(layers: int = 2, heads: int = 4, kv_heads: int = 2, vocab: int = 2
         "element_bytes": 4,
         "weight_dtype": "float32",
         "weight_bytes": 4000,
+        "weights": {"stored": {"float32": 4000}, "held": {"float32": 4000}},
         "parameters": 1000,
         "device": "cpu",
         "eos": [0],

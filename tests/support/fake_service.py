@@ -162,6 +162,9 @@ class FakeService:
             "block_size": 16,
             "parent": None,
             "study": None,
+            "changed": None,
+            "reused": 0,
+            "prefix": None,
             "created": "2026-11-21T12:00:00Z",
             "asked": {"reuse": request.reuse, "owner": request.owner},
         }
@@ -174,7 +177,14 @@ class FakeService:
             log[0].payload,
             request.run,
             0,
-            {"parent": {"run": request.parent, "position": request.position, "token": request.token}},
+            {
+                "parent": {
+                    "run": request.parent,
+                    "position": request.position,
+                    "token": request.token,
+                    "recomputed": {"rows": 0, "ms": 0.0, "held": True},
+                }
+            },
         )
         log[-1] = relabel(log[-1].payload, request.run, len(log) - 1, {"token": _token(request.token)})
         ids = token_ids(frame.payload for frame in log)

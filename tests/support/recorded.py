@@ -10,7 +10,11 @@ RECORDINGS = ROOT / "kvscope" / "app" / "recordings"
 CAPITAL = RECORDINGS / "capital.safetensors"
 CODE = RECORDINGS / "code.safetensors"
 SERVING = RECORDINGS / "serving.safetensors"
-OLD = ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors"
+SESSIONS = ROOT / "tests" / "fixtures" / "sessions"
+SMALL = SESSIONS / "v2.safetensors"
+"""A session of a tiny model."""
+FOREIGN = SESSIONS / "v1.safetensors"
+"""A session in a version of the log's format that this KVScope does not read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from tests.support.chromium import chromium
 from tests.support.live_server import ROOT, LiveServer
 
 FILES = {
-    "run": ROOT / "tests" / "fixtures" / "sessions" / "v1.safetensors",
+    "run": ROOT / "tests" / "fixtures" / "sessions" / "v2.safetensors",
     "workload": ROOT / "kvscope" / "app" / "recordings" / "serving.safetensors",
 }
 SERVICE = "tests.support.tiny_service:load_service"

@@ -1,6 +1,6 @@
-"""`/api/code`: the model's source as it is installed.
+"""`/api/code`: the installed source of the model.
 
-What its lines computed in a step is a question (questions.py).
+The question `code` (questions.py) answers what its lines computed in a step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kvscope.model.source.listing import listing
 
 
 def blueprint() -> Blueprint:
-    """The route."""
+    """Return the route."""
     routes = Blueprint("code", __name__, url_prefix="/api")
 
     @routes.get("/code")
@@ -26,7 +26,7 @@ def blueprint() -> Blueprint:
     )
     def code() -> Response:
         response = jsonify(listing())
-        response.headers["Cache-Control"] = "no-cache"  # another version may be installed
+        response.headers["Cache-Control"] = "no-cache"  # the installed version may change
         response.add_etag()
         response.make_conditional(request)
         return response

@@ -1,4 +1,4 @@
-"""`/api/engines`: the engines of this server. Its operator adds and drains them."""
+"""`/api/engines`: list, add and drain the engines of this server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HERE_ONLY = "Without a token, engines can be managed only from the machine that 
 
 
 class EngineProcess(TypedDict):
-    """`pid` and what follows are null while there is no engine process on this machine."""
+    """`pid` and the members after it are null while this machine has no engine process."""
 
     name: str
     model: Annotated[str, Field(description="As `/api/models` names it")]
@@ -39,7 +39,7 @@ class EngineProcess(TypedDict):
 
 
 class ManagedEngine(EngineProcess):
-    """`machine`: of the Ray cluster; empty for the server's own."""
+    """`machine`: in the Ray cluster; empty for the server's own machine."""
 
     machine: str
     draining: bool
@@ -51,7 +51,7 @@ class ManagedEngines(TypedDict):
 
 
 def summary_of(engine: Engine) -> EngineProcess:
-    """What the state page says of an engine."""
+    """Return an engine's entry of the state page."""
     supervisor = engine.supervisor
     readiness, pid = supervisor.readiness, supervisor.pid
     return {
@@ -75,7 +75,7 @@ def _managed(engine: Engine) -> ManagedEngine:
 
 
 def blueprint(pool: Pool, scheduler: RunScheduler, has_token: bool) -> Blueprint:
-    """The routes. `has_token`: whether the server has a token, which they then need."""
+    """Return the routes. `has_token`: the server has a token, which the routes then require."""
     routes = Blueprint("engines", __name__, url_prefix="/api/engines")
 
     def listed(status: int = 200) -> Response:

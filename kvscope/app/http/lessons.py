@@ -1,6 +1,6 @@
 """`/learn`, `/learn/<lesson>`, `/embed/learn/<lesson>` and `/api/lessons/…`: lessons beside the live page.
 
-The page of a lesson comes with the lesson as it is on its own recording. For another run the page asks for it again.
+The page of a lesson includes the lesson computed over its own recording. For another run, the page requests it again.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class LessonQuery(Query):
 
 
 def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Reads, limits: Limits) -> Blueprint:
-    """The routes, over the lessons of this library."""
+    """Return the routes."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
 
     def listed() -> list[dict[str, Any]]:
-        return [asdict(each) for each in library.listed]
+        return [asdict(lesson) for lesson in library.listed]
 
     def by_hand(example: str) -> dict[str, Any]:
         if example not in EXAMPLES:
@@ -56,11 +56,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             raise Pending(gettext("the model is not ready yet")) from None
 
     def later(example: str) -> dict[str, Any]:
-        """A page asks the engine for nothing: its script asks for what is missing."""
+        """Leave a worked example to the page's script: the request for a page asks the engine nothing."""
         raise Pending(gettext("the worked examples are computed in a moment"))
 
     def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
-        """The lesson over a run of the log, or over its own recording."""
+        """Compute the lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
         of: dict[str, Any] = {"run": None, "session": None, "logged": False, "own": False}
         facts: Facts = no_run(by_hand)
@@ -88,8 +88,8 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             instead = {"page": "learn", "text": gettext("All lessons")}
-            told = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
-            return Response(told, 404)
+            message = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
+            return Response(message, 404)
         if lesson.unreadable:
             heading = gettext("This lesson has a mistake in its file")
             text = gettext("It is shown once it is corrected: reload the page then.")
@@ -118,7 +118,7 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     @routes.get("/api/lessons")
     @describe(READS, "List the lessons", {200: json_answer("all lessons, in their order", LessonList)})
     def lessons() -> Response:
-        addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed()]
+        addresses = [lesson | {"url": url_for("lessons.alone", lesson=lesson["id"])} for lesson in listed()]
         return jsonify(lessons=addresses)
 
     @routes.get("/api/lessons/<lesson>.html")
@@ -129,12 +129,12 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         *(404, 503),
     )
     def file(lesson: str) -> Response:
-        found = known(lesson)
+        source = known(lesson)
         count(limits)
-        shown = answer(found, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
+        shown = answer(source, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
         session = shown["session"] and SessionPage(of_session(sessions, shown["session"]))
         response = Response(lesson_file(shown, session or None), mimetype="text/html")
-        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{found.id}.html"
+        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{source.id}.html"
         return response
 
     @routes.get("/api/lessons/<lesson>")
@@ -146,11 +146,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
-        asked, found = query(LessonQuery), known(lesson)
-        if asked.run:
+        parameters, source = query(LessonQuery), known(lesson)
+        if parameters.run:
             refuse_other_sites()
         count(limits)
-        response = jsonify(**answer(found, by_hand, asked.run))
+        response = jsonify(**answer(source, by_hand, parameters.run))
         response.headers["Cache-Control"] = "no-cache"
         return response
 

@@ -1,4 +1,4 @@
-"""`/api/models`: the models of this server, which of them are in memory, and loading one."""
+"""`/api/models`: list the models of this server, and load one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kvscope.model.log.schema import Model
 
 
 class OfferedModel(TypedDict):
-    """A model, as far as it is known: what only loading tells is null before that."""
+    """A model. Members that are known only after it was loaded are null before."""
 
     name: str
     state: Literal["unloaded", "fetching", "loading", "ready", "failed", "restarting"]
@@ -40,14 +40,14 @@ class OfferedModel(TypedDict):
 
 
 class OfferedModels(TypedDict):
-    """`models`: the first is the default. `memory`: bytes that their engines may take together."""
+    """`models`: the first is the default. `memory`: bytes that their engines may use together."""
 
     models: list[OfferedModel]
     memory: Count
 
 
 def blueprint(pool: Pool, limits: Limits) -> Blueprint:
-    """The routes."""
+    """Return the routes."""
     routes = Blueprint("models", __name__, url_prefix="/api/models")
 
     def listed(status: int = 200) -> Response:
@@ -71,9 +71,9 @@ def blueprint(pool: Pool, limits: Limits) -> Blueprint:
         body=LoadModel,
     )
     def load() -> Response:
-        asked = body(LoadModel)
+        parameters = body(LoadModel)
         count(limits)
-        pool.load(pool.named(asked.model))
+        pool.load(pool.named(parameters.model))
         return listed(202)
 
     return routes

@@ -1,4 +1,4 @@
-"""`/api/runs/<id>/share`: save an ended run as a session, with as much of its exact values as is asked for."""
+"""`/api/runs/<id>/share`: save an ended run as a session, with the requested exact values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_o
 from kvscope.model.api import ValueLevel
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
-"""Those whose values are computed; the level "attention" is the log alone."""
+"""Levels whose values are computed; the level "attention" is the log alone."""
 
 
 class ShareRoutes:
@@ -80,21 +80,21 @@ class ShareRoutes:
     def _share(self, run: str) -> Response:
         opening, head, steps = self._shareable(run)
         request.max_content_length = MAX_SHARE_BYTES
-        asked = body(Share, _bounds(opening, steps))
-        values = self._size_of(run, opening, asked.values)
-        if asked.values != "attention" and (refusal := self._refusal(opening, asked.values, values)):
+        words = body(Share, _bounds(opening, steps))
+        values = self._size_of(run, opening, words.values)
+        if words.values != "attention" and (refusal := self._refusal(opening, words.values, values)):
             raise refusal
         visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
             self._limits.charge(visitor, head.bytes + values)
-            if asked.values == "attention":
-                session, token = self._sessions.share(run, asked.words())
+            if words.values == "attention":
+                session, token = self._sessions.share(run, words.words())
             else:
-                session, token = self._maker.share(run, asked.words(), asked.values)
-        return kept(session, token)
+                session, token = self._maker.share(run, words.words(), words.values)
+        return saved(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
-        """Its `open` data, where it ends, and how many steps it has, or passes."""
+        """Return its `open` data, the end of its log, and its number of steps, or of passes."""
         opening, head = self._lookup.whole(run), self._lookup.known(run)
         if not head.closed:
             raise Problem(409, "The run has not ended. It can be shared after it ends.", field="run")
@@ -105,11 +105,11 @@ class ShareRoutes:
         return opening, head, steps
 
     def _size_of(self, run: str, opening: dict[str, Any], level: Level) -> int:
-        """About how many bytes its exact values would take."""
+        """Estimate the bytes of its exact values."""
         return 0 if level == "attention" or is_workload(opening) else self._maker.estimate(run, level)
 
     def _refusal(self, opening: dict[str, Any], level: Level, size: int) -> Problem | None:
-        """Why values of that many bytes cannot be computed."""
+        """Return why values of that size cannot be computed; None if they can."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
         if level == "block" and opening["model"].get("experts"):
@@ -129,15 +129,15 @@ class ShareRoutes:
 
 
 def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
-    """Which places its words can name."""
+    """Return the places that its words can name."""
     if is_workload(opening):
         return bounds_of_workload(steps)
     model, positions = opening["model"], len(opening["tokens"]) + steps
     return bounds_of(model["layers"], model["heads"], steps, positions)
 
 
-def kept(session: str, token: str) -> Response:
-    """201 for a session that was saved, with where it is and the token that deletes it."""
+def saved(session: str, token: str) -> Response:
+    """Answer 201 for a saved session, with its addresses and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
     response = jsonify(id=session, **addresses, delete_token=token)
     response.status_code = 201

@@ -1,6 +1,6 @@
-"""`/api/tokens`, `/api/embedding`, `/api/words`: how the loaded model cuts a text, and what it learned of tokens.
+"""`/api/tokens`, `/api/embedding`, `/api/words`: how the loaded model tokenizes text, and its embeddings.
 
-Nothing is stored, and it takes no run's place.
+Nothing is stored, and no run's place is taken.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
 
 
 def blueprint(pool: Pool, reads: Reads) -> Blueprint:
-    """The routes."""
+    """Return the routes."""
     named = pool.named
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 
-    # A POST, though it changes nothing: the longest prompt is longer than an address may be, and addresses are logged.
+    # POST, although nothing changes: the longest prompt is longer than an address may be, and addresses are logged.
     @routes.post("/tokens")
     @describe(
         ASKS,
@@ -30,8 +30,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Typed,
     )
     def tokens() -> Response:
-        asked = body(Typed)
-        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat, model=named(asked.model or "")))
+        parameters = body(Typed)
+        response = jsonify(reads.ask("tokens", parameters.prompt, parameters.chat, model=named(parameters.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -44,9 +44,9 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         query=EmbeddingQuery,
     )
     def embedding() -> Response:
-        asked = query(EmbeddingQuery)
-        response = jsonify(reads.ask("embedding", asked.token, model=named(asked.model)))
-        response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
+        parameters = query(EmbeddingQuery)
+        response = jsonify(reads.ask("embedding", parameters.token, model=named(parameters.model)))
+        response.headers["Cache-Control"] = "no-cache"  # another model may be loaded later
         return response
 
     @routes.post("/words")
@@ -58,8 +58,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Words,
     )
     def words() -> Response:
-        asked = body(Words)
-        response = jsonify(reads.ask("words", asked.words, model=named(asked.model or "")))
+        parameters = body(Words)
+        response = jsonify(reads.ask("words", parameters.words, model=named(parameters.model or "")))
         response.headers["Cache-Control"] = "no-store"
         return response
 

@@ -42,8 +42,8 @@ class Timing:
     capture: float
     sample: float
     total: float
-    layers: tuple[float, ...] | None = None
-    conditions: Conditions | None = None
+    layers: tuple[float, ...] | None
+    conditions: Conditions
 
     @property
     def forward(self) -> float:

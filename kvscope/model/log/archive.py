@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kvscope.model.log.check import version
+from kvscope.model.log.check import check_version
 from kvscope.model.log.frames import serialize
 from kvscope.model.log.untrusted import BadFile, Layout, Tensor, array, layout, read_json
 
@@ -25,7 +25,7 @@ class Archive:
     def __init__(self, buffer: memoryview) -> None:
         self._buffer = buffer
         self._layout: Layout = layout(buffer, "The file")
-        version(self._layout.metadata, "The file")
+        check_version(self._layout.metadata, "The file")
         entries = sorted(key for key in self._layout.metadata if ENTRY.fullmatch(key))
         if len(entries) > MOST_FRAMES:
             raise BadFile("The file", f"has {len(entries)} frames; at most {MOST_FRAMES} are allowed")

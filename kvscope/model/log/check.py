@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import TYPE_CHECKING
 
-from kvscope.model.api import completed
 from kvscope.model.log.check_serving import ServingCheck, tokens_of
-from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, VERSION
+from kvscope.model.log.frames import MAX_FRAME_BYTES, VALUES, foreign_version
 from kvscope.model.log.schema import (
     FRAMES,
     MOST_TOP,
@@ -234,7 +233,7 @@ class ValuesCheck:
 
     def __init__(self, log: LogCheck) -> None:
         self._log, self._layers = log, log.opening.model.layers
-        self._gated = completed(log.opening.model.model_dump())["gated"]
+        self._gated = log.opening.model.gated
         self._next = 0
         self.level = ""
 
@@ -272,7 +271,7 @@ def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None
 
     Raises BadFile.
     """
-    version(metadata, where)
+    check_version(metadata, where)
     if set(metadata) != {"v", "kind", "seq", "run", "data"}:
         raise BadFile(where, "is not described by v, kind, seq, run and data")
     if metadata["seq"] != str(seq):
@@ -282,10 +281,7 @@ def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None
     return metadata["kind"]
 
 
-def version(metadata: Mapping[str, str], where: str) -> None:
-    """Refuses what this reader does not know. Raises BadFile."""
-    stated = metadata.get("v")
-    if stated is not None and stated != VERSION and re.fullmatch(r"[1-9]\d{0,5}", stated):
-        raise BadFile(where, f"is from a newer KVScope: its schema version is {stated}, and this one reads {VERSION}")
-    if stated != VERSION:
-        raise BadFile(where, "is not from KVScope: it has no schema version")
+def check_version(metadata: Mapping[str, str], where: str) -> None:
+    """Check that a frame or file is of the version that this KVScope reads. Raises BadFile."""
+    if reason := foreign_version(metadata):
+        raise BadFile(where, reason)

@@ -17,6 +17,9 @@ what it is about. With ids of 64 characters that is less than 300 bytes."""
 MOST_RECOMPUTED = {"rows": 65_536, "ms": 99_999_999.999, "held": False}
 """As long in a frame as any."""
 
+NOTHING_REUSED = {"reused": 0, "prefix": None}
+"""Fields of the `open` frame of a run that computes its whole prompt."""
+
 
 def fork_opening(request: ForkRequest, recomputed: Mapping[str, Any]) -> Frame:
     """The `open` frame of a fork. `recomputed`: as it has it. Raises Refused when it would be too large."""
@@ -46,22 +49,16 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
     """
     opened = frames.header(opening).data
     limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
-    return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **_all_computed(opened)})
-
-
-def _all_computed(opened: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said instead of a run's beginning where nothing of it is read of what an earlier run left."""
-    return {name: none for name, none in {"reused": 0, "prefix": None}.items() if name in opened}
+    return _opening(opening, run, {"parent": None, "study": study, "limits": limits, **NOTHING_REUSED})
 
 
 def changed_opening(request: ChangedRequest) -> Frame:
     """The `open` frame of a changed run: that of the run it was made from, with what is changed. Raises Refused."""
     changes = [change.model_dump() for change in request.changes]
-    computed = _all_computed(frames.header(request.frames[0]).data)
     return _opening(
         request.frames[0],
         request.run,
-        {"parent": None, "changed": {"of": request.of, "changes": changes}, **computed},
+        {"parent": None, "changed": {"of": request.of, "changes": changes}, **NOTHING_REUSED},
     )
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-VERSION = "1"
+VERSION = "2"
+"""Of the log's format. KVScope reads and writes this version alone; change it with each change of model.log.schema that a
+reader of the old format, or a log in it, would not survive."""
 KINDS = ("open", "layer", "step", "beams", "asked", "pass", "round", "close")
 VALUES = "values"
 """Kind of the frames that keep exact values with a saved session: they are in no log."""
@@ -202,9 +204,19 @@ def raw_header(payload: bytes) -> dict[str, Any]:
 def _metadata(payload: bytes) -> dict[str, str]:
     """The `__metadata__` of a frame or a joined file of this schema version."""
     metadata = _strings(raw_header(payload).get("__metadata__", {}))
-    if metadata.get("v") != VERSION:
-        raise BadFrame(f"schema version {metadata.get('v')!r}; this reader knows {VERSION}")
+    if reason := foreign_version(metadata):
+        raise BadFrame(f"the log {reason}")
     return metadata
+
+
+def foreign_version(metadata: Mapping[str, str]) -> str | None:
+    """Return why a frame or file with this metadata cannot be read, as the predicate of a sentence; None if it can."""
+    version = metadata.get("v")
+    if version is None:
+        return "is not from KVScope: it has no format version"
+    if version != VERSION:
+        return f"has the format version {version[:20]}; this KVScope reads and writes version {VERSION} alone"
+    return None
 
 
 def _strings(value: Any) -> dict[str, str]:

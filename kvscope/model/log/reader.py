@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from kvscope.model.api import completed
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import VALUES, BadFrame, Header
@@ -46,7 +45,7 @@ class LogReader:
         self.run = ""
         """Id of the run."""
         self.open: dict[str, Any] = {}
-        """Data of the `open` frame; its `model` is complete, also where the log is older than a field of it."""
+        """Data of the `open` frame."""
         self.reused = 0
         """Rows of the prompt that were read from the cache: no step of this log computed them."""
         self.steps: list[dict[str, Any]] = []
@@ -88,13 +87,13 @@ class LogReader:
         if seq and header.run != self.run:
             raise BadFrame(f"frame {seq} belongs to another run")
         if header.kind == "open":
-            self.run, self.open = header.run, {**data, "model": completed(data["model"])}
+            self.run, self.open = header.run, data
             self._prompt_length, self._layers, self._heads = (
                 len(data["tokens"]),
                 int(data["model"]["layers"]),
                 int(data["model"]["heads"]),
             )
-            self.reused = data.get("reused", 0)
+            self.reused = data["reused"]
             if type(self.reused) is not int or not 0 <= self.reused <= self._prompt_length:
                 raise BadFrame(f"frame {seq} (open) lacks the number of rows read from the cache")
         elif header.kind == "layer":
@@ -193,7 +192,7 @@ class LogReader:
 
     def norms(self, step: int) -> dict[str, np.ndarray]:
         """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
-        [layers, kv_heads, queries], `residual_norm` [layers, queries]; without those that the log lacks.
+        [layers, kv_heads, queries], `residual_norm` [layers, queries]; of a model with experts also `experts` and `expert_shares`.
         """
         import numpy as np
 

@@ -55,9 +55,6 @@ class Recorder:
         """The log's first frame. `study`: of a workload, whose first request this is; `reused`: rows that are read;
         `prefix`: how many could have been.
         """
-        read: dict[str, Any] = {"reused": reused} if reused else {}
-        if prefix is not None:
-            read["prefix"] = prefix
         return self.frame(
             "open",
             schema.Open(
@@ -70,8 +67,10 @@ class Recorder:
                 block_size=BLOCK_SIZE,
                 parent=None,
                 study=study,
+                changed=None,
+                reused=reused,
+                prefix=prefix,
                 created=now(),
-                **read,
             ),
         )
 
@@ -102,8 +101,6 @@ class Recorder:
             own, rest["kl"] = record.comparison.own, record.comparison.kl
             token = self._tokenizer.token(own.token)
             rest["own"] = schema.OwnToken(**token, prob=own.prob, raw_prob=own.raw_prob)
-        if record.timing.conditions:
-            rest["conditions"] = schema.Conditions(**conditions_record(record.timing.conditions))
         windowed: dict[str, Any] = {}
         if kv.windowed is not None:
             windowed["windowed"] = schema.Windowed(positions=kv.windowed[0], blocks=kv.windowed[1])
@@ -142,6 +139,7 @@ class Recorder:
             weights_read=record.cost.weights,
             rows_computed=record.cost.rows,
             computed_by=record.by,
+            conditions=schema.Conditions(**conditions_record(record.timing.conditions)),
             **rest,
         )
 

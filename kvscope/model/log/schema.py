@@ -1,10 +1,10 @@
 """What each kind of frame holds: the one definition of the log's format, which docs/frames.md explains.
 
-A kind is a class. Its fields are the frame's `data`; `tensors` gives the frame's tensors. The recorder builds its
-frames of these classes, the checker refuses by them what strangers made. A field with a default may be missing: older
-logs were written before it. Unknown fields are passed over, so that a later addition does not shut a reader out.
+Each kind of frame is a class: its fields are the frame's `data`, and `tensors` lists the frame's tensors. The recorder
+builds frames from these classes, and the checker refuses files that do not match them. Every field is in every log of
+this `VERSION`, except those with a default: they are absent where docs/frames.md says so. Readers ignore unknown fields.
 
-Neither torch nor an engine is imported here, and numpy where values are looked at.
+This module does not import torch or the engine. It imports numpy only where it reads the values of tensors.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Tensor:
     dtypes: tuple[str, ...]
     shape: tuple[str | int, ...]
     optional: bool = False
-    """Whether some models, or older logs, lack it."""
+    """Whether some frames lack it: some models, steps or layers do not have this tensor."""
     finite: bool = True
     """Where it need not be, it is in a step that is complete (see `not_finite`)."""
     least: int | None = None
@@ -137,7 +137,7 @@ class ModelExperts(Data):
 
 
 class Model(Data):
-    """The model that made a log (docs/frames.md). What is missing or null is not said by an older log."""
+    """The model that computed a log (docs/frames.md)."""
 
     name: Name
     sha256: Name
@@ -150,22 +150,22 @@ class Model(Data):
     d_mlp: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
     vocab: Vocabulary
     context: Positive
-    norm: Literal["rms", "layer"] | None = None
-    gated: bool | None = None
-    activation: Activation | None = None
-    positions: Literal["rotary", "learned", "none"] | None = None
-    qk_norm: bool | None = None
-    post_norms: bool | None = None
-    embedding_scale: Factor | None = None
-    score_width: Factor | None = None
-    windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None = None
-    experts: ModelExperts | None = None
-    tied: bool | None = None
+    norm: Literal["rms", "layer"]
+    gated: bool
+    activation: Activation
+    positions: Literal["rotary", "learned", "none"]
+    qk_norm: bool
+    post_norms: bool
+    embedding_scale: Factor
+    score_width: Factor
+    windows: Annotated[list[Positive | None], Field(max_length=MOST_LAYERS)] | None
+    experts: ModelExperts | None
+    tied: bool
     dtype: Name
     element_bytes: Annotated[int, Field(ge=1, le=16)]
-    weight_dtype: Name | None = None
+    weight_dtype: Name
     weight_bytes: Natural
-    weights: Weights | None = None
+    weights: Weights
     parameters: Natural
     device: Name
     eos: list[TokenId] = Field(max_length=1000)
@@ -196,8 +196,8 @@ class Parent(Data):
     run: Name
     position: Place
     token: TokenId | None
-    recomputed: Recomputed | None = None
-    """What the branch cost before its first step; older logs do not say."""
+    recomputed: Recomputed
+    """What the branch cost before its first step."""
 
 
 class Twin(Data):
@@ -232,11 +232,11 @@ class ServedRequest(Data):
     tokens: Places
     max_new_tokens: Place
     arrives_ms: WholeMs
-    cancel_ms: WholeMs | None = None
-    cancel_tokens: Place | None = None
+    cancel_ms: WholeMs | None
+    cancel_tokens: Place | None
     """Its client cancels it once it has so many."""
-    retry_of: Place | None = None
-    """The request that was cancelled and is asked again."""
+    retry_of: Place | None
+    """The number of the cancelled request that this one repeats."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -268,13 +268,12 @@ class Open(FrameData):
     limits: Limits
     tokens: list[Token] = Field(min_length=1, max_length=MOST_POSITIONS)
     block_size: int = Field(ge=1, le=MOST_BLOCK_SIZE)
-    parent: Parent | None = None
-    study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None = None
-    changed: Changed | None = None
-    """Of a changed run; older logs lack it."""
-    reused: Place = 0
-    """Rows of the prompt that were read from the cache, where an earlier run had left them; left out where it is 0."""
-    prefix: Prefix | None = None
+    parent: Parent | None
+    study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None
+    changed: Changed | None
+    reused: Place
+    """Rows of the prompt that were read from the cache, where an earlier run had left them."""
+    prefix: Prefix | None
     created: Name
 
 
@@ -310,11 +309,11 @@ class Milliseconds(Data):
     sample: Ms
     total: Ms
     chunks: list[Ms] = Field(max_length=MOST_POSITIONS)
-    layers: Annotated[list[Ms], Field(max_length=MOST_LAYERS)] | None = None
+    layers: Annotated[list[Ms], Field(max_length=MOST_LAYERS)] | None
 
 
 class Conditions(Data):
-    """docs/frames.md. Of logs from before it was recorded, nothing is known."""
+    """What else the machine did during a measured time (docs/frames.md)."""
 
     disturbed: bool
     others: Natural
@@ -356,10 +355,10 @@ class Step(FrameData):
     kv: KV
     flops: Natural
     bytes_read: Natural
-    weights_read: ByFormat | None = None
-    rows_computed: Place | None = None
-    computed_by: ComputedBy | None = None
-    conditions: Conditions | None = None
+    weights_read: ByFormat
+    rows_computed: Place
+    computed_by: ComputedBy
+    conditions: Conditions | None
     own: OwnToken | None = None
     """What a twin that is given its tokens would have chosen."""
     kl: Annotated[float, Field(ge=0, le=2.0**128)] | None = None
@@ -393,7 +392,7 @@ class Beams(FrameData):
     ms: Ms
     rows_computed: Natural
     kv: BeamKV
-    conditions: Conditions | None = None
+    conditions: Conditions
 
 
 Waits = Literal["static", "places", "blocks", "stretch", "order"]
@@ -437,8 +436,8 @@ class PassMember(Data):
     first: Place
     rows: Places
     token: Token | None
-    more: list[Token] = Field([], max_length=1000)
-    guessed: Place = 0
+    more: list[Token] = Field(max_length=1000)
+    guessed: Place
 
 
 class OtherMembers(Data):
@@ -449,7 +448,7 @@ class OtherMembers(Data):
 class RequestState(Data):
     state: Literal["coming", "waiting", "running", "preempted", "done", "cancelled", "refused"]
     positions: Place
-    dropped: Place = 0
+    dropped: Place
     table: PerPosition
 
 
@@ -469,14 +468,14 @@ class Slots(Data):
     empty: Place
     cached: Place
     free: Place
-    longest: Place | None = None
+    longest: Place | None
 
 
 class PoolState(Data):
     blocks: Places
     others: PerPosition
-    slots: Slots | None = None
-    region: Region | None = None
+    slots: Slots | None
+    region: Region | None
 
 
 class Asked(FrameData):
@@ -499,15 +498,15 @@ class Pass(FrameData):
     round: Natural
     start_ms: Ms
     ms: Ms
-    weight_bytes: Natural | None = None
-    weights_read: ByFormat | None = None
-    draft: Draft | None = None
+    weight_bytes: Natural
+    weights_read: ByFormat
+    draft: Draft | None
     members: list[PassMember] = Field(max_length=1000)
     others: OtherMembers
     requests: list[RequestState] = Field(max_length=1000)
     pool: PoolState
     events: list[ServingEvent]
-    conditions: Conditions | None = None
+    conditions: Conditions | None
 
 
 class Round(FrameData):
@@ -560,7 +559,7 @@ class Values(FrameData):
 ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
 # A model that fails may have computed what is no number before it does, in a step that is then left unfinished.
 NORMS = {
-    "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), optional=True, finite=False, least=0),
+    "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), finite=False, least=0),
     "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "v_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
     "residual_norm": Tensor(("F16",), ("part_layers", "queries"), finite=False, least=0),

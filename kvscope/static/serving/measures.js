@@ -113,12 +113,6 @@ export function afterFirst(answers) {
   };
 }
 
-/** @returns {number|null} tokens after the first of each answer, by the passes that gave them: 1 where nothing is guessed */
-export function tokensPerPass(answers) {
-  const { tokens, passes } = afterFirst(answers);
-  return passes ? tokens / passes : null;
-}
-
 /** @returns {number} the most rows that one request held between two of its tokens */
 export function mostPositions({ passes }) {
   const held = passes.flatMap(({ members, requests }) =>

@@ -196,18 +196,22 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "a header nested deeply": (with_header(b'{"a":' * 200_000), "nested too deeply"),
     "a number of 10,000 digits": (with_header(b'{"a": ' + b"9" * 10_000 + b"}"), "JSON"),
     "a name twice": (with_header(b'{"a": 1, "a": 2}'), "twice"),
-    "half of a surrogate pair": (with_header(b'{"__metadata__": {"v": "1", "session": "\\ud800"}}'), "UTF-8"),
+    "half of a surrogate pair": (with_header(b'{"__metadata__": {"v": "2", "session": "\\ud800"}}'), "UTF-8"),
     "not a number": (with_header(b'{"a": NaN}'), "NaN"),
     "metadata that is no text": (with_header(b'{"__metadata__": {"v": 1}}'), "not text"),
-    "no schema version": (with_header(b'{"__metadata__": {}}'), "not from KVScope"),
-    "a newer schema": (rebuilt(lambda header: header["__metadata__"].update(v="2")), "newer KVScope"),
-    "a newer schema in a frame": (
+    "no format version": (with_header(b'{"__metadata__": {}}'), "not from KVScope"),
+    "an older version": (
+        rebuilt(lambda header: header["__metadata__"].update(v="1")),
+        "has the format version 1; this",
+    ),
+    "a newer version": (rebuilt(lambda header: header["__metadata__"].update(v="3")), "has the format version 3; this"),
+    "another version in a frame": (
         rebuilt(
             lambda header: header["__metadata__"].update(
-                {"000000": header["__metadata__"]["000000"].replace('"v":"1"', '"v":"7"')}
+                {"000000": header["__metadata__"]["000000"].replace('"v":"2"', '"v":"7"')}
             )
         ),
-        "newer KVScope",
+        "parts[0] has the format version 7; this",
     ),
     "a type of no frame": (rebuilt(lambda header: header["000001.attention"].update(dtype="F64")), "type"),
     "a shape of 10 GB": (
@@ -224,7 +228,7 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
         with_header(
             json.dumps(
                 {
-                    "__metadata__": {"v": "1"},
+                    "__metadata__": {"v": "2"},
                     "000000.x": {"dtype": "U8", "shape": [10**10], "data_offsets": [0, 10**10]},
                 }
             ).encode()
@@ -245,7 +249,7 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     ),
     "a frame that is missing": (rebuilt(lambda header: header["__metadata__"].pop("000000")), "lacks a frame"),
     "a frame that says nothing": (
-        with_header(json.dumps({"__metadata__": {"v": "1", "000000": "{}"}}).encode()),
+        with_header(json.dumps({"__metadata__": {"v": "2", "000000": "{}"}}).encode()),
         "parts[0] is not from KVScope",
     ),
     "no end": (rebuilt(lambda header: header["__metadata__"].pop("000003")), "no end"),
@@ -317,6 +321,25 @@ def bomb() -> bytes:
 def test_a_part_of_a_page_that_is_no_frame_is_refused(app: Flask, shared: str, packed: bytes, reason: str) -> None:
     page = app.test_client().get(f"/api/sessions/{shared}.html").data
     changed = re.sub(rb'(id="part-1">)[^<]+', rb"\1" + packed, page)
+    assert changed != page
+    assert reason in refused(app, changed)["detail"]
+
+
+@pytest.mark.usefixtures("read_here")
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ('"2"', "schema version 2; this KVScope reads version 1"),
+        ('"0"', "schema version 0; this KVScope reads version 1"),
+        ('"17"', "schema version 17; this KVScope reads version 1"),
+        ("1", "no schema version"),
+        ('"one"', "no schema version"),
+        ("null", "no schema version"),
+    ],
+)
+def test_a_page_of_another_version_is_refused_by_its_version(app: Flask, shared: str, schema: str, reason: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data
+    changed = re.sub(rb'"schema": ?"1"', b'"schema": ' + schema.encode(), page, count=1)
     assert changed != page
     assert reason in refused(app, changed)["detail"]
 

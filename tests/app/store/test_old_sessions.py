@@ -1,6 +1,7 @@
-"""Files of saved sessions that were written once, by each version of the schema: they are read for ever.
+"""Files of saved sessions in this version of the log's format, which are read and stored as they were written.
 
-A file here is never made again. A new version of the schema gets files of its own.
+Within one version the files are never written again. A new version gets new files; of the old ones, one stays to be
+refused.
 """
 
 from __future__ import annotations
@@ -14,23 +15,25 @@ import pytest
 
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, canonical, name_of
+from kvscope.app.travel.importing import read_file
+from kvscope.model.api import Refused
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames as codec
 from tests.support.integrity import damage_of
-from tests.support.live_server import ROOT
+from tests.support.recorded import FOREIGN, SESSIONS
 
-FOLDER = ROOT / "tests" / "fixtures" / "sessions"
-FILES = {path.stem: path for path in sorted(FOLDER.glob("*.safetensors"))}
+FOLDER = SESSIONS
+FILES = {path.stem: path for path in sorted(FOLDER.glob(f"v{codec.VERSION}*.safetensors"))}
 # What was in them when they were written.
 KNOWN: dict[str, dict[str, Any]] = {
-    "v1": {
-        "id": "2hzxtncaailj",
+    "v2": {
+        "id": "pfuvty75as6s",
         "title": "L'attention, vue de près",
         "notes": 2,
         "steps": 5,
         "prompt": "Où est l'été ? <b>日本</b> 🙂",
     },
-    "v1-fork": {"id": "ngwr2mg4w3sx", "title": "", "notes": 0, "steps": 5, "prompt": "Où est l'été ? <b>日本</b> 🙂"},
+    "v2-fork": {"id": "l7ju6dw5drf3", "title": "", "notes": 0, "steps": 5, "prompt": "Où est l'été ? <b>日本</b> 🙂"},
 }
 
 
@@ -86,7 +89,16 @@ def test_its_frames_are_whole(name: str) -> None:
 
 
 def test_a_fork_says_where_it_branched_off() -> None:
-    opening = codec.header(read("v1-fork")[1][0]).data
-    assert opening["parent"]["run"] == codec.header(read("v1")[1][0]).run
-    forced = [codec.header(frame).data["token"] for frame in read("v1-fork")[1] if codec.header(frame).kind == "step"]
+    opening = codec.header(read("v2-fork")[1][0]).data
+    assert opening["parent"]["run"] == codec.header(read("v2")[1][0]).run
+    forced = [codec.header(frame).data["token"] for frame in read("v2-fork")[1] if codec.header(frame).kind == "step"]
     assert [token["id"] for token in forced if token.get("forced")] == [opening["parent"]["token"]] == [65]
+
+
+def test_a_file_of_another_version_is_refused_and_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / FOREIGN.name
+    path.write_bytes(FOREIGN.read_bytes())
+    for read_it in (lambda file: codec.split(file), lambda file: read_file(memoryview(file))):
+        with pytest.raises((codec.BadFrame, Refused), match=f"format version 1; .* version {codec.VERSION} alone"):
+            read_it(path.read_bytes())
+    assert path.read_bytes() == FOREIGN.read_bytes()

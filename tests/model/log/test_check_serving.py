@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import Field
+from pydantic import create_model
 
 from kvscope.model.api import JoinRequest
 from kvscope.model.log.archive import Archive
@@ -113,40 +113,26 @@ def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) 
 WRONG: tuple[Any, ...] = ({"x": [[]]}, [[[]]], -1e301)
 
 
-def test_a_log_leaves_no_setting_to_its_default(log: list[bytes]) -> None:
-    for path in (("sampling", "seed"), ("study", "rounds", 0, "sharing"), ("study", "rounds", 1, "draft", "layers")):
-        found = refusal(log, 0, without_field(log[0], path))
-        assert found, path
-        assert f"{path[-1]} is missing" in found
-
-
 @pytest.mark.parametrize(
-    "kind", [Sampling, Drafting, ServingSettings, Change, Kept, Contiguous], ids=lambda kind: kind.__name__
+    "settings",
+    [
+        Sampling(),
+        ServingSettings(),
+        Drafting(tokens=1),
+        Kept(sinks=1, heavy=0, recent=2),
+        Contiguous(new_tokens=4),
+        Change(site="mlp", op="zero", layer=0),
+    ],
+    ids=lambda settings: type(settings).__name__,
 )
-def test_a_setting_that_is_added_is_its_default_in_logs_that_lack_it(kind: type[Settings], log: list[bytes]) -> None:
-    opened = header(log[0]).data
-    first, second, *_ = opened["study"]["rounds"]
-    older: dict[type[Settings], dict[str, Any]] = {
-        Sampling: opened["sampling"],
-        ServingSettings: first,
-        Drafting: second["draft"],
-        Change: Change(site="mlp", op="zero", layer=0).model_dump(),
-        Kept: {"sinks": 1, "heavy": 0, "recent": 2},
-        Contiguous: {"new_tokens": 4},
-    }
-
-    class Newer(kind):  # type: ignore[valid-type,misc]
-        new: Annotated[int, Field(ge=1)] = 4
-        other: Literal["some", "all"] = "all"
-
-    class Frame(FrameData):
-        settings: Newer
-
-    read = read_data(Frame, {"settings": older[kind]}, "open").settings
-    assert (read.new, read.other) == (4, "all")
-    assert read_data(Frame, {"settings": older[kind] | {"new": 7}}, "open").settings.new == 7
-    with pytest.raises(BadFile, match=r"open\.settings\.new"):
-        read_data(Frame, {"settings": older[kind] | {"new": 0}}, "open")
+def test_a_log_leaves_no_setting_to_its_default(settings: Settings) -> None:
+    written = settings.model_dump()
+    kind = create_model("Frame", __base__=FrameData, settings=type(settings))
+    assert read_data(kind, {"settings": written}, "open").settings == settings  # type: ignore[attr-defined]
+    for name in written:
+        rest = {other: value for other, value in written.items() if other != name}
+        with pytest.raises(BadFile, match=rf"open\.settings(\.{name} is missing| is refused: {name} is missing)"):
+            read_data(kind, {"settings": rest}, "open")
 
 
 def test_what_there_is_not_is_not_taken(log: list[bytes]) -> None:

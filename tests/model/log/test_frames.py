@@ -16,6 +16,7 @@ from kvscope.model.api import Frame
 from kvscope.model.log import frames
 from kvscope.model.log.frames import (
     KINDS,
+    VERSION,
     BadFrame,
     encode,
     frame,
@@ -131,7 +132,7 @@ def test_a_session_names_its_tensors_by_frame() -> None:
     session = join(payloads(), {"session": "{}"})
     assert set(safetensors.numpy.load(session)) == {"000001.attention", "000002.top_ids"}
     metadata = frames.raw_header(session)["__metadata__"]
-    assert (metadata["v"], metadata["run"], metadata["session"]) == ("1", "r1", "{}")
+    assert (metadata["v"], metadata["run"], metadata["session"]) == (VERSION, "r1", "{}")
     assert json.loads(metadata["000002"])["kind"] == "step"
 
 
@@ -167,16 +168,22 @@ def buffer(metadata: Any) -> bytes:
     return struct.pack("<Q", len(head)) + head
 
 
-GOOD = {"v": "1", "kind": "open", "seq": "0", "run": "r", "data": "{}"}
+GOOD = {"v": VERSION, "kind": "open", "seq": "0", "run": "r", "data": "{}"}
 
 
-def test_another_version_is_named() -> None:
-    for version in ("0", "2", "", None):
-        fields = {name: value for name, value in {**GOOD, "v": version}.items() if value is not None}
-        with pytest.raises(BadFrame, match=r"schema version .*; this reader knows 1"):
-            header(buffer(fields))
-        with pytest.raises(BadFrame, match="schema version"):
-            split(buffer({**fields, "000000": json.dumps(GOOD)}))
+@pytest.mark.parametrize("version", ["0", "1", "3", "2.0", "", "x" * 100])
+def test_another_version_is_refused_with_both_versions(version: str) -> None:
+    frame_of_it = buffer({**GOOD, "v": version})
+    for read in (lambda: header(frame_of_it), lambda: split(buffer({"v": version, "000000": json.dumps(GOOD)}))):
+        with pytest.raises(BadFrame) as refused:
+            read()
+        assert f"version {version[:20]};" in str(refused.value)
+        assert f"version {VERSION} alone" in str(refused.value)
+
+
+def test_a_frame_without_a_version_is_not_one_of_kvscope() -> None:
+    with pytest.raises(BadFrame, match="not from KVScope"):
+        header(buffer({name: value for name, value in GOOD.items() if name != "v"}))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +206,7 @@ def test_metadata_that_is_not_a_frames_is_refused(fields: Any) -> None:
     with pytest.raises(BadFrame):
         header(buffer(fields))
     with pytest.raises(BadFrame):
-        split(buffer({"v": "1", "run": "r", "000000": json.dumps(fields)}))
+        split(buffer({"v": VERSION, "run": "r", "000000": json.dumps(fields)}))
 
 
 def read_everything(data: bytes) -> None:

@@ -34,7 +34,7 @@ def log_of(shape: tuple[int, int, int, int], steps: int, chunks: tuple[int, ...]
     `chunks`: how the prompt's rows are computed, if not all at once.
     """
     layers, heads, kv_heads, prompt = shape
-    opening = {"prompt": "ab", "tokens": [token(65 + at % 26) for at in range(prompt)]}
+    opening = {"prompt": "ab", "reused": 0, "tokens": [token(65 + at % 26) for at in range(prompt)]}
     made = [encode("r", 0, "open", {**opening, "model": described(layers, heads, kv_heads)})]
     recorder = Recorder("r", described(layers, heads, kv_heads), tiny_tokenizer(), 1.0, seq=1)
     recorded: list[list[CapturedRows]] = []

@@ -127,6 +127,8 @@ def request_of(asked: Tokenized) -> schema.ServedRequest:
         max_new_tokens=asked.max_new_tokens,
         arrives_ms=asked.arrives_ms,
         cancel_ms=asked.cancel_ms,
+        cancel_tokens=asked.cancel_tokens,
+        retry_of=asked.retry_of,
     )
 
 

@@ -8,7 +8,7 @@ const WRITERS = {
 };
 
 /** @param {Object<string, [string, number[], number[]]>} tensors name → dtype, shape, values (bits for F16) */
-export function encode({ kind, seq, run = "r1", data = {}, tensors = {}, v = "1" }) {
+export function encode({ kind, seq, run = "r1", data = {}, tensors = {}, v = "2" }) {
   const header = { __metadata__: { v, kind, seq: String(seq), run, data: JSON.stringify(data) } };
   const parts = [];
   let at = 0;

@@ -1,14 +1,14 @@
-/** The texts of a page's fields, which its address holds too. */
+/** The texts of a page's fields, which are also in its address. */
 
 import { useEffect, useState } from "preact/hooks";
 import { readSearch, searchOf } from "./address.js";
 
-/** Browsers refuse to write the address more often. */
+/** Interval between changes of the address, in ms: browsers refuse more frequent ones. */
 const ADDRESS_MS = 250;
 
 /**
  * @param {Object<string, string>} first the text of each field that the address leaves out
- * @returns {[Object<string, string>, (name: string, text: string) => void]} and what changes one
+ * @returns {[Object<string, string>, (name: string, text: string) => void]} the texts, and a function that changes one
  */
 export function useAddress(first) {
   const [texts, setTexts] = useState(() => readSearch(window.location.search, first));

@@ -1,11 +1,11 @@
-/** Whole numbers of a page's fields: the last valid value of each, and what is wrong with a text. */
+/** Whole numbers of a page's fields: the last valid value of each, and the problem of an invalid text. */
 
 import { useRef } from "preact/hooks";
 import { readWhole } from "./whole.js";
 
 /**
  * @param {Object<string, string>} texts of `useAddress`
- * @param {Object<string, {name: string, least: number, most: number, first: number}>} fields `first`: stands where the first text is wrong
+ * @param {Object<string, {name: string, least: number, most: number, first: number}>} fields `first`: the value if the first text is invalid
  * @returns {{values: Object<string, number>, problems: Object<string, string>}}
  */
 export function useNumbers(texts, fields) {

@@ -4,7 +4,7 @@ import { integer } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
 const DIGITS = /^\d{1,15}$/;
-/** What readers put between thousands. */
+/** Characters that readers type between thousands. */
 const SEPARATORS = /[\s,.'’\u202f\u00a0_]/g;
 
 /**

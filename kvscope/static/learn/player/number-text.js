@@ -1,4 +1,4 @@
-/** How a number of a lesson is written. Pure. */
+/** Writes the numbers of lessons. Pure. */
 
 import { integer } from "../../shared/facts/format.js";
 

@@ -1,4 +1,4 @@
-/** A prediction: asked before the answer can be seen, then compared with what the run has. Nothing is graded or sent. */
+/** A prediction, compared with the run's value after the reader has answered. Nothing is graded or sent. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
@@ -33,7 +33,7 @@ export function Predict({ predict, answer, hints, picture, dispatch }) {
   </section>`;
 }
 
-/** Not a form: a sandboxed frame may not submit one. What is over keeps the focus, which a disabled element would lose. */
+/** Not a form: a sandboxed frame may not submit one. An answered field is read-only and keeps the focus, which a disabled one would lose. */
 function NumberForm({ unit, over, given, give }) {
   const [text, setText] = useState(given ?? "");
   const may = !over && text.trim() !== "";
@@ -75,7 +75,7 @@ function Verdict({ predict, answer, over, picture }) {
   `;
 }
 
-/** A choice may be a word or a sentence of any kind, so it stands alone. */
+/** Words the right answer. A choice may be a word or a whole sentence, so it is not part of another sentence. */
 function rightAnswer({ number, unit, answer }, right) {
   const text = number === null ? answer : `${plainNumber(number)} ${unit}`.trim();
   const value = html`<b class="number">${text}</b>`;

@@ -1,4 +1,4 @@
-/** Several words of the reader's own on one plane. */
+/** Shows the reader's words on one plane. */
 
 import { html } from "htm/preact";
 import { integer, percent, tokenText } from "../../shared/facts/format.js";
@@ -62,7 +62,7 @@ function Shown({ answer, model }) {
   <p class="muted">${nodes`${model?.name ?? ""}. To see the nearest of all rows of one token, type a prompt on ${html`<a href=${under("/")}>${msg`the Stage`}</a>`} and press the token.`}</p>`;
 }
 
-/** Words without a token of their own. */
+/** Lists words of several tokens. */
 function Split({ split }) {
   return html`<section class="own-card stack box" aria-label=${msg`Words of several tokens`}>
     <h2>${msg`Words of several tokens`}</h2>

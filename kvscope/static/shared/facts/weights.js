@@ -10,7 +10,7 @@ import { bytesShort, listed } from "./format.js";
 
 /** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
 
-/** A format with a smaller share is not named: norms and biases, which are float32 in every file. */
+/** A format with a smaller share is not named, such as float32 of norms and biases, which every file has. */
 const SMALL_SHARE = 0.01;
 /** The format of a log without formats whose pass read less than half of the weight bytes: only groups are so small. */
 const GROUPS = "groups";
@@ -90,7 +90,7 @@ export function readAs(data, model) {
   return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : model.weight_dtype;
 }
 
-/** @returns {string} the same with its bytes, if the log has them */
+/** @returns {string} the format of `readIn`, with its bytes if the log has them */
 export function readIn(data, model) {
   return data.weights_read ? bytesIn(data.weights_read) : readAs(data, model);
 }

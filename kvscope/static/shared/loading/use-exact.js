@@ -11,16 +11,16 @@ const RETRY_MS = 2000;
 const NOT_NOW = [0, 503];
 
 /**
- * @param {(wanted: Object) => Promise<Object>} load one of the client's methods, such as `client.ask("head")`
- * @param {Object<string, string|number>|null} wanted its argument; null: load nothing
+ * @param {(parameters: Object) => Promise<Object>} load a method of the client, such as `client.ask("head")`
+ * @param {Object<string, string|number>|null} parameters its argument; null: load nothing
  * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/problem.js").Problem|null}}
  */
-export function useExact(load, wanted) {
+export function useExact(load, parameters) {
   const cache = useRef(new Map());
   const [failure, setFailure] = useState(null);
   const [, setArrived] = useState(0);
   const later = useLater();
-  const name = wanted ? Object.values(wanted).join("/") : null;
+  const name = parameters ? Object.values(parameters).join("/") : null;
 
   // Cancels a request in the same frame in which the selection changes: an effect would be cleared only after painting.
   useLayoutEffect(() => {
@@ -30,7 +30,7 @@ export function useExact(load, wanted) {
     let forget = () => {};
     const ask = async () => {
       try {
-        const values = await load(wanted);
+        const values = await load(parameters);
         keep(cache.current, name, values);
         if (!disposed) setArrived((count) => count + 1);
       } catch (problem) {

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { changeRefusal, placeInWords } from "../../shared/facts/changes.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
-import { canAsk } from "../state/asking.js";
+import { canAsk } from "../state/run-request.js";
 import { changesIn, hasPlace } from "./places.js";
 
 /** One name for the way to the panel, whichever view it begins from. */

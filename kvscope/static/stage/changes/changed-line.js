@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { changeInWords, changeRefusal, eachChangeInWords, MOST_NAMED } from "../../shared/facts/changes.js";
 import { useNarrow } from "../../shared/ui/use-narrow.js";
 import { msg, nodes } from "../../shared/words/msg.js";
-import { canAsk } from "../state/asking.js";
+import { canAsk } from "../state/run-request.js";
 
 export function ChangedLine({ state, dispatch, controller }) {
   const narrow = useNarrow();

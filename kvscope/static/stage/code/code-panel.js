@@ -9,7 +9,7 @@ import { integer } from "../../shared/facts/format.js";
 import { modelFor } from "../../shared/facts/saved-session.js";
 import { namesUnder } from "../../shared/state/lit.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { whenReached } from "../state/settled.js";
+import { whenReached } from "../state/layer-sweep.js";
 import { useModelValues } from "../state/use-model-values.js";
 import { CallTree } from "./call-tree.js";
 import { passOf, shapesOf } from "./shapes.js";

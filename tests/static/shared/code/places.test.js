@@ -20,9 +20,9 @@ const CACHE = { path: "cache.py", functions: [], lines: [[use("keys", "cache.k")
 const FILES = [CACHE, LAYERS];
 
 test("the lines of a tensor are those that make it and those that only use it", () => {
-  assert.deepEqual(linesOf(LAYERS, ["attn.q"]), { made: new Set([2]), used: new Set([4]) });
-  assert.deepEqual(linesOf(LAYERS, ["cache.v", "attn.k_rot"]), { made: new Set([3]), used: new Set() });
-  assert.deepEqual(linesOf(LAYERS, []), { made: new Set(), used: new Set() });
+  assert.deepEqual(linesOf(LAYERS, ["attn.q"]), { definitions: new Set([2]), uses: new Set([4]) });
+  assert.deepEqual(linesOf(LAYERS, ["cache.v", "attn.k_rot"]), { definitions: new Set([3]), uses: new Set() });
+  assert.deepEqual(linesOf(LAYERS, []), { definitions: new Set(), uses: new Set() });
   assert.deepEqual(namesOn(LAYERS.lines[2]), ["cache.k", "cache.v", "attn.k_rot"]);
 });
 

@@ -22,9 +22,9 @@ const ALL = KINDS.map(({ of }) => of);
 export function LayersPart({ state, client, dispatch, step }) {
   const { run, readiness } = state;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL });
-  const [picked, setPicked] = useState(null);
-  const { effects, base } = found;
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL });
+  const [selected, setSelected] = useState(null);
+  const { effects, base } = measurement;
   const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   const effectAt = (at) => effects[(at % KINDS.length) * run.layers + Math.floor(at / KINDS.length)];
   const nameAt = (at) => KINDS[at % KINDS.length].name(Math.floor(at / KINDS.length));
@@ -39,10 +39,10 @@ export function LayersPart({ state, client, dispatch, step }) {
     const effect = effectAt(at);
     return effect ? theme.attentionNow.css[Math.round(255 * depth(effect.kl, largest))] : null;
   };
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is off`} headings=${KINDS.map(({ heading }) => heading)}
-        colour=${colour} title=${title} selected=${picked} onSelect=${setPicked} />
+        colour=${colour} title=${title} selected=${selected} onSelect=${setSelected} />
     </figure>
-    ${picked !== null && effectAt(picked) && html`<p class="effect-picked" role="status">${effectSentence(nameAt(picked), token, base, effectAt(picked))}</p>`}`;
+    ${selected !== null && effectAt(selected) && html`<p class="effect-picked" role="status">${effectSentence(nameAt(selected), token, base, effectAt(selected))}</p>`}`;
 }

@@ -3,7 +3,7 @@
 import { line } from "./dot-product.js";
 
 /**
- * The softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
+ * Returns the softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
  *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores and weights [rows, keys]
  * @param {{row: number, query: number, first: number}} place `row`: which of the step's rows; `query`: its position; `first`: the
@@ -40,7 +40,7 @@ export function attentionRow(head, { row, query, first }) {
 }
 
 /**
- * One number of the head's output as the sum over keys of weight × v.
+ * Returns one number of the head's output as the sum over keys of weight × v.
  *
  * @param {Object} head weights [rows, keys], v [keys, head_dim], output [rows, head_dim]
  * @param {{row: number, query: number}} place as for `attentionRow`; the weights of keys that it does not read are 0
@@ -59,8 +59,8 @@ export function mixAt(head, { row, query }, dimension) {
 }
 
 /**
- * Which keys of a row to list: all, by position, if there is space; else those with the largest weights, and always the
- * chosen key.
+ * Chooses the keys of a row to list: all, by position, if there is space; else the keys with the largest weights and the chosen
+ * key.
  *
  * @param {ArrayLike<number>} weights
  * @param {number} first key that the row reads

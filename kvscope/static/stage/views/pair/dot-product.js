@@ -1,6 +1,8 @@
 /** One query·key pair out of a head's exact values (docs/frames.md, `head`). Pure. */
 
 /**
+ * Returns the dot product of a query and a key, term by term.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head q, k, v, scores, weights, output
  * @param {{row: number, key: number, query: number, first: number}} pair `row`: which of the step's rows; `query`: its position;
  *   `first`: the first key that it reads
@@ -38,6 +40,8 @@ export function bySize(values) {
 }
 
 /**
+ * Returns the running sum of values.
+ *
  * @param {ArrayLike<number>} values
  * @param {number[]} order indices, in the order of adding
  * @returns {Float64Array} the running sum after each of them

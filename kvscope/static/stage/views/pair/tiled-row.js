@@ -10,13 +10,15 @@ const FLOAT_BYTES = 4;
 const f32 = Math.fround;
 
 /**
- * @typedef {{max: number, sum: number, mix: Float32Array}} State what goes from tile to tile
+ * @typedef {{max: number, sum: number, mix: Float32Array}} State the values that one tile passes to the next
  * @typedef {{from: number, to: number, max: number, scale: number, powers: Float32Array, sum: number, mix: Float32Array,
  *   before: State, after: State}} Step `from` … `to`: the tile's keys; `max`, `sum` and `mix`: of this tile alone;
  *   `scale`: e^(old max − new max), by which the old sum and mix are multiplied; `powers`: e^(score − new max)
  */
 
 /**
+ * Computes a row tile by tile.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores, weights, v and output, as `client.ask("head")` gives them
  * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
  * @param {number} size keys of a tile

@@ -11,9 +11,9 @@ const PAIRS = [
   { id: "msPerToken", label: msg`time per token`, origin: "measured", write: milliseconds },
 ];
 
-/** @param {{prefill: Object, decode: Object, alike: boolean, disturbed: boolean}} props of `phaseFacts`; `alike`: both read weights in one format; `disturbed`: the times of at least one phase are */
-export function PhaseBars({ prefill, decode, alike, disturbed }) {
-  const pairs = PAIRS.filter(({ id }) => (alike || id !== "readPerToken") && !(disturbed && id === "msPerToken"));
+/** @param {{prefill: Object, decode: Object, disturbed: boolean}} props of `phaseFacts`; `disturbed`: of at least one phase, times are */
+export function PhaseBars({ prefill, decode, disturbed }) {
+  const pairs = PAIRS.filter(({ id }) => !(disturbed && id === "msPerToken"));
   return html`<dl class="phase-bars stack wide">
     ${pairs.map(({ id, label, origin, write }) => {
       const most = Math.max(prefill[id], decode[id]);

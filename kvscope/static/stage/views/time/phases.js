@@ -2,12 +2,14 @@
 
 import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
-import { oneFormat, readIn } from "../../../shared/facts/weights.js";
+import { readAs, readIn } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
+import { useMeasured } from "../../../shared/ui/use-measured.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
-import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
+import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", label: msg`tokens per step`, origin: "measured", write: integer },
@@ -47,33 +49,29 @@ const LINES = [
  *   `prefill`, `decode`: of `phaseFacts` for the steps `measured`; `here`: this server's machine computed them
  */
 export function Phases({ run, prefill, decode, measured, here, ready, client }) {
-  const formats = formatsOf(run, measured);
+  const { steps } = run;
+  const format = readAs(steps[measured.from].data, run.open.model);
+  const weightsRead = [
+    prefill && readIn(steps[0].data, run.open.model),
+    decode && readIn(steps[measured.to - 1].data, run.open.model),
+  ];
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
-  return html`<p class="sheet-say">${comparison(run, prefill, decode, formats)}</p>
+  return html`<p class="sheet-say">${comparison(run, prefill, decode, format)}</p>
     <div class="sheet-columns">
-    <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
-      <table class="numbers phases" aria-label=${msg`Prefill and decode side by side`}>
-        <thead>
-          <tr>
-            <td></td><th scope="col">${msg`prefill`}</th>
-            <th scope="col">${msg`decode`}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${LINES.map(
-            ({ id, label, origin, ofTime, write }) => html`<tr key=${id}>
-              <th scope="row">${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
-              <td>${prefill ? write(prefill[id]) : "–"}</td><td>${decode ? write(decode[id]) : "–"}</td>
-            </tr>`,
-          )}
-          <tr>
-            <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
-            <td class="is-words">${formats.prefillIn ?? "–"}</td><td class="is-words">${formats.decodeIn ?? "–"}</td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
-    ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} alike=${formats.alike} disturbed=${disturbed} />`}
+      <${Table} name=${msg`Prefill and decode side by side`}
+        columns=${[{}, { head: msg`prefill` }, { head: msg`decode` }]}
+        rows=${[
+          ...LINES.map(({ id, label, origin, ofTime, write }) => ({
+            head: html`${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} />`,
+            cells: [prefill ? write(prefill[id]) : "–", decode ? write(decode[id]) : "–"],
+          })),
+          {
+            head: html`${msg`format of the weights`} <${Badge} origin="computed" />`,
+            cells: weightsRead.map((read) => html`<td class="is-words">${read ?? "–"}</td>`),
+          },
+        ]}
+      />
+    ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}
     <p class="sheet-note muted small">
@@ -82,41 +80,39 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
     </p>`;
 }
 
-/** The format of the weights in each phase: in an older log, decode steps may read groups where prefill reads float32. */
-function formatsOf({ steps, open: { model } }, { from, to }) {
-  const first = from === 0 ? steps[0] : null;
-  const later = steps.slice(Math.max(1, from), to);
-  const [prefill, decode] = [first && oneFormat([first], model), later.length ? oneFormat(later, model) : null];
-  const mixed = later.length > 0 && decode === null;
-  return {
-    ...{ prefill, decode: mixed ? msg`several formats` : decode, alike: !later.length || prefill === decode },
-    prefillIn: first && readIn(first.data, model),
-    decodeIn: mixed ? msg`several formats` : later.length ? readIn(later.at(-1).data, model) : null,
-  };
+/**
+ * Whether decode is limited by memory, compared with what this machine can read. The reader starts the measurement.
+ *
+ * @param {{decode: Object, here: boolean, ready: boolean, client: Object}} props `decode`: of `phaseFacts`; `here`: this server's machine computed it
+ */
+function Bound({ decode, here, ready, client }) {
+  const { measured, going, problem, measure } = useMeasured(client.measure);
+  if (!here)
+    return html`<p class="sheet-say">${msg`Decode does ${significant(decode.intensity)} operations per byte read. Perhaps another machine measured its times, so they are not compared with the memory of this one.`}</p>`;
+  return html`<p class="sheet-say">
+    ${measured ? verdict(decode, measured) : msg`Decode does ${significant(decode.intensity)} operations per byte read. Whether memory limits it, only a measurement of this machine shows.`}${" "}
+    <button class="button small" type="button" disabled=${!ready || going} onClick=${measure}>${going ? msg`Measuring…` : measured ? msg`Measure again` : msg`Measure this machine`}</button>
+    ${problem && html`<span class="word-bad" role="alert"> ${problem}</span>`}
+  </p>`;
 }
 
-function comparison(run, prefill, decode, formats) {
-  const { prefillRows: rows, prefillPasses: passes } = run;
+function comparison({ prefillRows: rows, prefillPasses: passes }, prefill, decode, format) {
   const tokens = tokenCount(rows);
-  const later = decode && { format: formats.decode, intensity: significant(decode.intensity) };
+  const [first, later] = [prefill, decode].map((phase) => phase && significant(phase.intensity));
   if (!prefill)
-    return msg`Decode reads the weights (learned numbers) for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
-  const [format, intensity] = [formats.prefill, significant(prefill.intensity)];
-  const first =
+    return msg`Decode reads the weights (learned numbers) for every token, in ${format}: ${later} operations per byte read.`;
+  const once =
     passes === 1
-      ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
-      : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
-  if (!decode) return `${first} ${msg`Decode has not started.`}`;
-  const again = msg`Decode reads them again for every token, in ${later.format}: ${later.intensity} operations per byte read.`;
-  return `${first} ${again} ${perToken(prefill, decode, formats.alike)}`;
+      ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${first} operations per byte read.`
+      : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${first} operations per byte read.`;
+  if (!decode) return `${once} ${msg`Decode has not started.`}`;
+  const again = msg`Decode reads them again for every token, in ${format}: ${later} operations per byte read.`;
+  return `${once} ${again} ${perToken(prefill, decode)}`;
 }
 
-/** The two phases are compared only where they read the weights in one format. */
-function perToken(prefill, decode, alike) {
+function perToken(prefill, decode) {
   if (prefill.disturbed || decode.disturbed)
     return msg`Some of the times were disturbed, so the times of the two phases are not compared.`;
-  if (!alike)
-    return msg`The two phases read the weights in different formats, with different code. Their memory and time are not compared.`;
   const [work, read, time] = ["flopsPerToken", "readPerToken", "msPerToken"].map((id) =>
     times(decode[id] / prefill[id]),
   );

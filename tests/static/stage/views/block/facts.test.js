@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { completed } from "../../../../../kvscope/static/shared/log/model.js";
 import { valueAt, valueFacts } from "../../../../../kvscope/static/stage/views/block/facts.js";
 import {
   blockScene,
@@ -11,19 +10,8 @@ import {
 import { calculationOf } from "../../../../../kvscope/static/stage/views/block/terms.js";
 import { captions, chips, sentence } from "../../../../../kvscope/static/stage/views/block/words.js";
 import { madeBlock } from "../../../support/made-block.js";
-import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
+import { LIKE_GPT2, madeRun } from "../../../support/made-run.js";
 
-const SIZES = {
-  layers: 2,
-  heads: 4,
-  kv_heads: 2,
-  head_dim: 8,
-  d: 32,
-  d_mlp: 64,
-  vocab: 100,
-  context: 64,
-  parameters: 1,
-};
 const SHAPE = { heads: 4, kvHeads: 2, headDim: 8 };
 const WORDS = ["The", " cat", " sat", " on", " the"];
 
@@ -48,8 +36,8 @@ describe("one value of a block", () => {
   test("the row after attention is the row plus the change, with these numbers", () => {
     const scene = made();
     const { value, notes } = valueFacts(scene, place("resid_mid", { index: 5 }));
-    const found = /= (\S+) ([+−]) (\S+):/.exec(notes[0]);
-    const total = number(found[1]) + (found[2] === "+" ? 1 : -1) * number(found[3]);
+    const shown = /= (\S+) ([+−]) (\S+):/.exec(notes[0]);
+    const total = number(shown[1]) + (shown[2] === "+" ? 1 : -1) * number(shown[3]);
     assert.ok(Math.abs(total - number(value)) < 0.011, notes[0]);
     assert.ok(Math.abs(number(value) - scene.values.resid_mid.data[5]) < 0.005);
   });
@@ -60,8 +48,7 @@ describe("one value of a block", () => {
     const { data: after } = scene.values["attn.q_rot"];
     for (const index of [2, 6]) {
       const { notes } = valueFacts(scene, place("attn.q_rot", { part: 1, index }));
-      const found = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]);
-      const shown = found.slice(1).map(number);
+      const [, ...shown] = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]).map(number);
       for (const [i, value] of [before[8 + 2], before[8 + 6], after[8 + 2], after[8 + 6]].entries())
         assert.ok(Math.abs(shown[i] - value) < 0.005, notes[1]);
     }
@@ -164,7 +151,7 @@ describe("a block as a whole", () => {
     assert.deepEqual(chips(scene).wdown.lines, ["× W_down", "64×32"]);
   });
 
-  test("what a model is decides by itself what is drawn, in any combination", () => {
+  test("each property of a model changes the drawing independently", () => {
     assert.equal(chips(made({ kind: { positions: "learned" } })).ropeQ, undefined);
     assert.deepEqual(chips(made({ kind: { positions: "learned" } })).norm1.lines, ["RMSNorm"]);
     const centred = made({ kind: { norm: "layer" } });
@@ -177,20 +164,6 @@ describe("a block as a whole", () => {
     assert.match(valueFacts(gelu, place("mlp.hidden", { index: 9 })).notes[0], /^= gelu\(\S+\) × /);
     assert.equal(calculationOf(gelu, place("mlp.hidden", { index: 9 })).note, "GEGLU");
     assert.equal(calculationOf(made({ kind: { qk_norm: true } }), place("attn.q", { part: 0, index: 1 })), null);
-  });
-
-  test("a log that does not say what its model is, is drawn as the models of its time are", () => {
-    const drawn = (arch) => {
-      const old = Object.fromEntries(Object.keys(LIKE_LLAMA).map((name) => [name, undefined]));
-      const scene = made({ kind: completed({ ...old, ...SIZES, arch }) });
-      const { norm1, ropeQ, activation } = chips(scene);
-      const { headNorms, gated } = scene.dims;
-      return [norm1.lines[0], Boolean(ropeQ), activation.lines[0], gated, headNorms];
-    };
-    for (const arch of ["llama", "mistral", "qwen2"])
-      assert.deepEqual(drawn(arch), ["RMSNorm", true, "silu(gate) × up", true, false], arch);
-    assert.deepEqual(drawn("qwen3"), ["RMSNorm", true, "silu(gate) × up", true, true]);
-    assert.deepEqual(drawn("gpt2"), ["LayerNorm", false, "gelu", false, false]);
   });
 
   test("a query sees no more than its layer's window", () => {

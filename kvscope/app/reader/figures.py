@@ -1,0 +1,272 @@
+"""Plotly figures of a run. Each says in its title whether its numbers were measured or computed.
+
+Colours mean what they mean on the page: blue was there before, amber is computed in the step, green is the output.
+Plotly takes every text for HTML, so all text of a token or a model is escaped (`shown`, `plain`).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from kvscope.app.reader.errors import CannotRead, NotThere
+from kvscope.app.travel.palette import light
+from kvscope.model.log.reader import LogReader
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+PAGE = light()
+INK, MUTED, LINE, CACHED, COMPUTED, OUTPUT = (
+    PAGE[name] for name in ("ink", "muted", "line", "cached", "computed", "output")
+)
+AMBERS, GREYS = (PAGE[name].split(", ") for name in ("attention-now", "attention"))
+GREY = "#a9aeb8"
+LONGEST_LABEL = 14
+MOST_LABELS = 48
+"""Of more tokens not each has a label."""
+CELL_PX, SMALLEST_PX, LARGEST_PX = 15, 320, 640
+PARTS_OF_TIME = (
+    ("forward pass", "forward", COMPUTED),
+    ("capture of what is shown", "capture", GREY),
+    ("choice of the token", "sample", OUTPUT),
+)
+
+
+def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
+    """The figure of that kind; `where`: step, layer and head, for "attention" alone, which needs all three.
+
+    Raises CannotRead, NotThere, and what the log raises.
+    """
+    if kind not in KINDS:
+        raise CannotRead(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}.")
+    if kind != "attention" and any(value is not None for value in where.values()):
+        raise CannotRead(f"The figure {kind!r} shows the whole run; it has no step, layer or head.")
+    if not log.steps:
+        raise NotThere("This has no complete step. Figures show the steps of a run.")
+    drawn: go.Figure = KINDS[kind](log, **where) if kind == "attention" else KINDS[kind](log)
+    return drawn
+
+
+def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
+    """Where every token up to a step looks, in one head: rows of the step amber, of earlier steps grey.
+
+    Colours go by the root of the weight, as on the page, so that small weights are seen.
+    """
+    import numpy as np
+    import plotly.graph_objects as go
+
+    newest = log.rows(step)
+    labels = [f"{at} {shown(token)}" for at, token in enumerate(log.tokens[: newest.stop])]
+    weights = np.full((newest.stop, newest.stop), np.nan, np.float32)
+    for each in range(step + 1):
+        rows = log.rows(each)
+        weights[rows.start : rows.stop, : rows.stop] = log.attention(each, layer, head)
+    weights[np.triu_indices(newest.stop, 1)] = np.nan
+    at = np.arange(newest.stop)[:, None]
+    earlier = (log.reused <= at) & (at < newest.start)
+    figure = go.Figure()
+    for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", at >= newest.start, AMBERS)):
+        if its.any():
+            figure.add_heatmap(
+                z=np.where(its, weights, np.nan),
+                x=labels,
+                y=labels,
+                name=name,
+                colorscale=_by_root(colours),
+                zmin=0,
+                zmax=1,
+                colorbar=_colour_bar("weight"),
+                showscale=name == "this step",
+                hoverongaps=False,
+                hovertemplate="%{y} → %{x}<br>weight %{z:.4f}<extra></extra>",
+            )
+    phase = log.steps[step]["phase"]
+    told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if step else "")
+    told += f"; rows 0 to {log.reused - 1} were read from the cache" if log.reused else ""
+    _titled(
+        figure,
+        f"Where each token looks: layer {layer}, head {head}",
+        f"computed by {plain(log.open['model']['name'])}, stored within 0.004 · {told}",
+    )
+    size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop))
+    figure.update_layout(width=size + 260, height=size + 250)
+    axis = {"type": "category", "showgrid": False, "dtick": 1 if newest.stop <= MOST_LABELS else None}
+    figure.update_xaxes(title="key: the token looked at", tickangle=-90, **axis)
+    figure.update_yaxes(title="query: the token that looks", autorange="reversed", **axis)
+    return figure
+
+
+def cache(log: LogReader) -> go.Figure:
+    """Bytes of K and V that the run held after each step, and those that the step wrote."""
+    import plotly.graph_objects as go
+
+    kv = [step["kv"] for step in log.steps]
+    labels = _step_labels(log)
+    # Layers with a window may let go of some of what a step wrote before it ends.
+    written = [min(each["bytes_written"], each["bytes_used"]) for each in kv]
+    before = [each["bytes_used"] - new for each, new in zip(kv, written, strict=True)]
+    positions = [each["positions"] for each in kv]
+    figure = go.Figure()
+    for name, values, colour in (("cached before", before, CACHED), ("written in this step", written, COMPUTED)):
+        figure.add_bar(
+            x=labels,
+            y=values,
+            name=name,
+            marker_color=colour,
+            customdata=positions,
+            hovertemplate=f"%{{x}}<br>{name}: %{{y:,}} bytes<br>positions cached: %{{customdata}}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=labels,
+        y=[each["bytes_reserved"] for each in kv],
+        name="reserved, in whole blocks",
+        mode="lines",
+        line={"shape": "hvh", "dash": "dot", "color": MUTED},
+        customdata=[each["blocks"] for each in kv],
+        hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
+    )
+    if windowed := kv[-1].get("windowed"):
+        said = f"layers with a window hold the newest {windowed['positions']:,} of {kv[-1]['positions']:,} positions"
+    else:
+        said = f"{kv[-1]['bytes_used'] // kv[-1]['positions']:,} bytes per token, all layers"
+    _titled(figure, "KV cache after each step", f"measured: size of the tensors · {said}")
+    figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
+    figure.update_xaxes(title="step, and the token it chose", type="category")
+    figure.update_yaxes(title="bytes", tickformat="~s", rangemode="tozero")
+    return figure
+
+
+def time(log: LogReader) -> go.Figure:
+    """Wall time of each step by part: prefill on a scale of its own, as it takes many times what a token does."""
+    from plotly.subplots import make_subplots
+
+    steps, labels = log.steps, _step_labels(log)
+    decodes = len(steps) > 1
+    figure = make_subplots(
+        1,
+        2 if decodes else 1,
+        column_widths=[0.16, 0.84] if decodes else None,
+        horizontal_spacing=0.1,
+        subplot_titles=["prefill", "decode"][: 1 + decodes],
+    )
+    for column, first, last in ((1, 0, 1), (2, 1, len(steps))):
+        for name, key, colour in PARTS_OF_TIME if first < last else ():
+            figure.add_bar(
+                x=labels[first:last],
+                y=[step["ms"][key] for step in steps[first:last]],
+                customdata=[step["ms"]["total"] for step in steps[first:last]],
+                name=name,
+                legendgroup=key,
+                showlegend=column == 1,
+                marker_color=colour,
+                hovertemplate=f"%{{x}}<br>{name}: %{{y:.2f}} ms<br>whole step: %{{customdata:.2f}} ms<extra></extra>",
+                row=1,
+                col=column,
+            )
+    told = f"time to first token {steps[0]['ms']['total']:,.0f} ms"
+    if decodes:
+        mean = sum(step["ms"]["total"] for step in steps[1:]) / (len(steps) - 1)
+        told += f", then {mean:,.1f} ms a token ({1000 / mean:,.1f} tokens/s) on average"
+    _titled(figure, "Time of each step", f"measured by a clock on {plain(log.open['model']['device'])} · {told}")
+    figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(rangemode="tozero", ticksuffix=" ms")
+    figure.update_xaxes(title="step, and the token it chose", row=1, col=1 + decodes)
+    return figure
+
+
+def lens(log: LogReader) -> go.Figure:
+    """The probability of each chosen token, had the model stopped after each layer (logit lens)."""
+    import plotly.graph_objects as go
+
+    if log.values_level is None:
+        raise NotThere(
+            "The lens needs exact values, and none are stored with this run. "
+            'Share the run with values "qkv" or "block" and open the session.'
+        )
+    answers = [log.lens(step)["layers"] for step in range(len(log.steps))]
+    labels = _step_labels(log)
+    layers = [answer["layer"] for answer in answers[0]]
+    by_layer = list(zip(*answers, strict=True))
+    figure = go.Figure(
+        go.Heatmap(
+            z=[[answer["chosen"]["prob"] for answer in row] for row in by_layer],
+            x=labels,
+            y=layers,
+            customdata=[[_guess(answer) for answer in row] for row in by_layer],
+            colorscale=_by_root(AMBERS),
+            zmin=0,
+            zmax=1,
+            colorbar=_colour_bar("probability"),
+            hovertemplate="%{x}, after layer %{y}<br>probability: %{z:.4f}<br>%{customdata}<extra></extra>",
+        )
+    )
+    _titled(
+        figure,
+        "Prediction of the model after each layer",
+        f"computed by {plain(log.open['model']['name'])}: probability of the token that each step chose",
+    )
+    figure.update_layout(height=max(SMALLEST_PX, CELL_PX * len(layers) + 200))
+    figure.update_xaxes(title="step, and the token it chose", type="category")
+    figure.update_yaxes(title="layer", dtick=max(1, len(layers) // 10))
+    return figure
+
+
+KINDS: dict[str, Callable[..., go.Figure]] = {"attention": attention, "cache": cache, "time": time, "lens": lens}
+
+
+def shown(token: dict[str, Any]) -> str:
+    """A token as the page shows it (`tokenText` in static/): `·` for a space, `⏎` for a newline, escapes for what
+    cannot be seen. Cut to LONGEST_LABEL characters and escaped.
+    """
+    text = token["text"] if token["special"] else bytes.fromhex(token["bytes"]).decode("utf-8", "backslashreplace")
+    visible = text if token["special"] else "".join(map(_visible, text))
+    return plain(visible if len(visible) <= LONGEST_LABEL else f"{visible[: LONGEST_LABEL - 1]}…")
+
+
+def plain(text: str) -> str:
+    """The text so that Plotly shows it as it is: it takes tags and entities for HTML, and `$…$` for TeX."""
+    return escape(text, quote=False).replace("$", "&#36;")
+
+
+def _visible(character: str) -> str:
+    if character in " \u00a0\n\t":
+        return {" ": "·", "\u00a0": "␣", "\n": "⏎", "\t": "⇥"}[character]
+    if unicodedata.category(character)[0] in "CZ":
+        return f"\\u{{{ord(character):X}}}"
+    return character
+
+
+def _guess(answer: dict[str, Any]) -> str:
+    best = answer["top"][0]
+    return f"rank {answer['chosen']['rank'] + 1:,} · most likely: {shown(best)} ({best['prob']:.4f})"
+
+
+def _step_labels(log: LogReader) -> list[str]:
+    return [f"{number} {shown(step['token'])}" for number, step in enumerate(log.steps)]
+
+
+def _by_root(colours: Iterable[str]) -> list[tuple[float, str]]:
+    """A colour scale whose even steps are even steps of the root of the value."""
+    stops = list(colours)
+    return [((at / (len(stops) - 1)) ** 2, colour) for at, colour in enumerate(stops)]
+
+
+def _colour_bar(title: str) -> dict[str, Any]:
+    return {"title": {"text": title}, "tickvals": [0, 0.1, 0.25, 0.5, 1], "thickness": 12}
+
+
+def _legend_below() -> dict[str, Any]:
+    return {"orientation": "h", "yanchor": "top", "y": -0.22, "traceorder": "normal"}
+
+
+def _titled(figure: go.Figure, title: str, subtitle: str) -> None:
+    figure.update_layout(
+        template="plotly_white",
+        font={"color": INK},
+        title={"text": title, "subtitle": {"text": subtitle, "font": {"color": MUTED}}},
+        margin={"t": 100, "l": 60, "r": 40},
+    )
