@@ -35,16 +35,27 @@
  * @property {boolean} [positions] whether positions are learned rows
  */
 
-import table from "./families.json" with { type: "json" };
+import json from "./families.json" with { type: "json" };
 
-/** The largest value accepted for a size, by its field: at least a hundred times that of any model. */
+const table = /** @type {*} */ (json);
+/**
+ * The largest value accepted for a size, by its field: at least a hundred times that of any model.
+ *
+ * @type {Object<string, number>}
+ */
 export const LARGEST = table.largest;
+/** @type {number} that of a field which is not in `LARGEST` */
 export const LARGEST_WIDTH = table.largest_width;
-/** Fields that change neither the parameters nor the cache; tests/static/memory/test_default_configs.py compares models. */
+/**
+ * Fields that change neither the parameters nor the cache; tests/static/memory/test_default_configs.py compares models that
+ * differ only in these.
+ *
+ * @type {{names: string[], patterns: string[], at: Object<string, string|boolean>}}
+ */
 export const WITHOUT_SIZE = table.without_size;
 /** @type {Object<string, Family>} by `model_type` */
 export const FAMILIES = Object.fromEntries(
-  Object.entries(table.families).map(([name, /** @type {*} */ family]) => [
+  Object.entries(table.families).map(([name, family]) => [
     name,
     { ...family, fields: { ...table.fields, ...family.fields } },
   ]),
