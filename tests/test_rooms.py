@@ -112,12 +112,14 @@ ROOMS = {
                 "ui",
                 "code",
                 "compare",
+                "files",
+                "share",
             )
         ),
         *(f"static/stage/{room}" for room in ("draw", "facts", "state", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here", "static/stage/changes"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
-        *("static/shared/files", "static/embed.js", "static/embed", "static/shared/share", "static/stage/save-panel"),
+        *("static/embed.js", "static/embed", "static/stage/save-panel"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
         *(
             "static/serving",
@@ -135,7 +137,7 @@ ROOMS = {
             for page in ("parts", "reference", "loop", "state", "words")
             for end in ("", ".js")
         ),
-        *("static/learn/player", "static/learn/contents", "static/learn/page.js", "static/learn.js"),
+        *("static/learn/player", "static/learn/contents", "static/learn.js"),
     ),
 }
 
@@ -190,16 +192,6 @@ def page_imports() -> Imports:
     }
 
 
-PACKAGE = re.compile(r"""^import\b[^;]*?\bfrom\s+["'][^."']""", re.MULTILINE)
-
-
-def page_modules_of(path: Path) -> set[str]:
-    """The page's modules that a test imports."""
-    found = JS_IMPORT.findall(path.read_text("utf-8"))
-    files = {(path.parent / name).resolve() for name in found}
-    return {path.relative_to(PACKAGE_FOLDER).as_posix() for path in files if path.is_relative_to(PACKAGE_FOLDER)}
-
-
 def imports_of(part: str, inside: Inside = at_run_time) -> Imports:
     """`part` is a key of ROOMS."""
     if part == "static":
@@ -241,6 +233,16 @@ def test_whatever_is_in_shared_is_used_by_two_pages() -> None:
     shared = [path for path in imports if path.startswith("static/shared/")]
     assert len(shared) > 100
     assert [path for path in shared if sum(path in each for each in reached) < 2] == []
+
+
+def test_shared_imports_nothing_from_outside() -> None:
+    outside = [
+        f"{path} imports {other}"
+        for path, others in (page_imports() | sheet_imports()).items()
+        for other in sorted(others)
+        if path.startswith("static/shared/") and not other.startswith(("static/shared/", "static/vendor/"))
+    ]
+    assert outside == []
 
 
 def test_no_page_imports_from_another() -> None:
@@ -317,11 +319,33 @@ def test_what_tests_share_is_in_support() -> None:
     assert shared == set()
 
 
-def test_what_the_pages_own_tests_reach_needs_no_installed_package() -> None:
-    """They run before the page's tools are fetched, and a module that draws is the browser's to try."""
-    tests = [page_modules_of(path) for path in sorted((ROOT / "tests" / "static").rglob("*.test.js"))]
-    modules = page_imports()
-    reached = set().union(*(reached_from(modules, path) for path in set().union(*tests)))
-    assert len(tests) > 50
-    packages = [path for path in sorted(reached) if PACKAGE.search((PACKAGE_FOLDER / path).read_text("utf-8"))]
-    assert packages == []
+EXPORTED = re.compile(r"^export\s+(?:async\s+)?(?:function\*?|const|let|class)\s+(\w+)", re.MULTILINE)
+NAMED = re.compile(r"""(?:import|export)\s*\{([^}]*)\}\s*from\s*["'](\.[^"']+)["']""")
+ON_DEMAND = re.compile(r"""import\(["'](\.[^"']+)["']\)""")
+COMMENT = re.compile(r"^ *(/?\*|//).*$", re.MULTILINE)
+
+
+def imports_by_name(path: Path) -> Iterator[tuple[Path, str]]:
+    """The module and the name of each import of a script; of a module imported on demand, each name in the script."""
+    code = COMMENT.sub("", path.read_text("utf-8"))
+    for names, module in NAMED.findall(code):
+        yield from (((path.parent / module).resolve(), each.split(" as ")[0].strip()) for each in names.split(","))
+    words = set(re.findall(r"\w+", code))
+    for module in ON_DEMAND.findall(code):
+        yield from (((path.parent / module).resolve(), word) for word in words)
+
+
+def test_every_export_of_the_page_has_a_use() -> None:
+    """Another module imports it, or its own module and a test use it."""
+    modules = [PACKAGE_FOLDER / name for name in page_imports()]
+    in_page = {use for module in modules for use in imports_by_name(module)}
+    in_tests = {use for test in (ROOT / "tests").rglob("*.js") for use in imports_by_name(test)}
+    exports = [(module, name) for module in modules for name in EXPORTED.findall(module.read_text("utf-8"))]
+    assert len(exports) > 1000
+
+    def has_use(module: Path, name: str) -> bool:
+        own_uses = re.findall(rf"\b{name}\b", COMMENT.sub("", module.read_text("utf-8")))
+        return (module, name) in in_page or (len(own_uses) > 1 and (module, name) in in_tests)
+
+    unused = [f"{module.relative_to(PACKAGE_FOLDER)}: {name}" for module, name in exports if not has_use(module, name)]
+    assert unused == []

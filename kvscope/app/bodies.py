@@ -1,7 +1,7 @@
-"""Reads what a client or a file says into pydantic models.
+"""Reads JSON from clients and files into pydantic models.
 
-What is wrong ends in a Refused that names the field and the limit. The limit is what the model's own JSON Schema says,
-which is also what is published; where the run that is asked about has bounds of its own, they take its place.
+A mistake raises Refused with the field and the limit. The limit comes from the model's JSON Schema, which is also
+published, or from the bounds of the run that is asked about.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kvscope.model.log.untrusted import marks
 from kvscope.model.settings import Settings
 
 Bounds = Mapping[str, tuple[int, int]]
-"""The lowest and the highest that each of these members may be, wherever it stands."""
+"""Lowest and highest value by the name of a member, at any depth."""
 
 BOUNDS = "{name} is {value}; it must be from {low} to {high}"
 ABOVE = "{name} is {value}; it must be a number above {low}, at most {high}"
@@ -47,20 +47,20 @@ SENTENCES = {
     "keeps_nothing": "{name} belongs to the caches window, sinks and heavy; leave it out",
     "not_of_change": "{name} does not belong to a change of this site and op; leave it out",
 }
-"""Messages for the library's kinds of errors; its own are for programmers and name only one bound. Any other kind
-keeps its own."""
+"""Messages by pydantic's kind of error; its own are for programmers and name only one bound. Other kinds keep theirs.
+"""
 MOST_MARKS, MOST_MEMBERS = 120_000, 1000
-"""Of a body: commas and brackets, which notes at their longest may have in their texts; and members of an object. More
-would take half a second of everybody's time before it is refused."""
+"""Most commas and brackets of a body (the longest notes may have as many), and most members of an object. More would
+block the process for half a second."""
 MOST_SHOWN = 40
-"""Characters of a value that a message repeats."""
+"""Most characters of a value that a message repeats."""
 UNBOUNDED = (
     *("nowhere", "string_unicode", "string_pattern_mismatch", "string_type"),
     *("head_of_no_layer", "keeps_nothing", "not_of_change"),
 )
-"""Errors that break no limit."""
+"""Kinds of errors that break no limit."""
 STATUSES = {"extra_forbidden": 400, "string_unicode": 400, "string_too_long": 413}
-"""All others are 422."""
+"""Statuses by kind; all others are 422."""
 
 
 class Body(Settings):
@@ -68,7 +68,7 @@ class Body(Settings):
 
 
 NOWHERE = (0, -1)
-"""Bounds of what there is none of."""
+"""Bounds of something that does not exist."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -83,12 +83,12 @@ def _within(value: int, info: ValidationInfo) -> int:
 
 
 Index = Annotated[int, Field(ge=0), AfterValidator(_within)]
-"""A step, layer, head or position: what is asked about says how many it has."""
+"""A step, layer, head or position; the context of validation has its bounds."""
 PositiveIndex = Annotated[int, Field(ge=1), AfterValidator(_within)]
 
 
 def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model:
-    """What the JSON object in `body` says. Raises Refused."""
+    """Parse a JSON object. Raises Refused."""
     if marks(body) > MOST_MARKS:
         raise Refused("body", f"The body has more than {MOST_MARKS:,} values.", limit=MOST_MARKS, status=413)
     try:
@@ -104,14 +104,14 @@ def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Names that can be repeated in an answer: one with half of a surrogate pair is not known anyway."""
+    """Return the members with names that an answer can repeat: half of a surrogate pair is replaced."""
     if len(pairs) > MOST_MEMBERS:
         raise ValueError(f"an object has more than {MOST_MEMBERS:,} members")
     return {name.encode("utf-8", "replace").decode(): value for name, value in pairs}
 
 
 def check(model: type[Model], members: Mapping[str, Any], bounds: Bounds | None = None) -> Model:
-    """What these members say. Raises Refused."""
+    """Validate members. Raises Refused."""
     try:
         return model.model_validate(members, context=bounds or {})
     except ValidationError as error:
@@ -119,7 +119,7 @@ def check(model: type[Model], members: Mapping[str, Any], bounds: Bounds | None 
 
 
 def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds) -> Refused:
-    """The first thing that is wrong; in each object a member that is not known comes before the others."""
+    """Return the first mistake as Refused. In each object, an unknown member comes first."""
     first = errors[0]["loc"]
 
     def order(error: ErrorDetails) -> tuple[bool, int, str]:
@@ -140,7 +140,7 @@ def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds)
 
 
 def _kind(model: type[BaseModel], error: ErrorDetails) -> str:
-    """The library's kind of an error, but for what it takes otherwise than it is meant here."""
+    """Return pydantic's kind of an error, corrected where this contract differs."""
     kind = error["type"]
     if error["input"] is None and kind != "extra_forbidden":
         return "missing"
@@ -160,7 +160,7 @@ def _sentence(kind: str, name: str, limit: Any, error: ErrorDetails) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a message names it. Text is escaped and cut, since a client sent it."""
+    """Write a value for a message. Text is escaped and cut, since a client sent it."""
     if isinstance(value, str):
         return json.dumps(value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -176,9 +176,8 @@ def _name(place: tuple[int | str, ...]) -> str:
 
 
 def limit_of(model: type[BaseModel], place: tuple[int | str, ...], bounds: Bounds) -> Any:
-    """The bound of a member: least and most of a number or of a text's length, most items of a list, or what it can be.
-
-    None where it has none.
+    """Return the limit of a member: least and most of a number or of a text's length, most items of a list, or its
+    possible values. None if it has no limit.
     """
     if place and place[-1] in bounds:
         return list(bounds[str(place[-1])])
@@ -207,16 +206,16 @@ def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of a model, alone."""
+    """Return a model's JSON Schema."""
     return model.model_json_schema()
 
 
 def limits_of(model: type[BaseModel]) -> dict[str, list[int]]:
-    """What the members of an object, and of those in it, may be by name: least and most, as `limit_of` has it."""
-    whole, found = schema_of(model), {}
+    """Return the least and most of each member of an object and of nested objects, by name."""
+    whole, limits_by_name = schema_of(model), {}
     for schema in (whole, *whole.get("$defs", {}).values()):
         for name, member in schema.get("properties", {}).items():
             limits = _limits(member.get("anyOf", [member])[0])
             if limits:
-                found[name] = limits
-    return found
+                limits_by_name[name] = limits
+    return limits_by_name

@@ -25,7 +25,6 @@ from kvscope.app.http import (
     engines,
     files,
     forwarding,
-    frame_compression,
     hosts,
     index,
     languages,
@@ -51,9 +50,8 @@ from kvscope.app.http import sessions as session_routes
 from kvscope.app.http.limits import Limits, What
 from kvscope.app.http.live import Live
 from kvscope.app.http.produced import Produced
-from kvscope.app.http.reads import Reads
+from kvscope.app.http.reads import Reads, Turns
 from kvscope.app.http.requests import MAX_BODY_BYTES
-from kvscope.app.http.turns import Turns
 from kvscope.app.http.visitors import Visitor
 from kvscope.app.learn.library import Library
 from kvscope.app.paths import LESSONS, STATIC, TEMPLATES
@@ -187,7 +185,6 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     access.init_app(app, settings.token)
     compression.init_app(app)
     live.init_app(app)
-    frame_compression.init_app(app)
     if member is not None:
         forwarding.init_app(app, member)
     is_peer = None if member is None else partial(forwarding.is_leads_secret, member)

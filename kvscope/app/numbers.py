@@ -1,4 +1,4 @@
-"""Numbers as people read them, as static/shared/facts/format.js writes them (tests/fixtures/numbers.json)."""
+"""Writes numbers for people, as static/shared/facts/format.js does (tests/fixtures/numbers.json)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from math import isfinite
 NARROW_SPACE = "\u202f"
 UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 EXACTLY = Context(prec=800)
-"""Every float64 has fewer digits."""
+"""More digits than any float64 has."""
 
 
 def integer(value: float) -> str:
-    """46080 → 46,080, rounded, with a true minus sign."""
+    """Write a number rounded to a whole one, with commas and a true minus sign: 46080 → 46,080."""
     if not isfinite(value):
         return _with_minus(str(value))
     return _with_minus(f"{int((Decimal(float(value)) + Decimal('0.5')).to_integral_value(ROUND_FLOOR)):,}")
 
 
-def fixed(value: float, digits: int) -> str:
-    """With so many decimals and a true minus sign; ties are rounded away from 0, as `toFixed` does."""
+def fixed(value: float, digits: int, *, grouped: bool = False) -> str:
+    """Write a number with `digits` decimals and a true minus sign. Ties round away from 0, as `toFixed` does.
+
+    `grouped`: with commas in thousands.
+    """
     if not isfinite(value):
         return _with_minus(str(value))
     rounded = Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, EXACTLY)
-    return _with_minus(f"{abs(rounded) if rounded == 0 else rounded:f}")
+    return _with_minus(f"{abs(rounded) if rounded == 0 else rounded:{',' if grouped else ''}f}")
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """0.222 → 22.2 %. A share that is more than 0 never reads as 0, and one below 1 never as 100."""
+    """Write a share: 0.222 → 22.2 %. One above 0 never reads as 0 %, and one below 1 never as 100 %."""
     least = 10.0**-digits
     value = float(share) * 100
     if 0 < value < least / 2:
@@ -38,15 +41,15 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes with three digits and a unit of powers of ten: 46.1 kB."""
-    each, unit = next(((each, unit) for each, unit in UNITS if count >= each), (1, "B"))
-    value = count / each
-    text = integer(value) if value >= 100 or each == 1 else fixed(value, 1 if value >= 10 else 2)
+    """Write a number of bytes with three digits and a unit of powers of ten: 46.1 kB."""
+    power, unit = next(((power, unit) for power, unit in UNITS if count >= power), (1, "B"))
+    value = count / power
+    text = integer(value) if value >= 100 or power == 1 else fixed(value, 1 if value >= 10 else 2)
     return f"{text}{NARROW_SPACE}{unit}"
 
 
 def short(value: float) -> str:
-    """A number of a lesson, with at most four digits of what is no whole number: 46,080; 0.254; 12.5."""
+    """Write a number of a lesson; one that is not whole gets at most four digits: 46,080; 0.254; 12.5."""
     if float(value).is_integer():
         return integer(value)
     return f"{float(Context(prec=4, rounding=ROUND_HALF_UP).create_decimal(Decimal(float(value)))):.12g}"

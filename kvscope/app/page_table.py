@@ -1,7 +1,7 @@
 """The table of pages, static/pages.json.
 
-What serves, bundles, lists and tests pages reads it: app.http.shell, app.travel.page, hatch_build.py, and
-static/shared/ui/places.js by way of the page that it is in.
+Everything that serves, bundles, lists or tests pages reads it: app.http.shell, app.travel.page, hatch_build.py, and
+static/shared/ui/places.js through the page that contains it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from functools import cache
 from kvscope.app.paths import STATIC
 
 READ = ("name", "title", "description", "without_scripts", "pictured")
-"""The fields that people read, to be translated."""
+"""Fields with text for readers, which are translated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`address`: where it opens; `script`, `style`: below static/; `title`: of the window; `description`: what link
-    previews say; `without_scripts`: shown where JavaScript is off; `pictured`: what the picture of a saved one shows;
-    `state`: what the root element's `data-state` says until the script has changed it, for a page that has one; `nav`:
-    whether the navigation of every page leads to it.
+    """`address`: where it opens. `script`, `style`: below static/. `title`: of the window. `description`: for link
+    previews. `without_scripts`: shown if JavaScript is off. `pictured`: what the picture of a saved one shows. `state`:
+    the root element's first `data-state`, if the page has one. `nav`: the navigation leads to it.
     """
 
     id: str
@@ -39,22 +38,22 @@ class Page:
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """All of them, in the navigation's order."""
-    return tuple(Page(**each) for each in json.loads((STATIC / "pages.json").read_text("utf-8")))
+    """Return all pages, in the navigation's order."""
+    return tuple(Page(**entry) for entry in json.loads((STATIC / "pages.json").read_text("utf-8")))
 
 
 def links() -> list[dict[str, str]]:
-    """What the navigation needs of each page that it leads to."""
+    """Return the links of the navigation."""
     return [_link(page) for page in pages() if page.nav]
 
 
 def links_below(prefix: str) -> list[dict[str, str]]:
-    """The same of the pages below an address that the navigation does not lead to."""
+    """Return links to the pages below an address that are not in the navigation."""
     return [_link(page) for page in pages() if not page.nav and page.address.startswith(prefix)]
 
 
 def page_of(id: str) -> Page:
-    """The page of this id. Raises LookupError where there is none."""
+    """Return the page with this id. Raises LookupError."""
     for page in pages():
         if page.id == id:
             return page

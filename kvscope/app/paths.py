@@ -1,4 +1,4 @@
-"""The folders of the package that are no Python: the page, the templates and the lessons."""
+"""The package's folders of other files: the pages, the templates and the lessons."""
 
 from __future__ import annotations
 

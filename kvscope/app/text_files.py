@@ -1,6 +1,4 @@
-"""Text of files that people write, with whatever editor: UTF-8 with or without a byte order mark, any line ends; and
-which files of a folder are theirs.
-"""
+"""Reads text files that people write in any editor: UTF-8 with or without a byte order mark, any line ends."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ LINE_END = re.compile("\r\n?")
 
 
 class NotUtf8(ValueError):
-    """A file is not UTF-8 text; the message says where and what to do. `line`: counted from 1."""
+    """A file is not UTF-8 text; the message says where, and what to do. `line`: from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(f"the file is not UTF-8 text: {what}; {SAVE_AS}")
@@ -21,7 +19,7 @@ class NotUtf8(ValueError):
 
 
 def text_of(content: bytes) -> str:
-    """The text, its line ends as newlines. Raises NotUtf8, also for UTF-16, whose every second byte may be a zero."""
+    """Return the text with newlines as line ends. Raises NotUtf8, also for UTF-16."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotUtf8(1, "it begins as UTF-16 does")
     if 0 in content:
@@ -35,8 +33,10 @@ def text_of(content: bytes) -> str:
 
 
 def files_with(suffix: str, folder: Path) -> Iterator[Path]:
-    """The files of a folder with this suffix, in the order of their names. What begins with a dot is a system's or an
-    editor's own: `._name`, which macOS writes beside each file on a foreign disk, and `.#name`, the lock of Emacs.
+    """Return a folder's files with this suffix, ordered by name.
+
+    Names that begin with a dot belong to a system or an editor: `._name`, which macOS writes on foreign disks, and
+    `.#name`, the lock of Emacs.
     """
     for path in sorted(folder.glob("*")):
         if path.suffix.lower() == suffix and not path.name.startswith(".") and not path.is_dir():

@@ -1,7 +1,9 @@
 /** Lessons: `/learn` with their list, `/learn/<lesson>` beside the live page, and a lesson inside other pages. */
 
+import { html } from "htm/preact";
 import { mountOwnPage } from "./embed/own-page.js";
-import { Page } from "./learn/page.js";
+import { Contents } from "./learn/contents/contents.js";
+import { Player } from "./learn/player/player.js";
 import { bootstrapOf } from "./shared/state/bootstrap.js";
 import { identityOf } from "./shared/state/identity.js";
 import { presentOfSearch } from "./shared/state/location.js";
@@ -11,6 +13,11 @@ const { framed, lessons, lesson, file = false, paths = [], questions = [] } = bo
 const settings = storageOr(() => window.localStorage);
 const present = presentOfSearch(window.location.search);
 if (present) document.documentElement.dataset.present = "true";
+
+function Page({ lesson, ...props }) {
+  return lesson ? html`<${Player} given=${lesson} ...${props} />` : html`<${Contents} ...${props} />`;
+}
+
 mountOwnPage(Page, {
   framed,
   settings,

@@ -17,7 +17,7 @@ from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import ROUNDING, number
 from tests.support.screens import PHONE
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 
 LAYER, STEP = 13, 2
 
@@ -102,8 +102,7 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     assert same(found[2], float(exact["resid_in"][int(found[1])]))
     assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
 
-    box = area.get_by_role("button", name=re.compile("^Head 7 looks most at")).bounding_box()
-    assert box is not None
+    box = box_of(area.get_by_role("button", name=re.compile("^Head 7 looks most at")))
     for left in (14, 16):
         stage.page.mouse.move(box["x"] - left, box["y"] + box["height"] / 2)
     key = re.search(r"position (\d+)", area.get_by_text(re.compile(r"^key at position \d+")).inner_text())
@@ -155,7 +154,7 @@ def test_a_number_opens_to_the_weights_that_made_it(stage: Stage, short_run: str
     walk.press("Enter")
     weight = float(answer(stage, short_run, f"weights?layer={LAYER}&of=attn.norm&index=0")["row"][0])
     expect(shown).to_contain_text("the model computed")
-    numbers = [number(each) for each in shown.locator("td .number").all_inner_texts()]
+    numbers = [number(each) for each in shown.locator("tbody .number").all_inner_texts()]
     assert any(abs(each - weight) <= 0.01 * abs(weight) for each in numbers)
     shown.get_by_role("button", name=re.compile("^x, .*: open$")).press("Enter")
     shown.get_by_role("button", name="Open layer 12, which computed it").click()

@@ -1,7 +1,8 @@
-"""What each page says and how it is laid out, as an outline that anybody can read: tests/browser/snapshots/.
+"""What each page says, and the roles of its parts, as an outline that anybody can read: tests/browser/snapshots/.
 
-They are of recordings, whose numbers never change; of the Stage's views but one, the inspector alone.
-`python -m tests.snapshots` writes them anew.
+The pages show recordings, whose numbers never change. The outline of the view `head` has the whole Stage, that of
+another view only the inspector, and that of another page only what is below its header. `python -m tests.snapshots`
+writes them again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kvscope.app.page_table import pages
+from tests.support.outline import condense
 from tests.support.screens import DESKTOP, VIEWS
 from tests.support.server import Server
 from tests.support.stage import Rest
@@ -27,15 +29,15 @@ OF_THIS_SERVER = re.compile(r"http://[^/\s\"]+/")
 
 def outline(page: Page, part: str = "body") -> str:
     Rest(page).wait()
-    return OF_THIS_SERVER.sub("http://server/", page.locator(part).aria_snapshot()) + "\n"
+    return condense(OF_THIS_SERVER.sub("http://server/", page.locator(part).aria_snapshot()))
 
 
-def check(name: str, found: str) -> None:
-    """Raises AssertionError unless it is what is kept under that name; renewing, keeps it."""
+def check(name: str, outlines: str) -> None:
+    """Compare an outline with its file, or write the file if RENEW_SNAPSHOTS is set."""
     file = FOLDER / f"{name}.txt"
     if RENEWING:
-        file.write_text(found, "utf-8")
-    assert found == file.read_text("utf-8"), f"if {name} is right as it is now: python -m tests.snapshots"
+        file.write_text(outlines, "utf-8")
+    assert outlines == file.read_text("utf-8"), f"if {name} is right as it is now: python -m tests.snapshots"
 
 
 @pytest.fixture
@@ -60,12 +62,12 @@ def test_the_views_of_a_recorded_run(page: Page, tiny: Server) -> None:
 def test_the_first_thirty_seconds(page: Page, tiny: Server) -> None:
     page.goto(tiny.url)
     expect(page.get_by_role("slider", name="Moment")).to_have_attribute("max", "8")
-    told = []
+    moments = []
     for moment in range(9):
         expect(page.get_by_role("slider", name="Moment")).to_have_value(str(moment))
-        told.append(outline(page))
+        moments.append(outline(page))
         page.keyboard.press("ArrowRight")
-    check("intro", "\n".join(told))
+    check("intro", "\n".join(moments))
 
 
 @pytest.mark.parametrize("name", [page.name for page in pages() if page.nav and page.name != "Stage"])
@@ -73,4 +75,4 @@ def test_pages_of_their_own(page: Page, tiny: Server, name: str) -> None:
     address = next(each.address for each in pages() if each.name == name)
     page.goto(tiny.url + address.lstrip("/"))
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    check(name.lower().replace(" ", "-"), outline(page))
+    check(name.lower().replace(" ", "-"), outline(page, "main"))

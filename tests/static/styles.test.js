@@ -8,8 +8,6 @@ const STATIC = new URL("../../static/", import.meta.url);
 const TEMPLATES = new URL("../../templates/", import.meta.url);
 /** Widths of the window at which a layout changes, in pixels. */
 const BREAKPOINTS = [720, 1100, 1280, 1800];
-/** Rules of Plotly, for elements of its own making. */
-const PLOTLY = "plotly.css";
 const SCALED =
   /(?<![\w-])(font|font-size|(?:row-|column-)?gap|(?:padding|margin)(?:-[\w-]+)?|border(?:-[\w-]+)?-radius):\s*([^;{}]+);/g;
 /** What is as large as something beside it: a sign of a derivation stands in the middle of its matrices. */
@@ -20,7 +18,7 @@ const filesIn = (folder, kind) =>
     .filter((path) => kind.test(path) && !/^(?:vendor|node_modules)\//.test(path))
     .map((path) => ({ path, text: readFileSync(new URL(path, folder), "utf-8").replaceAll(/\/\*[\s\S]*?\*\//g, "") }));
 
-const ours = filesIn(STATIC, /\.css$/).filter(({ path }) => !path.endsWith(PLOTLY));
+const ours = filesIn(STATIC, /\.css$/);
 
 /** Lengths of a declaration that are not the scale's. Hairlines of 1 px are no space, and what hangs on the type is in em or ch. */
 function offTheScale(property, value) {

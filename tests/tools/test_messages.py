@@ -8,14 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.page_tools import ROOT, install, node
+from tests.page_tools import ROOT, node
 from tools.messages.__main__ import LANGUAGES, PSEUDO, pseudo, renewed
 from tools.messages.collect import collect
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    install()
 
 
 def test_the_pseudo_language_has_every_message_of_the_pages() -> None:

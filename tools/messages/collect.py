@@ -11,7 +11,7 @@ from pathlib import Path
 from jinja2 import Environment
 
 from kvscope.app.page_table import READ
-from tests.page_tools import install, node
+from tests.page_tools import node
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC = ROOT / "kvscope" / "static"
@@ -22,7 +22,6 @@ Messages = dict[str, str | None]
 
 def collect() -> Messages:
     """All messages. Raises CalledProcessError when a script cannot be read."""
-    install()
     scripts = subprocess.run(
         [*node(), "tools/messages/extract.js"], cwd=ROOT, check=True, capture_output=True, text=True
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-from kvscope.app.learn.wording import percent, written
+from kvscope.app.learn.facts import percent, written
 from kvscope.model.companding import decompand
 from kvscope.model.log.reader import LogReader
 

@@ -1,4 +1,4 @@
-"""The command line: serve the page, capture a run without a browser, say what can be loaded."""
+"""The command line: serve the pages, capture a run without a browser, list models."""
 
 from __future__ import annotations
 
@@ -256,8 +256,10 @@ def main(
 
 
 def _end_cleanly() -> Callable[[], None]:
-    """Let SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes what it has half written. The function
-    undoes that. A command that was started to outlive its terminal (nohup) does.
+    """Make SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes half-written files. Return a function
+    that undoes this.
+
+    A signal that the caller ignores (nohup) stays ignored.
     """
 
     def end(number: int, _frame: object) -> NoReturn:
@@ -379,7 +381,7 @@ def models(name: str | None) -> None:
     packaged = PACKAGED.get(name)
     if packaged is None or packaged.terms is None:
         raise WrongUse(
-            f"{name} is no model with terms; {', '.join(each for each in PACKAGED if PACKAGED[each].terms)} is"
+            f"{name} is no model with terms; {', '.join(model for model in PACKAGED if PACKAGED[model].terms)} is"
         )
     terms = packaged.terms
     try:

@@ -1,4 +1,4 @@
-"""`kvscope engines`: list, add and drain the engines of a server that runs."""
+"""`kvscope engines`: list, add and drain the engines of a running server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ANSWER_BYTES = 1024 * 1024
 @click.pass_context
 def engines(context: click.Context, server: str, token: str | None) -> None:
     """List, add or drain the engines of a running server."""
-    context.obj = lambda method, path="": _asked(method, f"{server.rstrip('/')}/api/engines{path}", token)
+    context.obj = lambda method, path="": _request(method, f"{server.rstrip('/')}/api/engines{path}", token)
 
 
 @engines.command("list")
@@ -55,8 +55,8 @@ def _print(answer: dict[str, Any]) -> None:
             click.echo(f"{'':12} {engine['message']}")
 
 
-def _asked(method: str, address: str, token: str | None) -> dict[str, Any]:
-    """The server's answer. Raises ClickException with its own sentence."""
+def _request(method: str, address: str, token: str | None) -> dict[str, Any]:
+    """Send a request and return the answer. Raises ClickException with the server's sentence."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with urlopen(Request(address, method=method, headers=headers), timeout=ANSWER_S) as response:

@@ -1,4 +1,4 @@
-"""What options of the command line take and how it is checked; and the limits, each an option made of its setting."""
+"""Types and checks of command line options, and the options that set limits."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import click
 from kvscope.app.settings import Settings
 
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
-"""What an address can have after its #."""
+"""Characters that an address can have after its #."""
 
 
 class WrongUse(click.ClickException):
-    """Something the user can put right: one line, exit code 2."""
+    """A mistake of the user: one line, exit code 2."""
 
     exit_code = 2
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`--model`, and how much memory several of them may take."""
+    """Add `--model` and `--model-memory`."""
     command = click.option(
         "--model-memory",
         "model_memory_bytes",
@@ -50,48 +50,48 @@ class Size(click.ParamType[int]):
     powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
     def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        """Its bytes. Raises BadParameter."""
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
-        if found is None:
+        """Return the number of bytes. Raises BadParameter."""
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
+        if match is None:
             self.fail(f"{value!r} is not a size such as 500MB or 10GB, or 0.", parameter, context)
-        return int(float(found[1]) * self.powers[found[2] or ""])
+        return int(float(match[1]) * self.powers[match[2] or ""])
 
 
 def size_of(size: int) -> str:
-    """As `--max-disk` takes it and a person reads it."""
+    """Write a size as `--max-disk` accepts it."""
     power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
-    unit = next(unit for unit, each in Size.powers.items() if each == power) or "bytes"
+    unit = next(unit for unit, value in Size.powers.items() if value == power) or "bytes"
     return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
 
 
 def check_frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """The value. Raises BadParameter for what would be more than one directive."""
+    """Return the value. Raises BadParameter for more than one directive."""
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
         raise click.BadParameter(f"{value!r} is not a list of Content-Security-Policy sources, separated by spaces.")
     return value
 
 
 def check_token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """The value. Raises BadParameter for what an address could not have."""
+    """Return the value. Raises BadParameter for characters that an address cannot have."""
     if value is not None and not re.fullmatch(TOKEN, value):
         raise click.BadParameter("A token must have 8 to 200 letters, digits or characters of -._~")
     return value
 
 
 def check_origin(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """The value. Raises BadParameter for what is no address of a server, or has a path."""
+    """Return the value. Raises BadParameter unless it is a server's address without a path."""
     if value is not None and not re.fullmatch(r"https?://[^\s/?#@]+/?", value, re.ASCII):
         raise click.BadParameter(f"{value!r} is not an address such as http://10.0.0.5:5000.")
     return value
 
 
 def check_address(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """The address with a last slash; "" for none. Raises BadParameter for what is no address of a web server."""
+    """Return the address with a final slash; "" for none. Raises BadParameter."""
     if not value:
         return ""
     try:
-        found = urlsplit(value)
-        valid = found.scheme in ("http", "https") and found.hostname and not found.query and not found.fragment
+        parts = urlsplit(value)
+        valid = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.fragment
     except ValueError:
         valid = False
     if not valid:
@@ -100,7 +100,7 @@ def check_address(_context: click.Context, _option: click.Parameter, value: str)
 
 
 def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values. Raises BadParameter for the first that is neither an address nor a network."""
+    """Return the values. Raises BadParameter for one that is neither an address nor a network."""
     for value in values:
         try:
             ip_network(value)
@@ -110,7 +110,7 @@ def check_networks(_context: click.Context, _option: click.Parameter, values: tu
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """An option for each limit, with the default of its field."""
+    """Add an option for each limit, with the default of its setting."""
     limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
         "max_open_runs": ("N", click.IntRange(1), "Most runs computed at once; further runs are queued."),
         "max_waiting": ("N", click.IntRange(0), "Most runs in the queue."),
@@ -139,9 +139,11 @@ RAY_ADDRESS = re.compile(r"auto|(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>\d
 
 
 def check_ray(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """The value. Raises BadParameter for what is no address of a cluster's head, such as what Ray prints for others."""
-    found = RAY_ADDRESS.fullmatch("auto" if value is None else value)
-    if found is None or not 0 < int(found["port"] or 1) < 2**16:
+    """Return the value. Raises BadParameter unless it is the address of a cluster's head (not Ray's client or
+    dashboard).
+    """
+    match = RAY_ADDRESS.fullmatch("auto" if value is None else value)
+    if match is None or not 0 < int(match["port"] or 1) < 2**16:
         raise click.BadParameter(
             f"{value!r} is not the address of a Ray cluster's head: host:port, such as 10.0.0.7:6379, or auto. "
             "ray://… is for Ray's client, and http://… is Ray's dashboard."
@@ -150,8 +152,8 @@ def check_ray(_context: click.Context, _parameter: click.Parameter, value: str |
 
 
 def check_resources(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[tuple[str, float], ...]:
-    """`name=amount,name=amount`. Raises click.BadParameter."""
-    found = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
-    if len(found) != value.count(",") + 1:
+    """Parse `name=amount,name=amount`. Raises click.BadParameter."""
+    resources = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
+    if len(resources) != value.count(",") + 1:
         raise click.BadParameter("it must be names with amounts, such as num_cpus=4,num_gpus=1")
-    return tuple((name, float(amount)) for name, amount in found)
+    return tuple((name, float(amount)) for name, amount in resources)

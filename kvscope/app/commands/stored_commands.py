@@ -1,4 +1,4 @@
-"""Commands for what is stored: list and delete it, write it to files, back it up and restore it."""
+"""Commands for stored runs and sessions: list, delete, write to files, back up and restore."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _inventory(settings: Settings) -> Iterator[Inventory]:
     from kvscope.app.store.inventory import opened
 
     try:
-        with opened(settings.data_dir, settings.database_url) as found:
-            yield found
+        with opened(settings.data_dir, settings.database_url) as inventory:
+            yield inventory
     except StoreError as error:
         raise WrongUse(str(error)) from None
 
 
 def _line(words: str, most: int = 60) -> str:
-    """Text of a stranger's on one line of a terminal, without what could steer it."""
+    """Write a stranger's text on one line of a terminal, without control characters."""
     shown = "".join(character if character.isprintable() else " " for character in words)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
@@ -43,8 +43,8 @@ def runs() -> None:
 @click.pass_obj
 def list_runs(settings: Settings, /) -> None:
     """List all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
-    with _inventory(settings) as found:
-        for run in found.runs():
+    with _inventory(settings) as inventory:
+        for run in inventory.runs():
             state = f"{run['status']:11} {run['steps']:5,} steps {size_of(run['bytes']):>7}"
             click.echo(f"{run['id']}  {run['created'][:19]}  {state}  {_line(run['prompt'])}")
 
@@ -54,8 +54,8 @@ def list_runs(settings: Settings, /) -> None:
 @click.pass_obj
 def delete_runs(settings: Settings, /, names: tuple[str, ...]) -> None:
     """Delete ended runs, each with its twins and beam searches. What was shared of them stays."""
-    with _inventory(settings) as found:
-        found.delete_runs(names)
+    with _inventory(settings) as inventory:
+        inventory.delete_runs(names)
 
 
 @click.group()
@@ -67,8 +67,8 @@ def sessions() -> None:
 @click.pass_obj
 def list_sessions(settings: Settings, /) -> None:
     """List all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
-    with _inventory(settings) as found:
-        for session in found.sessions():
+    with _inventory(settings) as inventory:
+        for session in inventory.sessions():
             state = f"{session['steps']:5,} steps {size_of(session['bytes']):>7}"
             words = _line(session["title"] or session["prompt"])
             click.echo(f"{session['id']:14}  {session['created'][:19]:19}  {state}  {words}")
@@ -79,16 +79,16 @@ def list_sessions(settings: Settings, /) -> None:
 @click.pass_obj
 def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
     """Delete saved sessions, whoever has shared them: their links answer 410 from then on."""
-    with _inventory(settings) as found:
-        found.delete_sessions(names)
+    with _inventory(settings) as inventory:
+        inventory.delete_sessions(names)
 
 
 @click.command()
 @click.pass_obj
 def stats(settings: Settings, /) -> None:
     """Say how much is stored."""
-    with _inventory(settings) as found:
-        for name, value in found.stats().items():
+    with _inventory(settings) as inventory:
+        for name, value in inventory.stats().items():
             click.echo(f"{name:18} {value:>18,}")
 
 
@@ -140,12 +140,12 @@ def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: st
 
     Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
     """
-    from kvscope.app.site.build import Wanted, build_site
+    from kvscope.app.site.build import Options, build_site
     from kvscope.app.site.folder import CannotWrite
     from kvscope.app.store.errors import StoreError
 
     try:
-        built = build_site(settings, out, Wanted(server, address, sessions), lambda line: click.echo(line, err=True))
+        built = build_site(settings, out, Options(server, address, sessions), lambda line: click.echo(line, err=True))
     except (CannotWrite, StoreError) as error:
         raise WrongUse(str(error)) from None
     click.echo(f"{out}: {built.sessions} sessions, {built.written} of them written now; {built.files} files")

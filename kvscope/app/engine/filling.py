@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
+from kvscope.app.store.head import Head
 from kvscope.app.store.runs import Gone, RunLog
 from kvscope.model.api import (
     BeamRequest,
     ChangedRequest,
     ForkRequest,
+    ReadmitRequest,
     Refused,
     RunRequest,
     TwinRequest,
@@ -60,6 +62,14 @@ def filled(request: Request, log: RunLog) -> Request:
             return replace(request, opening=opened[0])
         case RunRequest() | WorkloadRequest() | ForkRequest() | TwinRequest() | ChangedRequest() | BeamRequest():
             return request  # it names no other run, or has what it needs of it
+
+
+def readmit_request(run: str, head: Head, log: RunLog) -> ReadmitRequest:
+    """What lets an engine compute an evicted run again: its `open` frame and the frame of each token. `head`: where its
+    log ends. Raises StoreError.
+    """
+    seqs = (0, *(seq for seq, _ in log.chosen(run)))
+    return ReadmitRequest(run, head.last_seq + 1, tuple(log.frames(run, seq - 1, 1)[0] for seq in seqs))
 
 
 def _forced(log: RunLog, run: str) -> Iterator[bytes]:

@@ -1,29 +1,31 @@
-"""Which runs wait for a place among the open ones, in an order that is fair by address, then by client."""
+"""Which run gets a place, and which one gives its place up: functions of the runs that have not ended.
+
+They read the runs and change nothing.
+"""
 
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heapify, heapreplace
 from math import ceil
-from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
+
+from kvscope.app.engine.run_states import FIRST, IN_QUEUE, PLACED, State
 
 if TYPE_CHECKING:
     from kvscope.app.engine.filling import Request
     from kvscope.app.engine.models import ServedModel
 
-REMEMBERED = 20
-"""Ended runs from whose durations the duration of a waiting run is estimated."""
 CLIENT_SHARE, ADDRESS_SHARE = 0.5, 0.75
-"""Of the places: most that one client, and one address, may hold. A client's name is its own word, so a script can make
-up any number of them; an address cannot be made up, but a class may be behind one."""
+"""The largest part of the places that one client, and one address, may hold. A client names itself, so a script can
+invent any number of clients. It cannot invent addresses, but a whole class may share one."""
 
 
 class TooManyRuns(Exception):
-    """The queue holds `limit` runs, the most allowed; `retry_after`: seconds to wait before the next try."""
+    """The queue has reached a limit: `limit` runs. `retry_after`: seconds to wait before the next try."""
 
     def __init__(self, message: str, limit: int, retry_after: int):
         super().__init__(message)
@@ -31,182 +33,161 @@ class TooManyRuns(Exception):
 
 
 class Requester(NamedTuple):
-    """Who asked for a run: a client by the name it gives itself, at an address."""
+    """Who requested a run: a client, by the name that it gives itself, and its address."""
 
     client: str
     address: str = ""
 
     @property
     def has_name(self) -> bool:
-        """Whether the client names itself; one that does not is known by its address alone."""
+        """Whether the client names itself. Otherwise its address is its name."""
         return self.client != self.address
 
 
-def most_by_address(places: int) -> int:
-    """How many of so many places one address may hold."""
-    return ceil(places * ADDRESS_SHARE)
+@dataclass(slots=True, eq=False)
+class Run:
+    """A run that has not ended.
 
-
-def may_hold_more(requester: Requester, holding: Collection[Requester], places: int) -> bool:
-    """Whether a requester's client and address hold less than they may. `holding`: who holds each place."""
-    of_address = sum(other.address == requester.address for other in holding)
-    of_client = sum(other == requester for other in holding)
-    most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places
-    return of_address < most_by_address(places) and of_client < most_by_client
-
-
-@dataclass(slots=True)
-class Waiting:
-    """Something that needs a place: `begin` starts it once it has one. `model`: which computes it; `study`: of another
-    run.
-
-    `token_sha256`: of the token that takes it out of the line; `request`: what it is, where a row can keep it, and
-    `kept`: whether one does; `seen`: when somebody last asked for it (time.monotonic).
+    `model` computes it. `study`: a twin, a beam search or a workload, which cannot be computed again. `ended` receives
+    the final size of its log in bytes. `number`: runs join the queue in ascending order. `token_sha256`: hash of the
+    token that removes it from the queue.
     """
 
-    run: str
+    id: str
+    request: Request
     requester: Requester
     model: ServedModel
-    begin: Callable[[], None]
+    number: int
     ended: Callable[[int], None] = lambda _size: None
     study: bool = False
     token_sha256: str = ""
-    request: Request | None = None
-    kept: bool = False
-    seen: float = field(default_factory=time.monotonic)
-    decided: Event = field(default_factory=Event)
-    """Set once it has begun, or failed to."""
+    state: State = FIRST
+    since: float = field(default_factory=time.monotonic)
+    """When it came into its state, as time.monotonic."""
+    placed_at: float = 0.0
+    status_at: float = field(default_factory=time.monotonic)
+    """When somebody last requested its status while it was queued."""
+    action: str = ""
+    """How an evicted run goes on: resume or step."""
+    unused_bytes: int = 0
+    """What an evicted run may still store."""
+    has_row: bool = False
+    """Whether the database has a row that queues it again in the next process."""
+    most_steps: int | None = None
+    """The most tokens it generates; None until its log was read."""
+    failure: Exception | None = None
+    """Why it could not start or be readmitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a run in the queue, from 1, and the estimated seconds until it starts; None: not known yet."""
+    """The place of a run in the queue, from 1, and the estimated seconds until it starts, None if there is no estimate
+    yet."""
 
     place: int
     estimate_s: int | None
 
 
-class Queue:
-    """The order: next is the run whose address holds fewest places, of those the one whose client holds fewest; among
-    equals, the one that came first.
+def most_by_address(places: int) -> int:
+    """How many of `places` one address may hold."""
+    return ceil(places * ADDRESS_SHARE)
 
-    Not safe to use from several threads at once.
+
+def may_hold_more(requester: Requester, holders: Collection[Requester], places: int) -> bool:
+    """Whether a requester may hold one more of `places`. `holders`: the requester at each place that is taken."""
+    of_address = sum(other.address == requester.address for other in holders)
+    of_client = sum(other == requester for other in holders)
+    most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places
+    return of_address < most_by_address(places) and of_client < most_by_client
+
+
+def queued(runs: Iterable[Run]) -> list[Run]:
+    """The runs that are queued, in the order in which they joined the queue."""
+    return sorted((run for run in runs if run.state in IN_QUEUE), key=lambda run: run.number)
+
+
+def holders(runs: Iterable[Run], model: ServedModel | None = None) -> list[Requester]:
+    """The requester of each run that holds a place, of one model or of all. A paused run that can be evicted does not
+    count."""
+    return [
+        run.requester
+        for run in runs
+        if run.state in PLACED and model in (None, run.model) and (run.study or run.state is not State.PAUSED)
+    ]
+
+
+def in_order(runs: Collection[Run]) -> Iterator[Run]:
+    """The queued runs, next first: the run whose address holds fewest places; among those, the run whose client holds
+    fewest; among those, the run that joined first.
     """
+    clients = Counter(holders(runs))
+    addresses = Counter[str]()
+    for requester, places in clients.items():
+        addresses[requester.address] += places
+    remaining = queued(runs)
+    while remaining:
+        first = min(remaining, key=lambda run: (addresses[run.requester.address], clients[run.requester]))
+        remaining.remove(first)
+        clients[first.requester] += 1
+        addresses[first.requester.address] += 1
+        yield first
 
-    def __init__(self) -> None:
-        self._waiting: dict[str, Waiting] = {}
-        self._took_s: deque[float] = deque(maxlen=REMEMBERED)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
+def next_run(runs: Collection[Run], models: Collection[ServedModel], places: int) -> Run | None:
+    """The first queued run of one of `models` whose requester may hold one more of `places`; None if there is none."""
+    if not models:
+        return None
+    taken = holders(runs)
+    order = in_order(runs)  # lazy: hundreds of runs can be queued
+    return next((run for run in order if run.model in models and may_hold_more(run.requester, taken, places)), None)
 
-    def __contains__(self, run: str) -> bool:
-        return run in self._waiting
 
-    def refuse_too_many(self, requester: Requester, most: int, most_by_client: int) -> None:
-        """Raises TooManyRuns where a requester may not queue one more. `most`: runs that may be queued, of those
-        `most_by_client` of one client.
-        """
-        requesters = [waiting.requester for waiting in self._waiting.values()]
-        limits = [
-            (len(requesters), most, "runs are queued, the most that this server allows"),
-            (
-                sum(other == requester for other in requesters),
-                most_by_client,
-                "of your runs are queued, the most that one client may have",
-            ),
-            (
-                sum(other.address == requester.address for other in requesters),
-                most_by_address(most),
-                "runs from your address are queued, the most that one address may have",
-            ),
-        ]
-        for there, limit, words in limits:
-            if there >= limit:
-                raise TooManyRuns(f"{limit} {words}. Try again when one has started.", limit, retry_after=5)
+def refuse_too_many(runs: Iterable[Run], requester: Requester, most: int, most_by_client: int) -> None:
+    """Raises TooManyRuns if a requester may not queue one more run. `most`: runs that may be queued in all."""
+    requesters = [run.requester for run in queued(runs)]
+    limits = [
+        (len(requesters), most, "runs are queued, the most that this server allows"),
+        (
+            sum(other == requester for other in requesters),
+            most_by_client,
+            "of your runs are queued, the most that one client may have",
+        ),
+        (
+            sum(other.address == requester.address for other in requesters),
+            most_by_address(most),
+            "runs from your address are queued, the most that one address may have",
+        ),
+    ]
+    for count, limit, words in limits:
+        if count >= limit:
+            raise TooManyRuns(f"{limit} {words}. Try again when one has started.", limit, retry_after=5)
 
-    def put(self, waiting: Waiting) -> Waiting:
-        """Let it wait, behind those of its client that came before. What waits is returned: where its run does already,
-        that, which begins now as the new one would.
-        """
-        there = self._waiting.setdefault(waiting.run, waiting)
-        there.begin = waiting.begin
-        return there
 
-    def put_back(self, waiting: Waiting) -> None:
-        """Let it wait before all others: it was next."""
-        self._waiting = {waiting.run: waiting, **self._waiting}
+def place_of(run: Run, runs: Collection[Run], durations_s: Collection[float], free_in_s: list[float | None]) -> Place:
+    """The place of a queued run, and when it will start.
 
-    def take(self, run: str) -> Waiting | None:
-        """Take it out of the line; None where it is not there."""
-        return self._waiting.pop(run, None)
+    `durations_s`: how long runs that have ended held their places. `free_in_s`: for each place that is taken, the
+    estimated seconds until it is free; None, if there is no estimate, counts as the mean of `durations_s`. Each run
+    that is ahead in the queue is expected to take that mean.
+    """
+    place = list(in_order(runs)).index(run) + 1
+    known = [seconds for seconds in free_in_s if seconds is not None]
+    typical = sum(durations_s) / len(durations_s) if durations_s else max(known, default=None)
+    if typical is None:
+        return Place(place, None)
+    ends = [typical if seconds is None else seconds for seconds in free_in_s] or [0.0]
+    heapify(ends)
+    for _ in range(place - 1):
+        heapreplace(ends, ends[0] + typical)
+    return Place(place, ceil(ends[0]))
 
-    def seen(self, run: str) -> None:
-        """Somebody asked for a run just now."""
-        self._waiting[run].seen = time.monotonic()
 
-    def ended(self, took_s: float) -> None:
-        """A run has held its place for so long."""
-        self._took_s.append(took_s)
-
-    def order(self, holding: Iterable[Requester]) -> list[str]:
-        """Everything that waits, next first. `holding`: who holds each place."""
-        return list(self._in_order(holding))
-
-    def _in_order(self, holding: Iterable[Requester]) -> Iterator[str]:
-        requesters = Counter(holding)
-        addresses = Counter[str]()
-        for requester, places in requesters.items():
-            addresses[requester.address] += places
-        left = list(self._waiting.values())
-        while left:
-            chosen = min(left, key=lambda one: (addresses[one.requester.address], requesters[one.requester]))
-            left.remove(chosen)
-            requesters[chosen.requester] += 1
-            addresses[chosen.requester.address] += 1
-            yield chosen.run
-
-    @property
-    def models(self) -> set[ServedModel]:
-        """The models that something waits for."""
-        return {waiting.model for waiting in self._waiting.values()}
-
-    def next(
-        self, holding: Collection[Requester], places: int, fits: Callable[[Waiting], bool] = lambda _waiting: True
-    ) -> str | None:
-        """The first run in the order that fits, whose requester may hold one more of `places`; None where none is."""
-        order = self._in_order(holding)  # no further than to the first that may: hundreds can be queued
-        return next(
-            (
-                run
-                for run in order
-                if fits(self._waiting[run]) and may_hold_more(self._waiting[run].requester, holding, places)
-            ),
-            None,
-        )
-
-    def waiting(self, run: str) -> Waiting:
-        """What waits under that name."""
-        return self._waiting[run]
-
-    def place(self, run: str, holding: Iterable[Requester], free_in_s: Iterable[float | None]) -> Place:
-        """Where a run stands, and in how many seconds it begins.
-
-        `free_in_s`: for each place, in how many seconds its run is expected to end; None where that is not known, for
-        which the mean duration of ended runs stands in. The runs ahead are expected to take that mean each.
-        """
-        place = self.order(holding).index(run) + 1
-        known = [seconds for seconds in free_in_s if seconds is not None]
-        mean = sum(self._took_s) / len(self._took_s) if self._took_s else None
-        typical = mean if mean is not None else max(known, default=None)
-        if typical is None:
-            return Place(place, None)
-        ends = [typical if seconds is None else seconds for seconds in free_in_s] or [0.0]
-        heapify(ends)
-        for _ in range(place - 1):
-            heapreplace(ends, ends[0] + typical)
-        return Place(place, ceil(ends[0]))
-
-    def abandoned(self, since: float) -> list[str]:
-        """The runs that nobody has asked for since then."""
-        return [run for run, waiting in self._waiting.items() if waiting.seen < since]
+def run_to_evict(runs: Iterable[Run], model: ServedModel, abandoned_since: float) -> Run | None:
+    """The run of a model that has been paused for longest; a study only if it was paused before `abandoned_since`
+    (time.monotonic). None if there is none."""
+    paused = [
+        run
+        for run in runs
+        if run.state is State.PAUSED and run.model is model and (not run.study or run.since <= abandoned_since)
+    ]
+    return min(paused, key=lambda run: run.since, default=None)

@@ -1,26 +1,40 @@
-"""Starts runs, as many at once as there is room for, and pauses, resumes, steps and stops them.
+"""Starts runs, as many at once as there are places, and pauses, resumes, steps, evicts and stops them.
 
-Further runs are queued (app.engine.queue). When a queued run needs a place, the run that was paused first is evicted
-(app.engine.eviction).
+The scheduler is the one actor of the state machine in run_states.py. It asks queue.py which run is next and which one
+is to be evicted, calls the engines, and reports what came of it to `_apply`.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from threading import Event, Thread
+from itertools import count
+from queue import Empty, SimpleQueue
+from threading import Condition, Event, Lock, Thread
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.engine import Engine
-from kvscope.app.engine.eviction import Eviction
-from kvscope.app.engine.filling import METHODS, Request, filled, from_json, to_json
+from kvscope.app.engine.filling import METHODS, Request, filled, from_json, readmit_request, to_json
+from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import ENGINE_IS_FULL, Pool
-from kvscope.app.engine.queue import Place, Requester, Waiting
-from kvscope.app.engine.run_states import RunStates
+from kvscope.app.engine.queue import (
+    Place,
+    Requester,
+    Run,
+    holders,
+    may_hold_more,
+    next_run,
+    place_of,
+    queued,
+    refuse_too_many,
+    run_to_evict,
+)
+from kvscope.app.engine.run_states import BEGINNING, IN_QUEUE, PLACED, TERMINAL, TRANSITIONS, Action, State, Trigger
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.errors import StoreError
@@ -28,12 +42,20 @@ from kvscope.app.store.queued import QueuedRun, QueuedRuns
 from kvscope.app.store.runs import RunLog, hash_of
 from kvscope.model.api import JoinRequest, Refused
 
+BEGINNING_S = 10.0
+"""How long a status request waits for the first frame of a run that is starting."""
 ENDING_S = 10.0
 """How long a stopped run may take to close its log."""
 LOOK_AGAIN_S = 1.0
 """How often the queue is checked, even if no run has ended."""
 ABANDONED_S = 60.0
-"""A queued run whose status nobody has requested for this time is abandoned."""
+"""A queued run whose status nobody has requested for this time leaves the queue."""
+MOST_EVICTED = 64
+"""Evicted runs that can still be resumed. When there are more, the oldest ones are stopped."""
+MOST_FAILURES = 200
+"""Runs that could not start of which the server still knows why."""
+MOST_DURATIONS = 20
+"""Ended runs from whose durations the duration of a queued run is estimated."""
 TOKEN_BYTES = 24
 NOBODY = Requester("")
 
@@ -51,11 +73,12 @@ class Started:
 
 
 class RunScheduler:
-    """Starts as many at once as the engines have places, and queues `max_waiting` more, at most
+    """Runs as many runs at once as the engines have places, and queues `max_waiting` more, at most
     `max_waiting_by_client` of one client.
 
-    A study (twin, beam search or workload) cannot be computed again. If it has been paused for `abandoned_after_s` and
-    its place is needed, it is stopped.
+    When a queued run needs a place, the run of its model that was paused first is evicted: the engine drops it, and its
+    log stays open. When it resumes, an engine computes it again from its tokens. A study (twin, beam search or
+    workload) cannot be computed again; it is stopped instead once it has been paused for `abandoned_after_s`.
     """
 
     def __init__(
@@ -63,10 +86,24 @@ class RunScheduler:
     ) -> None:
         self._log, self._pool, self._budget, self._settings = log, pool, budget, settings
         self._rows = rows
-        self._states = RunStates(log, pool, budget)
-        self._eviction = Eviction(log, pool, budget, self._states)
+        self._changed = Condition()
+        """The lock of all that follows; notified of every transition."""
+        self._runs: dict[str, Run] = {}
+        self._failures: dict[str, Exception] = {}
+        self._full = set[ServedModel]()
+        """Models for whose next run the engines or the disk had no room."""
+        self._durations_s = deque[float](maxlen=MOST_DURATIONS)
+        self._numbers = count()
+        self._moving = Lock()
+        """Held while a run is evicted or readmitted, so that both calls reach the engine in order. Taken before
+        `_changed`."""
+        self._closed: SimpleQueue[str] = SimpleQueue()
+        self._wake = Event()
+        """Set when a queued run may have a place."""
         self._over = Event()
         self._thread = Thread(target=self._serve, name="run-scheduler", daemon=True)
+        log.when_closed(self._on_run_closed)
+        pool.when_no_room(self._evict_other_models)
 
     def open(self) -> None:
         """Start queued runs until `close`."""
@@ -75,7 +112,7 @@ class RunScheduler:
     def close(self) -> None:
         """Start no further runs."""
         self._over.set()
-        self._states.wake.set()
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -92,14 +129,14 @@ class RunScheduler:
         Returns when the beginning of the run's log is stored, or when the run is queued. `ended` receives the final
         size of the log in bytes. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
         """
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        waiting = self._waiting(request, requester, ended, study, hash_of(token))
-        with self._states.lock:
-            self._put(waiting)
-        return Started(token, self._start_or_wait(waiting))
+        token, model = secrets.token_urlsafe(TOKEN_BYTES), self._pool.model_of(request)
+        with self._changed:
+            self._refuse_too_many(requester, model)
+            run = self._add(request, requester, model, ended, study, hash_of(token))
+        return Started(token, self._start_or_wait(run))
 
     def restore(self, ended: Callable[[Requester], Callable[[int], None]]) -> None:
-        """Queue the runs that an earlier process left in the queue, before `open`. `ended`: as in `start`, of each.
+        """Queue the runs that an earlier process left in the queue, before `open`. `ended`: makes what `start` takes.
 
         Raises StoreError.
         """
@@ -108,46 +145,49 @@ class RunScheduler:
             requester = Requester(row.client, row.address)
             try:
                 request = from_json(row.kind, row.request)
-                waiting = self._waiting(request, requester, ended(requester), row.study, row.token_sha256)
+                model = self._pool.model_of(request)
             except ValueError:  # of another version, or for a model that is no longer served
                 self._rows.remove(row.run)
                 continue
-            waiting.kept = True
-            self._states.queue.put(waiting)
-        self._states.wake.set()
-
-    def _waiting(
-        self, request: Request, requester: Requester, ended: Callable[[int], None], study: bool, token_sha256: str
-    ) -> Waiting:
-        begin = partial(self._open, request, token_sha256)
-        model = self._pool.model_of(request)
-        return Waiting(request.run, requester, model, begin, ended, study, token_sha256, request)
+            with self._changed:
+                run = self._add(request, requester, model, ended(requester), row.study, row.token_sha256)
+                run.has_row = True
+        self._wake.set()
 
     def control(self, run: str, action: str) -> str:
         """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
-        with self._states.lock:
-            self._states.wait_until_begun(run)  # it may be on its way back to the engine
-            evicted = self._states.evicted.get(run)
+        with self._changed:
+            self._wait_until_begun(run)
+            self._release_ended()
+            evicted = self._evicted_run(run)
             if evicted is not None:
                 if action == "pause":
+                    self._apply(evicted, Trigger.LEAVE)
                     return "paused"
                 if action == "stop":
-                    self._eviction.drop(run)
+                    self._stop_evicted(evicted)
                     return "closed"
-                begin = partial(self._eviction.readmit, run, action)
-                again = self._put(Waiting(run, evicted.requester, evicted.model, begin, evicted.ended))
+                if evicted.state is State.EVICTED:
+                    self._refuse_too_many(evicted.requester, evicted.model)
+                    self._apply(evicted, Trigger.QUEUE)
+                evicted.action = action
         if evicted is None:
             return self._control_in_engine(run, action)
-        if self._start_or_wait(again) is not None:
+        if self._start_or_wait(evicted) is not None:
             return "queued"
         return "paused" if self.is_paused(run) else "running"
 
+    def _evicted_run(self, run: str) -> Run | None:
+        """The run if no engine has it but its log is open."""
+        known = self._runs.get(run)
+        return known if known is not None and known.state in (State.EVICTED, State.REQUEUED) else None
+
     def _control_in_engine(self, run: str, action: str) -> str:
         try:
-            return str(self._pool.call("control", run, action, noted=partial(self._states.note, run)))
+            return str(self._pool.call("control", run, action, noted=partial(self._note, run)))
         except Refused:
-            with self._eviction.lock, self._states.lock:  # an eviction that was on its way is over
-                if run not in self._states.evicted:
+            with self._moving, self._changed:  # an eviction that had begun is over
+                if self._evicted_run(run) is None:
                     raise
         return self.control(run, action)
 
@@ -156,8 +196,8 @@ class RunScheduler:
         resume, another engine computes them again. Raises NoSuchEngine, LastEngine.
         """
         engine = self._pool.drain(name)
-        self._eviction.evict_from(engine)
-        self._states.wake.set()
+        self._evict_all(lambda run: run.id in engine.storing.runs)
+        self._wake.set()
         return engine
 
     def join(self, request: JoinRequest) -> int:
@@ -170,49 +210,51 @@ class RunScheduler:
 
     def is_paused(self, run: str) -> bool:
         """Whether an open run is paused."""
-        with self._states.lock:
-            return self._states.is_paused(run)
+        with self._changed:
+            known = self._runs.get(run)
+            return known is not None and known.state in (State.PAUSED, State.EVICTED)
 
     def waits(self, run: str) -> Place | None:
         """The place of a run in the queue; None if it has started and so has a log. Waits for a run that is starting.
         Raises the error that kept a queued run from starting, or EngineUnavailable.
         """
-        with self._states.lock:
-            self._states.wait_until_begun(run)
-            if run in self._states.failures and run not in self._states.evicted:
-                raise self._states.failures[run]
-            if run not in self._states.queue:
+        with self._changed:
+            self._wait_until_begun(run)
+            if run in self._failures:
+                raise self._failures[run]
+            known = self._runs.get(run)
+            if known is None or known.state not in IN_QUEUE:
                 return None
-            self._states.queue.seen(run)
-            return self._states.place_in_queue(run)
+            known.status_at = time.monotonic()
+            return self._place_in_queue(known)
 
     @property
     def waiting(self) -> int:
         """How many runs are queued."""
-        return len(self._states.queue)
+        return self._count(*IN_QUEUE)
 
     @property
     def evicted(self) -> int:
-        """How many paused runs are evicted."""
-        return len(self._states.evicted)
+        """How many runs are evicted; some of them may be queued to resume."""
+        return self._count(State.EVICTED, State.REQUEUED)
+
+    def _count(self, *states: State) -> int:
+        with self._changed:
+            return sum(run.state in states for run in self._runs.values())
 
     def leave(self, run: str, token: str) -> bool:
         """Remove a run from the queue. Returns whether it was queued and `token` is its token."""
-        with self._states.lock:
-            waiting = self._states.queue.take(run)
-            if waiting is None:
+        with self._changed:
+            known = self._runs.get(run)
+            if known is None or known.state is not State.QUEUED:
                 return False
-            if not waiting.token_sha256 or not secrets.compare_digest(waiting.token_sha256, hash_of(token)):
-                self._states.queue.put_back(waiting)
-                return False
-            self._forget_row(waiting)
-            return True
+            return secrets.compare_digest(known.token_sha256, hash_of(token)) and self._apply(known, Trigger.LEAVE)
 
     def remove(self, run: str) -> None:
         """Stop and delete a run and the studies of it. Raises InUse, EngineUnavailable, StoreError."""
         runs = [run, *self._log.made_from(run).studies]
-        for each in runs:
-            self._end(each)
+        for member in runs:
+            self._end(member)
         if not self._log.delete(runs):
             raise InUse("The run is being saved as a session. Try again when that has finished.")
 
@@ -227,140 +269,356 @@ class RunScheduler:
                 raise EngineUnavailable("The engine did not stop the run in time. Try again in a moment.")
             self._log.wait(run, head.last_seq, ENDING_S)
 
-    def _put(self, waiting: Waiting) -> Waiting:
-        """Queue a run. Returns what is queued: of a run that was queued before, that. Raises TooManyRuns."""
-        states, settings = self._states, self._settings
-        if waiting.run not in states.queue:
-            states.release_ended()
-            if not states.may_begin_at_once(waiting):
-                states.queue.refuse_too_many(waiting.requester, settings.max_waiting, settings.max_waiting_by_client)
-        return states.queue.put(waiting)
+    def work(self) -> None:
+        """Start queued runs while there are places. Remove abandoned runs from the queue, end engines that have been
+        drained, and load the models that queued runs need.
+        """
+        self._pool.end_drained()
+        with self._changed:
+            for run in queued(self._runs.values()):
+                if run.status_at < time.monotonic() - ABANDONED_S:
+                    self._apply(run, Trigger.LEAVE)
+            needed = {run.model for run in queued(self._runs.values())}
+        for model in needed:
+            with suppress(Refused):  # tried again while the run is queued
+                self._pool.load(model)
+        with suppress(EngineUnavailable, StoreError):  # tried again after LOOK_AGAIN_S
+            while not self._over.is_set() and (next_one := self._place_next()) is not None:
+                self._begin(next_one)
 
-    def _start_or_wait(self, waiting: Waiting) -> Place | None:
+    def _serve(self) -> None:
+        while not self._over.is_set():
+            self._wake.wait(LOOK_AGAIN_S if self.waiting else None)
+            self._wake.clear()
+            self.work()
+
+    # The state machine: transitions happen here alone.
+
+    def _apply(self, run: Run, trigger: Trigger) -> bool:
+        """Take a run to its next state. Returns False, and changes nothing, if the table has none for the trigger. The
+        caller holds `_changed`.
+        """
+        state, action = TRANSITIONS.get((run.state, trigger), (None, Action.NOTHING))
+        if state is None:
+            return False
+        run.state, run.since = state, time.monotonic()
+        self._act(run, action)
+        if state in TERMINAL:
+            del self._runs[run.id]
+        self._changed.notify_all()
+        return True
+
+    def _act(self, run: Run, action: Action) -> None:
+        match action:
+            case Action.NOTHING:
+                pass
+            case Action.TAKE_PLACE:
+                run.placed_at, run.failure = run.since, None
+            case Action.JOIN_QUEUE:
+                run.number, run.status_at = next(self._numbers), run.since
+            case Action.FORGET_ROW:
+                self._forget_row(run)
+            case Action.RELEASE:
+                self._budget.release(run.id)
+            case Action.RELEASE_REST:
+                run.unused_bytes = self._budget.left(run.id)
+                self._budget.release(run.id)
+                self._full.clear()
+            case Action.FAIL:
+                self._budget.release(run.id)
+                self._forget_row(run)
+                assert run.failure is not None
+                self._failures[run.id] = run.failure
+                if len(self._failures) > MOST_FAILURES:
+                    del self._failures[next(iter(self._failures))]
+            case Action.LET_OTHERS_TRY:
+                self._full.clear()
+            case Action.FINISH:
+                self._full.clear()
+                self._budget.release(run.id)
+                self._durations_s.append(run.since - run.placed_at)
+                head = self._log.head(run.id)
+                run.ended(head.bytes if head else 0)
+
+    def _on_run_closed(self, run: str) -> None:
+        """Called by the log while it holds its lock, so `_release_ended` does the work later."""
+        self._closed.put(run)
+        self._wake.set()
+
+    def _release_ended(self) -> None:
+        """Report to the state machine which runs have ended."""
+        beginning = list[str]()
+        while True:
+            try:
+                run = self._closed.get_nowait()
+            except Empty:
+                break
+            known = self._runs.get(run)
+            if known is not None and known.state in BEGINNING:
+                beginning.append(run)
+            elif known is not None:
+                self._apply(known, Trigger.END)
+            else:
+                self._full.clear()
+        for run in beginning:
+            self._closed.put(run)
+
+    def _note(self, run: str, status: str) -> None:
+        """Report the status of a run. Called in the order of the engine's answers, so that the last one counts."""
+        with self._changed:
+            self._release_ended()
+            known = self._runs.get(run)
+            if known is not None:
+                if known.state is State.READMITTING:
+                    self._apply(known, Trigger.OPEN)
+                if status in ("paused", "running"):
+                    self._apply(known, Trigger.PAUSE if status == "paused" else Trigger.RESUME)
+        if status == "paused":
+            self._wake.set()  # a queued run may need its place
+
+    def _wait_until_begun(self, run: str) -> None:
+        """Wait for a run that is starting; other threads get the lock meanwhile. Raises EngineUnavailable."""
+
+        def has_begun() -> bool:
+            known = self._runs.get(run)
+            return known is None or known.state not in BEGINNING
+
+        if not self._changed.wait_for(has_begun, BEGINNING_S):
+            raise EngineUnavailable("The run is starting. Try again in a moment.")
+
+    # The queue.
+
+    def _add(
+        self,
+        request: Request,
+        requester: Requester,
+        model: ServedModel,
+        ended: Callable[[int], None],
+        study: bool,
+        token_sha256: str,
+    ) -> Run:
+        run = Run(request.run, request, requester, model, next(self._numbers), ended, study, token_sha256)
+        self._runs[run.id] = run
+        return run
+
+    def _refuse_too_many(self, requester: Requester, model: ServedModel) -> None:
+        """Raises TooManyRuns if a run would have to be queued, and may not."""
+        self._release_ended()
+        runs, settings, places = self._runs.values(), self._settings, self._pool.places
+        taken = len(holders(runs, model))
+        if (
+            taken >= max(1, self._pool.places_of(model))
+            or not may_hold_more(requester, holders(runs), places)
+            or next_run(runs, {model}, places) is not None
+        ):
+            refuse_too_many(runs, requester, settings.max_waiting, settings.max_waiting_by_client)
+
+    def _place_in_queue(self, run: Run) -> Place:
+        runs = self._runs.values()
+        free_in_s = [self._free_in_s(other) for other in runs if other.state in PLACED]
+        return place_of(run, runs, self._durations_s, free_in_s)
+
+    def _free_in_s(self, run: Run) -> float | None:
+        """Seconds until a run frees its place, if it generates its remaining tokens as fast as those so far.
+
+        0 for a paused run, which can be evicted. None if it has no token yet.
+        """
+        if run.state is State.PAUSED and not run.study:
+            return 0.0
+        head = self._log.head(run.id)
+        if run.study or head is None or not head.steps:
+            return None
+        if run.most_steps is None:
+            run.most_steps = int(self._log.opening(run.id)["limits"]["max_new_tokens"])
+        return (run.most_steps - head.steps) * (time.monotonic() - run.placed_at) / head.steps
+
+    def _keep_row(self, run: Run) -> None:
+        """Keep a queued run for the case that this process ends. Raises StoreError, and it is not queued then."""
+        if self._rows is None or run.state is not State.QUEUED or run.has_row:
+            return
+        method = METHODS[type(run.request)]
+        row = QueuedRun(run.id, method, to_json(run.request), *run.requester, run.token_sha256, run.study)
+        try:
+            self._rows.add(row)
+        except StoreError:
+            self._apply(run, Trigger.LEAVE)
+            raise
+        run.has_row = True
+
+    def _forget_row(self, run: Run) -> None:
+        if self._rows is not None and run.has_row:
+            with suppress(StoreError):  # a row of a run that has begun is passed over
+                self._rows.remove(run.id)
+
+    # Starting and readmitting.
+
+    def _start_or_wait(self, run: Run) -> Place | None:
         """Start a queued run if it is next and a place is free; otherwise it stays queued."""
-        with self._states.lock:
-            first = self._states.next_of(waiting.model) == waiting.run
-        if first and self._next(waiting.run) is not None:
-            self._begin(waiting)
-        self._states.wake.set()
-        with self._states.lock:
-            if waiting.run in self._states.queue:
-                self._keep_row(waiting)
-                return self._states.place_in_queue(waiting.run)
-        waiting.decided.wait()
-        with self._states.lock:
-            failure = self._states.failures.pop(waiting.run, None)
-        if failure is not None:
-            raise failure
+        with self._changed:
+            is_next = next_run(self._runs.values(), {run.model}, self._pool.places) is run
+        if is_next:
+            with suppress(EngineUnavailable):  # no place could be freed
+                if self._place_next(run) is not None:
+                    self._begin(run)
+        self._wake.set()
+        with self._changed:
+            self._changed.wait_for(lambda: run.state not in BEGINNING)
+            if run.state in IN_QUEUE:
+                self._keep_row(run)
+                return self._place_in_queue(run)
+            failure, run.failure = run.failure, None
+            if failure is not None:
+                self._failures.pop(run.id, None)
+                raise failure
         return None
 
-    def _next(self, only: str | None = None) -> Waiting | None:
-        """The next run, which now has a place, if necessary that of a paused run; None if there is no place.
+    def _place_next(self, only: Run | None = None) -> Run | None:
+        """Give a place to the next run, if necessary that of a paused run, and return it; None if there is no place.
 
         `only`: return None too if another run of the same model is next.
         """
-        with self._states.lock:
-            waiting, full = self._states.place_next(only)
+        with self._changed:
+            run, full = self._place_if_free(only)
         if full is None:
-            return waiting
-        with self._eviction.lock:
-            with self._states.lock:
-                waiting, full = self._states.place_next(only)  # another thread may have made room meanwhile
-                abandoned = time.monotonic() - self._settings.abandoned_after_s
-                paused = self._states.run_to_evict(full, abandoned) if full else None
-            if paused is None or not self._eviction.evict(paused):
-                return waiting
-            with self._states.lock:
-                return self._states.place_next(only)[0]
+            return run
+        with self._moving:
+            with self._changed:
+                run, full = self._place_if_free(only)  # another thread may have made room meanwhile
+                abandoned_since = time.monotonic() - self._settings.abandoned_after_s
+                paused = run_to_evict(self._runs.values(), full, abandoned_since) if full else None
+            if paused is None or not self._evict(paused):
+                return run
+            with self._changed:
+                return self._place_if_free(only)[0]
 
-    def _begin(self, waiting: Waiting) -> None:
-        """Start a run that has a place. A failure is stored for the next status request.
-
-        If the engine or the disk has no room, the run is queued again as long as another run may free room.
+    def _place_if_free(self, only: Run | None) -> tuple[Run | None, ServedModel | None]:
+        """Give a place to the next run, if one is free for it, and return it. If only the place is missing, return the
+        model that lacks it.
         """
-        run, failure = waiting.run, None
+        self._release_ended()
+        runs, places = self._runs.values(), self._pool.places
+        needed = {run.model for run in queued(runs) if only is None or run.model is only.model}
+        loaded = {model: most for model in needed if (most := self._pool.places_of(model)) > 0}
+        free = {
+            model
+            for model, most in loaded.items()
+            if model not in self._full and most > sum(run.state in PLACED and run.model is model for run in runs)
+        }
+        run = next_run(runs, free, places)
+        if run is None:
+            first = next_run(runs, loaded, places)
+            return None, first.model if first is not None and only in (None, first) else None
+        if only not in (None, run):
+            return None, None
+        self._apply(run, Trigger.PLACE)
+        return run, None
+
+    def _begin(self, run: Run) -> None:
+        """Start or readmit a run that has a place. If the engine or the disk has no room, the run is queued again as
+        long as another run may free room. Another failure is kept for the next status request.
+        """
+        failure = None
         try:
-            waiting.begin()
+            if run.state is State.STARTING:
+                self._open(run)
+            else:
+                self._readmit(run)
         except Exception as error:
             failure = error
-        with self._states.lock:
-            if failure is not None:
-                self._states.placed.pop(run, None)
-                self._budget.release(run)
-                if _waiting_helps(failure) and self._somebody_makes_room(waiting, failure):
-                    self._states.queue.put_back(waiting)
-                else:
-                    self._states.keep_failure(run, failure)
-            self._states.has_begun(run)
-            if run not in self._states.queue:
-                self._forget_row(waiting)
-                waiting.decided.set()
+        with self._changed:
+            if failure is None:
+                self._apply(run, Trigger.OPEN)
+                return
+            no_room = _waiting_helps(failure) and self._will_have_room(run, failure)
+            run.failure = None if no_room else failure
+            self._apply(run, Trigger.NO_ROOM if no_room else Trigger.FAIL)
 
-    def _keep_row(self, waiting: Waiting) -> None:
-        """Keep a queued run for the case that this process ends. Raises StoreError, and it is not queued then."""
-        if self._rows is None or waiting.request is None or waiting.kept:
-            return
-        method = METHODS[type(waiting.request)]
-        row = (waiting.run, method, to_json(waiting.request), *waiting.requester, waiting.token_sha256, waiting.study)
-        try:
-            self._rows.add(QueuedRun(*row))
-        except StoreError:
-            self._states.queue.take(waiting.run)
-            raise
-        waiting.kept = True
-
-    def _forget_row(self, waiting: Waiting) -> None:
-        if self._rows is not None and waiting.kept:
-            with suppress(StoreError):  # a row of a run that has begun is passed over
-                self._rows.remove(waiting.run)
-
-    def _somebody_makes_room(self, waiting: Waiting, failure: Exception) -> bool:
-        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now.
-
-        Room on the disk is that of all models, room in an engine that of its own.
-        """
-        of_all = isinstance(failure, Full)
-        if any(of_all or placed.model is waiting.model for placed in self._states.placed.values()):
-            self._states.full.update(self._pool.models.all if of_all else [waiting.model])
-            return True
-        others = (other for other in self._states.evicted if other != waiting.run and other not in self._states.queue)
-        first = next(others, None) if isinstance(failure, Full) else None
-        if first is not None:
-            self._eviction.drop(first)
-        return first is not None
-
-    def _open(self, asked: Request, token_sha256: str) -> None:
-        run, request = asked.run, filled(asked, self._log)
-        self._budget.reserve(run, self._pool.call("most_bytes", request))
+    def _open(self, run: Run) -> None:
+        request = filled(run.request, self._log)
+        self._budget.reserve(run.id, self._pool.call("most_bytes", request))
         self._pool.call(METHODS[type(request)], request)
-        why = self._pool.why_unopened(run)
+        why = self._pool.why_unopened(run.id)
         if why is not None:
             raise StoreError(why)
         try:
-            self._log.own(run, token_sha256)
+            self._log.own(run.id, run.token_sha256)
         except StoreError:
-            self._pool.tell("control", run, "stop")
+            self._pool.tell("control", run.id, "stop")
             raise
 
-    def _serve(self) -> None:
-        """Start the next run whenever a place is free."""
-        while not self._over.is_set():
-            self._states.wake.wait(LOOK_AGAIN_S if len(self._states.queue) else None)
-            self._states.wake.clear()
-            self._pool.end_drained()
-            with self._states.lock:
-                for run in self._states.queue.abandoned(time.monotonic() - ABANDONED_S):
-                    if (waiting := self._states.queue.take(run)) is not None:
-                        self._forget_row(waiting)
-                wanted = self._states.queue.models
-            for model in wanted:
-                with suppress(Refused):  # tried again while the run is queued
-                    self._pool.load(model)
+    def _readmit(self, run: Run) -> None:
+        """Give an evicted run to an engine, and go on with it. Raises Refused, EngineUnavailable, Full, StoreError."""
+        with self._moving:
+            head = self._log.head(run.id)
+            if head is None or head.closed:
+                raise Refused("run", "The run has ended. It can no longer be controlled.", status=409)
+            self._budget.reserve(run.id, head.bytes + run.unused_bytes)
+            self._pool.call("readmit", readmit_request(run.id, head, self._log))
             try:
-                while not self._over.is_set() and (waiting := self._next()) is not None:
-                    self._begin(waiting)
-            except (EngineUnavailable, StoreError):
-                pass  # tried again after LOOK_AGAIN_S
+                self._pool.call("control", run.id, run.action, noted=partial(self._note, run.id))
+            except (Refused, EngineUnavailable):
+                self._note(run.id, "paused")  # as the engine readmits it
+                raise
+
+    def _will_have_room(self, run: Run, failure: Exception) -> bool:
+        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now.
+
+        All models share the room on the disk; each model has its own room in its engines.
+        """
+        of_disk = isinstance(failure, Full)
+        others = [other for other in self._runs.values() if other is not run]
+        if any(other.state in PLACED and (of_disk or other.model is run.model) for other in others):
+            self._full.update(self._pool.models.all if of_disk else [run.model])
+            return True
+        evicted = self._oldest_evicted() if of_disk else None
+        if evicted is not None:
+            self._stop_evicted(evicted)
+        return evicted is not None
+
+    # Evicting.
+
+    def _evict(self, run: Run) -> bool:
+        """Take its place from a paused run. Returns whether the place is free. The caller holds `_moving`."""
+        if run.state not in PLACED:  # it has ended meanwhile
+            return True
+        try:
+            if run.study:
+                self._pool.call("control", run.id, "stop")
+            else:
+                self._pool.call("evict_run", run.id)
+        except Refused:  # it has resumed or ended, or is in the middle of a step
+            with self._changed:
+                if run.state is State.PAUSED:
+                    self._apply(run, Trigger.PAUSE)
+            return False
+        with self._changed:
+            self._apply(run, Trigger.STOP if run.study else Trigger.EVICT)
+            oldest = self._oldest_evicted() if self._count(State.EVICTED) > MOST_EVICTED else None
+        if oldest is not None:
+            self._stop_evicted(oldest)
+        return True
+
+    def _evict_all(self, condition: Callable[[Run], bool]) -> bool:
+        """Evict the paused runs that meet a condition, without studies. Returns whether a place is free."""
+        with self._moving:
+            with self._changed:
+                self._release_ended()
+                paused = [run for run in self._runs.values() if run.state is State.PAUSED and not run.study]
+            evicted = [self._evict(run) for run in paused if condition(run)]
+        return any(evicted)
+
+    def _evict_other_models(self, model: ServedModel) -> bool:
+        return self._evict_all(lambda run: run.model is not model)
+
+    def _oldest_evicted(self) -> Run | None:
+        evicted = (run for run in self._runs.values() if run.state is State.EVICTED)
+        return min(evicted, key=lambda run: run.since, default=None)
+
+    def _stop_evicted(self, run: Run) -> None:
+        """Close the log of an evicted run."""
+        self._log.close_run(run.id, "stopped", None)
+        with self._changed:
+            self._release_ended()
 
 
 def _waiting_helps(error: BaseException) -> bool:

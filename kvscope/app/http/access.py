@@ -1,7 +1,7 @@
-"""Who may call what, what it costs the server, and which limit counts it: one declaration beside each route.
+"""Who may call each route, what a call costs the server, and which limit counts it: declared beside the route.
 
-Nothing is served that has none. Of them are made the check before each request, what a client is counted by, the
-document (openapi.py) and the table that `python -m kvscope.app.routes` prints.
+A route without a declaration is not served. The declarations give the check before each request, the limit that counts
+a client, the published document (openapi.py) and the table that `python -m kvscope.app.routes` prints.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ OTHER_SITE = "Only KVScope's own pages may send this request; it came from a pag
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`who`: anyone; whoever has the server's token, where it was given one; or the secret that came with the thing.
+    """The access of one route.
 
-    `counted`: as which of a client's things in a minute, if it is; `bound`: what bounds it where it is not; `pages`:
-    which pages a browser may send it from: KVScope's own, those of other sites too where the answer is stored
-    (reads.py), or any; `everywhere`: of several web processes every one answers it, from the database alone. What is
-    not marked so the leader answers (forwarding.py).
+    `who`: anyone, holders of the server's token (if it has one), or holders of the secret that came with the object.
+    `counted`: the limit per minute that counts a call; None: no such limit, and `bound` names what limits it. `pages`:
+    pages that a browser may send it from: KVScope's own, any, or those of other sites too if the answer is stored
+    (reads.py). `everywhere`: each of several web processes answers it, from the database alone; otherwise the leader
+    does (forwarding.py).
     """
 
     who: Who
@@ -46,12 +47,12 @@ class Access:
 
     @property
     def limit(self) -> str:
-        """What bounds it, in words."""
+        """The limit in words."""
         return f"`--{self.counted}-per-minute`" if self.counted else self.bound
 
     @property
     def problems(self) -> tuple[int, ...]:
-        """Statuses of the problems that follow from it."""
+        """Statuses of the problem documents that the access itself can cause."""
         asks = {"anyone": (), "token": (401,), "secret": (401, 403)}[self.who]
         return (*asks, *((403,) if self.pages == "own" else ()), *((429,) if self.counted else ()))
 
@@ -60,7 +61,7 @@ SENDS = Access("anyone", "sends a page or its files", pages="any", everywhere=Tr
 READS = Access("anyone", "reads stored data", pages="any", everywhere=True)
 READS_RUN = Access("anyone", "reads stored data", everywhere=True)
 READS_STATE = Access("anyone", "reads stored data")
-"""And what only the process that leads knows: whether a run is paused or queued, or what is being computed of it."""
+"""Includes state that only the leader has: whether a run is paused or queued, or what is being computed for it."""
 DESCRIBES = Access("anyone", "reports the state of the server", pages="any", everywhere=True)
 TELLS = Access("anyone", "reports the state of the server", pages="any")
 DRAWS = Access("anyone", "draws stored data once", "reads", pages="any")
@@ -68,7 +69,7 @@ PACKS = Access("anyone", "packs stored data once", "reads", pages="any", everywh
 COMPUTES = Access("anyone", "computes", "reads")
 ANSWERS = Access("anyone", "computes", "reads", pages="stored")
 WORKS_OUT = Access("anyone", "computes a worked example", "reads", pages="any")
-"""A few numbers, in a millisecond: what its embed shows, also with other numbers."""
+"""A few numbers, in a millisecond. The embed of a worked example needs them, also for changed inputs."""
 ASKS = Access("token", "computes", "reads")
 MEASURES = Access("token", "computes for several seconds", "runs")
 STARTS = Access("token", "starts and stores a run", "runs")
@@ -93,28 +94,28 @@ def declare(access: Access) -> Callable[[View], View]:
 
 
 def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
-    """The access of each view, by the view's name. Raises LookupError where one has none."""
-    found = {name: getattr(view, "access", None) for name, view in views.items()}
-    if missing := [name for name, access in found.items() if access is None]:
+    """Return the access of each view, by the view's name. Raises LookupError for a view without one."""
+    accesses = {name: getattr(view, "access", None) for name, view in views.items()}
+    if missing := [name for name, access in accesses.items() if access is None]:
         raise LookupError(f"No access is declared of {', '.join(missing)}.")
-    return {name: access for name, access in found.items() if access is not None}
+    return {name: access for name, access in accesses.items() if access is not None}
 
 
 def asked() -> Access:
-    """The access of the view that answers the request."""
+    """Return the access of the current request's view."""
     name = str(request.endpoint)
     return declared({name: current_app.view_functions[name]})[name]
 
 
 def count(limits: Limits) -> Visitor:
-    """Who sends the request, once it is counted as what its route declares. Raises Problem where none is left."""
+    """Count the request by its route's limit and return its sender. Raises Problem at the limit."""
     visitor = client_of(request)
     limits.take(visitor, counted())
     return visitor
 
 
 def counted() -> What:
-    """As what the request is counted. Raises LookupError where its route declares nothing."""
+    """Return the limit that counts the request. Raises LookupError for a route without one."""
     what = asked().counted
     if what is None:
         raise LookupError(f"{request.endpoint} declares no limit.")
@@ -122,14 +123,14 @@ def counted() -> What:
 
 
 def is_stored_only() -> bool:
-    """Whether whoever sends the request gets what is stored, and nothing that is computed for it."""
+    """Whether the request may get only a stored answer, and nothing that is computed for it."""
     return asked().pages == "stored" and not is_own_page(request.environ)
 
 
 def refuse_other_sites() -> None:
-    """Raise Problem for what is no request of an own page.
+    """Raise Problem unless one of KVScope's own pages sent the request.
 
-    Before anything of what is asked about is read: whoever opens another page has sent the request without knowing.
+    A view calls this before it reads anything: a visitor of another site's page did not choose to send the request.
     """
     if not is_own_page(request.environ):
         raise Problem(403, OTHER_SITE, field="Sec-Fetch-Site")
@@ -141,12 +142,15 @@ def _refuse_what_is_for_own_pages() -> None:
 
 
 def init_app(app: Flask, token: str | None) -> None:
-    """Ask for the token where a route needs it, unless the server has none. A secret is for the view to check."""
+    """Check each request by its route's declaration. `token`: the server's; None: no route needs one.
+
+    A view checks a secret itself.
+    """
     declare(SENDS)(app.view_functions["static"])
     app.before_request(_refuse_what_is_for_own_pages)
     if token is None:
         return
-    wanted = token.encode()
+    expected = token.encode()
 
     def ask() -> None:
         if request.endpoint is None or request.method == "OPTIONS":
@@ -158,9 +162,9 @@ def init_app(app: Flask, token: str | None) -> None:
                 pass
             case unknown:
                 assert_never(unknown)
-        said = request.headers.get("Authorization", "")
-        given = said.removeprefix(SCHEME).strip().encode() if said.startswith(SCHEME) else b""
-        if not hmac.compare_digest(given, wanted):
+        header = request.headers.get("Authorization", "")
+        bearer = header.removeprefix(SCHEME).strip().encode() if header.startswith(SCHEME) else b""
+        if not hmac.compare_digest(bearer, expected):
             raise Problem(401, WANTED, headers={"WWW-Authenticate": SCHEME.strip()})
 
     app.before_request(ask)

@@ -1,4 +1,7 @@
-"""What the HTTP contract answers in JSON. The published document (openapi.py) is made of it; members may be added."""
+"""Types of the JSON that the HTTP contract answers, from which openapi.py makes the published document.
+
+Later versions may add members.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class Token(TypedDict):
 
 
 class Parent(TypedDict):
-    """Where a branch left another run."""
+    """Where a branch leaves its parent run."""
 
     run: str
     position: Count
@@ -46,7 +49,7 @@ class Parent(TypedDict):
 
 
 class Study(TypedDict):
-    """What a run was made to learn about; a workload is of no run."""
+    """Why a run was derived. A workload is derived from no run."""
 
     kind: Literal["twin", "beam", "serving"]
     of: NotRequired[str]
@@ -59,7 +62,7 @@ class Created(TypedDict):
 
 
 class Queued(Created):
-    """`place` is 1 for the next one; `estimate_s`: in about how many seconds it begins, null while that is unknown."""
+    """`place`: 1 for the next run. `estimate_s`: seconds until it starts, about; null while unknown."""
 
     status: Literal["queued"]
     place: Positive
@@ -67,7 +70,7 @@ class Queued(Created):
 
 
 class Waits(TypedDict):
-    """A queued run, which has no log yet."""
+    """A queued run. It has no log yet."""
 
     id: str
     url: str
@@ -107,7 +110,7 @@ class RunStatus(TypedDict):
 class Joined(TypedDict):
     id: str
     request: int
-    """Its number among the workload's requests."""
+    """The number of the request in the workload."""
 
 
 class Controlled(TypedDict):
@@ -136,8 +139,9 @@ class Candidates(TypedDict):
 
 
 class Predicted(TypedDict):
-    """Next-token distribution: ln of the probability of the step's token, the distance from the step as it was in nats,
-    the likeliest token."""
+    """The next-token distribution: natural logarithm of the probability of the step's token, Kullback–Leibler
+    divergence from the unchanged step in nats, most likely token.
+    """
 
     logprob: float
     kl: float
@@ -145,7 +149,7 @@ class Predicted(TypedDict):
 
 
 class Effects(TypedDict):
-    """`count`: parts in all; `effects`: of those from `first` on. `ms`: what the passes took."""
+    """`count`: number of all parts. `effects`: of the parts from `first` on. `ms`: duration of the passes."""
 
     count: Count
     base: Predicted
@@ -159,7 +163,7 @@ class Chosen(TypedDict):
 
 
 class LineTensor(TypedDict):
-    """`of`: a variable, or a hook point by its name relative to its block; empty of what is returned."""
+    """`of`: a variable, or a hook point by its name relative to its block; empty for a returned value."""
 
     of: str
     hook: bool
@@ -169,7 +173,7 @@ class LineTensor(TypedDict):
 
 
 class Code(TypedDict):
-    """`lines`: by file and line, its tensors; `ran`: the lines that ran; `rows`: of the last of `passes`."""
+    """`lines`: tensors by file and line. `ran`: lines that ran, by file. `rows`: of the last of `passes`."""
 
     lines: dict[str, dict[str, list[LineTensor]]]
     ran: dict[str, list[Count]]
@@ -178,7 +182,7 @@ class Code(TypedDict):
 
 
 class Call(TypedDict):
-    """A function, where it begins, how often it was called from there, and what it called."""
+    """A function: where it begins, how often its caller called it, and its own calls."""
 
     name: str
     path: str
@@ -188,7 +192,7 @@ class Call(TypedDict):
 
 
 class Calls(TypedDict):
-    """`decode` is null where the first token ended the text."""
+    """`decode`: null if the first token ended the text."""
 
     prefill: Call
     decode: Call | None
@@ -201,7 +205,7 @@ class SourceFunction(TypedDict):
 
 
 class SourceTensor(TypedDict):
-    """A shape in letters: docs/frames.md, On demand."""
+    """A tensor whose shape is in letters: docs/frames.md, On demand."""
 
     of: str
     hook: bool
@@ -209,7 +213,7 @@ class SourceTensor(TypedDict):
 
 
 class SourceShapes(TypedDict):
-    """Of a statement: its first line, the properties of a model with which it runs, its tensors."""
+    """A statement: its first line, the model properties with which it runs, its tensors."""
 
     line: Positive
     when: dict[str, bool]
@@ -217,7 +221,7 @@ class SourceShapes(TypedDict):
 
 
 class SourceFile(TypedDict):
-    """`lines`: each a list of parts: its text, its kind, the tensors it stands for."""
+    """`lines`: each is a list of parts: text, kind, tensors that the text names."""
 
     path: str
     lines: list[list[list[Any]]]
@@ -226,7 +230,7 @@ class SourceFile(TypedDict):
 
 
 class Source(TypedDict):
-    """`version`: of the files."""
+    """`version`: changes with the content of the files."""
 
     version: str
     files: list[SourceFile]
@@ -244,7 +248,7 @@ class Lens(TypedDict):
 
 
 class Came(TypedDict):
-    """The token that really came next: how likely it was, how many tokens were likelier, −ln of its probability."""
+    """The token that came next: its probability, its rank from 0, and its loss (−ln of the probability)."""
 
     prob: float
     rank: Count
@@ -252,7 +256,7 @@ class Came(TypedDict):
 
 
 class StepTiming(TypedDict):
-    """`ms`: of the forward passes; `weights_read`: bytes by format."""
+    """`ms`: duration of the forward passes. `weights_read`: bytes by format."""
 
     ms: Annotated[float, Field(ge=0)]
     rows: Positive
@@ -261,14 +265,14 @@ class StepTiming(TypedDict):
 
 
 class Prediction(TypedDict):
-    """What one position says of the next token; `came` is null of the last one."""
+    """The prediction at one position. `came`: null for the last position."""
 
     best: Token
     came: Came | None
 
 
 class KeptBytes(TypedDict):
-    """Of all positions' logits, of the last one's, of the K and V of all."""
+    """Bytes of the logits of all positions, of the last position, and of all K and V."""
 
     logits: Positive
     last_logits: Positive
@@ -276,7 +280,7 @@ class KeptBytes(TypedDict):
 
 
 class Losses(TypedDict):
-    """`loss`: the mean of all, null of a prompt of one token; `perplexity`: e to it."""
+    """`loss`: mean over the positions, null for a prompt of one token. `perplexity`: e to the power of `loss`."""
 
     positions: list[Prediction]
     loss: float | None
@@ -285,7 +289,7 @@ class Losses(TypedDict):
 
 
 class Cut(TypedDict):
-    """A prompt's tokens, at most `limit` of them; `count`: how many there are."""
+    """The first `limit` tokens of a prompt of `count` tokens."""
 
     tokens: list[Token]
     count: Count
@@ -293,14 +297,14 @@ class Cut(TypedDict):
 
 
 class Plane(TypedDict):
-    """Two coordinates of the token and then of each of the nearest; `kept`: the share of their variance."""
+    """`points`: two coordinates of the token, then of each nearest one. `kept`: share of the variance in the plane."""
 
     points: list[list[float]]
     kept: Annotated[float, Field(ge=0)]
 
 
 class Embedding(TypedDict):
-    """`nearest` are those with the largest `cosine` among the `vocab` rows; `tied`: the LM head is the same table."""
+    """`nearest`: rows with the largest `cosine` among the `vocab` rows. `tied`: the LM head is the same table."""
 
     token: Token
     row: list[float]
@@ -312,7 +316,7 @@ class Embedding(TypedDict):
 
 
 class Word(TypedDict):
-    """`length`: of its row, or of the mean of its tokens' rows."""
+    """`length`: of the word's row, or of the mean of its tokens' rows."""
 
     word: str
     tokens: list[Token]
@@ -320,7 +324,7 @@ class Word(TypedDict):
 
 
 class WordsBeside(TypedDict):
-    """`cosines`: of each word with each, null where one has the length 0; `plane`: of their rows of `width` numbers."""
+    """`cosines`: of each pair of words, null for a row of length 0. `plane`: of the rows, `width` numbers each."""
 
     words: list[Word]
     cosines: list[list[float | None]]
@@ -394,7 +398,7 @@ class StoredValues(TypedDict):
 
 
 class Asked(TypedDict):
-    """What a session that is a workload has of these."""
+    """The size of a workload that is saved as a session."""
 
     requests: Positive
     rounds: Positive
@@ -420,7 +424,7 @@ class Session(TypedDict):
 
 
 class Look(TypedDict):
-    """One attention weight, as it was and as it became."""
+    """One attention weight, before and after."""
 
     layer: Count
     head: Count
@@ -446,7 +450,7 @@ class Difference(TypedDict):
 
 
 class Operation(TypedDict):
-    """By its hook point; `cached`: the older rows were read from the cache."""
+    """`name`: the hook point. `cached`: the older rows came from the cache."""
 
     name: str
     cached: bool
@@ -472,7 +476,7 @@ class Masked(TypedDict):
 
 
 class Everything(TypedDict):
-    """Bytes, and milliseconds that reading them takes."""
+    """Bytes, and milliseconds to read them."""
 
     everything: Count
     kv: Count
@@ -491,7 +495,7 @@ Rows = list[Numbers]
 
 
 class WorkedExample(TypedDict):
-    """What a worked example is made of: `parts` are its matrices by name."""
+    """The inputs of a worked example. `parts`: its matrices by name."""
 
     words: list[str]
     prompt: list[Count]
@@ -501,7 +505,7 @@ class WorkedExample(TypedDict):
 
 
 class WorkedStep(TypedDict):
-    """One pass of it: docs/frames.md, By hand."""
+    """One pass of a worked example: docs/frames.md, By hand."""
 
     x: Rows
     q: list[Rows]
@@ -518,7 +522,7 @@ class WorkedStep(TypedDict):
 
 
 class Worked(TypedDict):
-    """`difference`: the largest between what the heads give with the cache and without."""
+    """`difference`: the largest between the outputs of the heads with the cache and without."""
 
     example: WorkedExample
     prefill: WorkedStep
@@ -533,7 +537,7 @@ PerSecond = Annotated[float, Field(gt=0)]
 
 
 class Bandwidth(TypedDict):
-    """`bytes`: read in each take; `per_second`: in the median one, `spread`: in the longest and in the shortest."""
+    """`bytes`: read in each take. `per_second`: of the median take. `spread`: of the longest and the shortest take."""
 
     bytes: Positive
     per_second: PerSecond
@@ -543,7 +547,7 @@ class Bandwidth(TypedDict):
 
 
 class Peak(TypedDict):
-    """`flops`: multiply-adds × 2 of each take; `per_second`: in the median one, `spread`: as of bandwidth."""
+    """`flops`: multiply-adds × 2 of each take. `per_second`, `spread`: as in Bandwidth."""
 
     flops: Positive
     per_second: PerSecond
@@ -553,13 +557,13 @@ class Peak(TypedDict):
 
 
 class WeightsRead(Bandwidth):
-    """The same of the model's own matrices; `formats`: their bytes by format."""
+    """The bandwidth with the model's own matrices. `formats`: their bytes by format."""
 
     formats: dict[str, Positive]
 
 
 class Measured(TypedDict):
-    """What the engine's machine can do at best: docs/frames.md, Measured. `threads` is null on a GPU."""
+    """Limits of the engine's machine: docs/frames.md, Measured. `threads`: null on a GPU."""
 
     device: str
     threads: Positive | None
@@ -590,7 +594,7 @@ IndexKind = Literal["idea", "term", "lesson", "page", "view", "recording", "sett
 
 
 class IndexEntry(TypedDict):
-    """What the search can find. `also`: other names; `address`: from the server's root, null where no page shows it."""
+    """One result of the search. `also`: other names. `address`: from the server's root; null if no page shows it."""
 
     kind: IndexKind
     id: str
@@ -623,8 +627,8 @@ class Readiness(TypedDict):
 
 
 class ListedLesson(TypedDict):
-    """`number`: from 1; `steps`: how many; `ideas`: ids of what it shows; `needs`: ids of lessons before it; `own`: it
-    does not ship, but is of the folder that `--lessons` names.
+    """`number`: from 1. `steps`: number of steps. `ideas`: ids of its ideas. `needs`: ids of lessons before it. `own`:
+    from the folder that `--lessons` names.
     """
 
     id: str
@@ -643,8 +647,8 @@ class LessonList(TypedDict):
 
 
 class RenderedLesson(TypedDict):
-    """`run`: whose values the numbers are; `session`: of the recording; `logged`: whether the recording is a run of the
-    log too; `own`: whether `run` was asked for; `along`: by step, sections of documents that lead there.
+    """`run`: the run that the numbers are computed from. `session`: the saved recording. `logged`: the recording is
+    also a run of the log. `own`: the request named `run`. `along`: by step, sections of documents that lead to it.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """`/by-hand/<example>`, `/embed/by-hand/<example>`, `/api/by-hand/<example>` and `…/code`: the worked examples.
 
-Whatever was changed of an example is in the address: the page's, and that of the one request that works it out. Nothing
-is stored, and it takes no run's place.
+Changed inputs are in the address of the page and of the request that computes the example. Nothing is stored, and the
+computation takes no run's place.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
+from flask import Blueprint, Response, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.http.access import SENDS, WORKS_OUT, declare
 from kvscope.app.http.answers import Code, Worked
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
@@ -29,24 +30,27 @@ from kvscope.model.source.listing import version
 NUMBER = re.compile(r"[-+−]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]{1,3})?", re.IGNORECASE | re.ASCII)
 ID = re.compile(r"[0-9]{1,3}", re.ASCII)
 NAMES = ("prompt", "given", "temperature")
-"""Parameters that are no matrix."""
+"""Parameters that are not matrices."""
 ABOUT_THE_ANSWER = {"step", "source"}
-"""Parameters that change nothing of an example."""
+"""Parameters that do not change the example."""
 
 
 def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
-    """The routes. The first of the recordings that opens at a head shows the same of the real model."""
+    """Return the routes. The page links to the first recording that opens at a head, as the same of a real model."""
     routes = Blueprint("by_hand", __name__)
     render = renderer("by-hand")
     real = next(
         (
-            {"id": each.card.id, "look": each.example.look, "picture": each.card.picture}
-            for each in recorded
-            if each.card and each.example and each.example.look
+            {"id": recording.card.id, "look": recording.example.look, "picture": recording.card.picture}
+            for recording in recorded
+            if recording.card and recording.example and recording.example.look
         ),
         None,
     )
 
+    @routes.get("/by-hand/<example>", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/by-hand/<example>", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
     def page(example: str, framed: bool) -> Response:
         if example not in EXAMPLES:
             heading = gettext("Worked example not found")
@@ -60,16 +64,6 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def first() -> AnyResponse:
         return redirect(url_for("by_hand.alone", example="a"))
 
-    @routes.get("/by-hand/<example>")
-    @declare(SENDS)
-    def alone(example: str) -> Response:
-        return page(example, framed=False)
-
-    @routes.get("/embed/by-hand/<example>")
-    @declare(SENDS)
-    def embedded(example: str) -> Response:
-        return page(example, framed=True)
-
     @routes.get("/api/by-hand/<example>")
     @describe(
         WORKS_OUT,
@@ -81,10 +75,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def worked(example: str) -> Response:
         if example not in EXAMPLES:
             raise unknown("example", example)
-        asked = changed(EXAMPLES[example], query(ByHandQuery))
-        response = jsonify(example=_example_answer(asked), **reads.ask("by_hand", asked))
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        changed_example = changed(EXAMPLES[example], query(ByHandQuery))
+        answer = {"example": _example_answer(changed_example), **reads.ask("by_hand", changed_example)}
+        return json_response(answer, "no-cache")
 
     @routes.get("/api/by-hand/<example>/code")
     @describe(
@@ -97,18 +90,18 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def code(example: str) -> Response:
         if example not in EXAMPLES:
             raise unknown("example", example)
-        asked = query(ByHandCodeQuery)
-        found = reads.ask("by_hand_code", changed(EXAMPLES[example], asked), asked.step, version())
-        response = jsonify(found)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        parameters = query(ByHandCodeQuery)
+        changed_example = changed(EXAMPLES[example], parameters)
+        return json_response(reads.ask("by_hand_code", changed_example, parameters.step, version()), "no-cache")
 
     return routes
 
 
-def changed(example: Example, asked: ByHandQuery) -> Example:
-    """The example with what the address has in place of it. Raises Refused for what is no number, or not part of it."""
-    texts = {name: text for name, text in asked.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
+def changed(example: Example, parameters: ByHandQuery) -> Example:
+    """Return the example with the inputs of the address. Raises Refused for text that is not a number, and for inputs
+    that the example does not have.
+    """
+    texts = {name: text for name, text in parameters.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
     for name in texts.keys() - {"prompt", "temperature"} - example.parts.keys():
         if name != "given" or example.given is None:
             raise Refused(
@@ -128,14 +121,14 @@ def changed(example: Example, asked: ByHandQuery) -> Example:
 
 
 def _matrix(name: str, text: str) -> Matrix:
-    """Rows with a semicolon between them, numbers with a comma."""
+    """Parse rows separated by semicolons, of numbers separated by commas."""
     return tuple(tuple(_number(name, number) for number in row.split(",")) for row in text.split(";"))
 
 
 def _number(name: str, text: str) -> float:
     if not NUMBER.fullmatch(text):
-        said = f"{name} contains “{text[:40]}”; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
-        raise Refused(name, said, limit=[-MOST, MOST])
+        sentence = f"{name} contains “{text[:40]}”; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
+        raise Refused(name, sentence, limit=[-MOST, MOST])
     return float(text.replace("−", "-"))
 
 

@@ -1,20 +1,21 @@
-"""`/api/code`: the model's source as it is installed.
+"""`/api/code`: the installed source of the model.
 
-What its lines computed in a step is a question (questions.py).
+The question `code` (questions.py) answers what its lines computed in a step.
 """
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from kvscope.app.http.access import DESCRIBES
 from kvscope.app.http.answers import Source
+from kvscope.app.http.caching import revalidated
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.model.source.listing import listing
 
 
 def blueprint() -> Blueprint:
-    """The route."""
+    """Return the route."""
     routes = Blueprint("code", __name__, url_prefix="/api")
 
     @routes.get("/code")
@@ -25,10 +26,6 @@ def blueprint() -> Blueprint:
         revalidated=True,
     )
     def code() -> Response:
-        response = jsonify(listing())
-        response.headers["Cache-Control"] = "no-cache"  # another version may be installed
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return revalidated(jsonify(listing()))
 
     return routes

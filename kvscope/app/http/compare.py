@@ -1,4 +1,4 @@
-"""`/compare?a=<id>&b=<id>`: two runs side by side. The page reads both logs as every viewer does."""
+"""`/compare?a=<id>&b=<id>`: two runs side by side. The page reads both logs as any viewer does."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from kvscope.app.store.gallery import Recording
 
 
 def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Blueprint:
-    """The route. `recorded`: what can be chosen on a first visit; `shipped`: ids of the recorded runs in the log."""
+    """Return the route. `recorded`: choices on a first visit. `shipped`: ids of the recorded runs in the log."""
     routes = Blueprint("compare", __name__)
     render = renderer("compare")
-    ordered = sorted(recorded, key=lambda each: each.order)
+    ordered = sorted(recorded, key=lambda recording: recording.order)
     recordings = [
-        {"id": each.card.id, "name": each.path.stem, "title": each.card.title, "prompt": each.prompt}
-        for each in ordered
-        if each.card and not each.workload
+        {
+            "id": recording.card.id,
+            "name": recording.path.stem,
+            "title": recording.card.title,
+            "prompt": recording.prompt,
+        }
+        for recording in ordered
+        if recording.card and not recording.workload
     ]
 
     @routes.get("/compare")
@@ -29,8 +34,8 @@ def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Bluepr
         written = site()
         saved = (
             [
-                {"id": each["id"], "title": each["title"] or each["prompt"], "prompt": each["prompt"]}
-                for each in written.sessions
+                {"id": session["id"], "title": session["title"] or session["prompt"], "prompt": session["prompt"]}
+                for session in written.sessions
             ]
             if written
             else []

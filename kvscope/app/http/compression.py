@@ -1,7 +1,7 @@
-"""Sends the page, its files and the index of the search compressed to clients that take it.
+"""Compresses pages, their files and the index of the search for clients that accept it.
 
-Other answers of the API go as they are: the large ones are binary, the largest of the others has 47 KB (the model's
-source, which a page reads once), and their ETags say what the engine need not compute again.
+Other API answers are not compressed: the large ones are binary, the largest of the rest has 47 KB (the model's source,
+read once per page), and their ETags spare the engine work.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from flask_compress import Compress
 from kvscope.app.http.access import SENDS, asked
 
 ALGORITHMS = ["br", "gzip"]
-"""The first that the client takes. Browsers ask for Brotli on loopback and over TLS only."""
+"""In order of preference. Browsers ask for Brotli on loopback and over TLS only."""
 
 
 def init_app(app: Flask) -> None:
-    """Compress what is text. A compressed form has an ETag of its own, and conditional requests work with each."""
+    """Compress text. Each compressed form has its own ETag, and conditional requests work with each."""
     app.config["COMPRESS_REGISTER"] = False
     app.config["COMPRESS_ALGORITHM"] = app.config["COMPRESS_ALGORITHM_STREAMING"] = ALGORITHMS
     app.after_request(partial(_compress, Compress(app)))
@@ -28,10 +28,10 @@ def _compress(compress: Compress, response: Response) -> Response:
     if request.endpoint is None or asked() is not SENDS:
         return response
     response.vary.add("Accept-Encoding")
-    # 206 is a part of the file as it is, 304 has no body.
+    # 206 is a part of the uncompressed file, 304 has no body.
     if response.status_code != 200:
         return response
-    # The library reads a file through a generator of its own, which does not close it.
+    # The library wraps a file in its own generator, which does not close the file.
     if close := getattr(response.response, "close", None):
         response.call_on_close(close)
     return compress.after_request(response)

@@ -1,19 +1,20 @@
-"""`/api/engines`: the engines of this server. Its operator adds and drains them."""
+"""`/api/engines`: list, add and drain the engines of this server."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, request
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.engine import Engine
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import LastEngine, NoSuchEngine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import MANAGES
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
@@ -24,7 +25,7 @@ HERE_ONLY = "Without a token, engines can be managed only from the machine that 
 
 
 class EngineProcess(TypedDict):
-    """`pid` and what follows are null while there is no engine process on this machine."""
+    """`pid` and the members after it are null while this machine has no engine process."""
 
     name: str
     model: Annotated[str, Field(description="As `/api/models` names it")]
@@ -39,7 +40,7 @@ class EngineProcess(TypedDict):
 
 
 class ManagedEngine(EngineProcess):
-    """`machine`: of the Ray cluster; empty for the server's own."""
+    """`machine`: in the Ray cluster; empty for the server's own machine."""
 
     machine: str
     draining: bool
@@ -51,7 +52,7 @@ class ManagedEngines(TypedDict):
 
 
 def summary_of(engine: Engine) -> EngineProcess:
-    """What the state page says of an engine."""
+    """Return an engine's entry of the state page."""
     supervisor = engine.supervisor
     readiness, pid = supervisor.readiness, supervisor.pid
     return {
@@ -75,14 +76,11 @@ def _managed(engine: Engine) -> ManagedEngine:
 
 
 def blueprint(pool: Pool, scheduler: RunScheduler, has_token: bool) -> Blueprint:
-    """The routes. `has_token`: whether the server has a token, which they then need."""
+    """Return the routes. `has_token`: the server has a token, which the routes then require."""
     routes = Blueprint("engines", __name__, url_prefix="/api/engines")
 
     def listed(status: int = 200) -> Response:
-        response = jsonify(engines=[_managed(engine) for engine in pool.engines])
-        response.status_code = status
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"engines": [_managed(engine) for engine in pool.engines]}, "no-store", status)
 
     @routes.before_request
     def here_or_with_token() -> None:

@@ -1,4 +1,4 @@
-"""Sessions as files: `/api/sessions/<id>.html`, and `POST /api/sessions`, which takes either kind of file back."""
+"""Sessions as files: `/api/sessions/<id>.html`, and `POST /api/sessions`, which imports either kind of file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import IMPORTS, PACKS, count
 from kvscope.app.http.answers import Shared
+from kvscope.app.http.caching import NO_CACHE
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
@@ -22,8 +23,8 @@ from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.requests import PageQuery, query
-from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
-from kvscope.app.http.share import kept
+from kvscope.app.http.sessions import forgotten_if_deleted
+from kvscope.app.http.share import saved
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.sessions import SessionStore
@@ -41,9 +42,7 @@ LONGEST_WAIT_S = 60.0
 def blueprint(
     sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits, produced: Produced
 ) -> Blueprint:
-    """The routes, over these sessions, and what is made of them. Files that come in wait in `folder` while they are
-    read.
-    """
+    """Return the routes. `folder`: for imported files while they are checked."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
     api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits, produced)
     routes.get("/<session>.html")(api.page)
@@ -97,9 +96,9 @@ class FileRoutes:
         else:
             response.response = page
             response.implicit_sequence_conversion = False
-        # Never shown at this address, where its scripts would be the server's own.
+        # Never displayed at this address, where its scripts would run as the server's own.
         response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(page.tag)
         return response
 
@@ -112,25 +111,25 @@ class FileRoutes:
     )
     def keep(self) -> Response:
         """`POST /api/sessions`: the body is the file."""
-        # A form of a page elsewhere can send other types without being asked whether it may.
+        # A form of another site's page can send other types without permission.
         if request.mimetype != BINARY:
             raise Problem(415, f"The body must be {BINARY}.", field="Content-Type", limit=[BINARY])
         visitor = count(self._limits)
         request.max_content_length = MAX_FILE_BYTES
         with self._received() as file, self._turn():
             with _room_on_the_disk():
-                found, size = read_apart(file, self._folder)
+                imported, size = read_apart(file, self._folder)
             with self._budget.room_for_session(size):
                 self._limits.charge(visitor, size)
                 try:
-                    session, token = self._sessions.keep(found.words, found.frames, found.values)
+                    session, token = self._sessions.keep(imported.words, imported.frames, imported.values)
                 except StoreError as error:
                     raise Problem(507, str(error), field="file") from None
-        return kept(session, token)
+        return saved(session, token)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """One file is read at a time, so that many large ones do not take all memory."""
+        """Read one file at a time, so that several large ones do not fill the memory. Raises Problem after a minute."""
         if not self._reading.acquire(timeout=LONGEST_WAIT_S):
             raise Problem(429, "Other files are being imported. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
         try:
@@ -140,7 +139,7 @@ class FileRoutes:
 
     @contextmanager
     def _received(self) -> Iterator[IO[bytes]]:
-        """The body, on disk until it is read. Raises Problem, and RequestEntityTooLarge before all of it is here."""
+        """Write the body to disk. Raises Problem, and RequestEntityTooLarge before all of it has arrived."""
         with tempfile.TemporaryFile(dir=self._folder, prefix="import-") as file:
             with _room_on_the_disk():
                 while chunk := request.stream.read(CHUNK_BYTES):
@@ -153,7 +152,7 @@ class FileRoutes:
 
 @contextmanager
 def _room_on_the_disk() -> Iterator[None]:
-    """Raises Problem where there is none."""
+    """Turn the errors of a full disk into Problem."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Of several web processes on one database, those that follow forward to the leader what they do not answer.
+"""Forwards requests to the leader of several web processes that share a database.
 
-A route says beside its code whether every process answers it (access.py); whatever does not say so is the leader's, so
-that the queue, limits and the engine are in one place. The leader takes the follower's word for the visitor's address,
-host, protocol and path since it comes with the secret that only these processes know (hosts.py).
+A route declares whether every process answers it (access.py). The leader answers all others, so that the queue, the
+limits and the engine are in one process. The leader trusts the visitor's address, host, protocol and path in a
+forwarded request, because it comes with a secret that only these processes know (hosts.py).
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from kvscope.app.store.cluster.lead import Lead
 from kvscope.app.store.cluster.member import Member
 
 AT_ONCE = 100
-"""Requests that are forwarded at once. More wait for one to end, so long:"""
+"""Most requests forwarded at once. Others wait for a place, this long:"""
 FREE_S = 2.0
 CONNECT_S, ANSWER_S = 2.0, 90.0
-"""A question to the engine may take a minute."""
+"""The engine may take a minute for an answer."""
 RETRY_S = 2
 CHUNK_BYTES = 64 * 1024
 SAFE = frozenset(("GET", "HEAD"))
 HOP_BY_HOP = frozenset(
     ("connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade", "expect")
 )
-"""Headers that are of one connection (RFC 9110, 7.6.1), and one that the worker has answered."""
+"""Headers of one connection (RFC 9110, 7.6.1), and one that the worker has answered."""
 HEADER = re.compile(r"HTTP_(\w+)")
 READINESS = "pages.readyz"
-"""Pages ask for it in any state; where nobody leads it is answered here, with that as the reason."""
+"""Pages ask for it at any time. If there is no leader, this process answers it with that as the reason."""
 
 
 def init_app(app: Flask, member: Member) -> None:
-    """Put it before the application, as it is now."""
+    """Install the forwarding before the application as it is now."""
     app.wsgi_app = Forwarding(app, app.wsgi_app, member)  # type: ignore[method-assign]
 
 
 class Forwarding:
-    """Gives a request to the application, or to the process that leads."""
+    """Sends each request to the application or to the leading process."""
 
     def __init__(self, app: Flask, inner: WSGIApplication, member: Member) -> None:
         self._app, self._inner, self._member = app, inner, member
@@ -83,7 +83,7 @@ class Forwarding:
         return Problem(503, sentence, retry_after=RETRY_S).response()(environ, start_response)
 
     def _leaders(self, environ: WSGIEnvironment, start_response: StartResponse, lead: Lead) -> Iterable[bytes] | None:
-        """The leader's answer, which has a place until it has been sent; None where there is none. Raises Problem."""
+        """Return the leader's answer, which holds a place until it is sent; None without a leader. Raises Problem."""
         with ExitStack() as place:
             place.enter_context(self._places.held(network_of(environ.get("REMOTE_ADDR", ""))))
             try:
@@ -94,12 +94,12 @@ class Forwarding:
             return _Body(answer, place.pop_all())
 
     def _endpoint(self, environ: WSGIEnvironment) -> str | None:
-        """The route of a request; None of what no route or each process itself has to answer."""
+        """Return the route of a request; None if it has none, or if each process answers it."""
         if environ.get("PATH_INFO", "").startswith(socket_guard.PATH) or environ["REQUEST_METHOD"] == "OPTIONS":
             return None
         try:
             return str(self._app.url_map.bind_to_environ(environ).match()[0])
-        except HTTPException:  # a redirection is one, too
+        except HTTPException:  # a redirection is one
             return None
 
     def _is_everywhere(self, endpoint: str) -> bool:
@@ -109,7 +109,7 @@ class Forwarding:
         return self._everywhere[endpoint]
 
     def _forwarded(self, environ: WSGIEnvironment, lead: Lead) -> urllib3.BaseHTTPResponse:
-        """The leader's answer, whose body has not been read. Raises HTTPError."""
+        """Return the leader's answer before its body is read. Raises HTTPError."""
         query = environ.get("QUERY_STRING", "")
         path = quote(environ.get("PATH_INFO", "").encode("latin-1")) + (f"?{query}" if query else "")
         length = environ.get("CONTENT_LENGTH") or "0"
@@ -120,7 +120,7 @@ class Forwarding:
             lead.address.rstrip("/") + path,
             body=environ["wsgi.input"] if has_body else None,
             headers=_headers(environ, lead, length if has_body and length != "0" else None),
-            # A connection that was kept may have been closed by the leader just now.
+            # The leader may have just closed a kept-alive connection.
             retries=urllib3.Retry(1, redirect=False, status=0) if method in SAFE else False,
             redirect=False,
             timeout=urllib3.Timeout(connect=CONNECT_S, read=ANSWER_S),
@@ -130,7 +130,7 @@ class Forwarding:
 
 
 class _Body:
-    """The body of an answer as it comes; its connection and its place are given back at the end."""
+    """The body of an answer as it arrives. Releases the connection and the place at the end."""
 
     def __init__(self, answer: urllib3.BaseHTTPResponse, place: ExitStack) -> None:
         self._answer, self._place = answer, place
@@ -138,32 +138,32 @@ class _Body:
     def __iter__(self) -> Iterator[bytes]:
         try:
             yield from self._answer.stream(CHUNK_BYTES, decode_content=False)
-        except HTTPError as error:  # the visitor's connection ends, too, so that nobody takes it for the whole answer
+        except HTTPError as error:  # ends the visitor's connection, so that nobody takes this for the whole answer
             raise ConnectionResetError(errno.ECONNRESET, "the leader ended in the middle of its answer") from error
 
     def close(self) -> None:
-        """Without the rest of it, if there is any."""
+        """Stop reading; drop the rest of the body."""
         with self._place:
             self._answer.drain_conn() if self._answer.length_remaining == 0 else self._answer.close()
             self._answer.release_conn()
 
 
 def is_leads_secret(member: Member, secret: str) -> bool:
-    """Whether a request with it comes from a process that follows this one, or believes so."""
+    """Whether a request with this secret comes from a process that follows, or believes that it follows, this one."""
     lead = member.lead
     return lead is not None and hmac.compare_digest(secret.encode(), lead.secret.encode())
 
 
 def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[str, str]:
-    """What the visitor sent, and who that is."""
+    """Return the visitor's headers and those that say who the visitor is."""
     sent = {
         match[1].replace("_", "-").title(): str(value)
         for name, value in environ.items()
         if (match := HEADER.fullmatch(name)) and not FORWARDED.fullmatch(name)
     }
     sent = {name: value for name, value in sent.items() if name.lower() not in {*HOP_BY_HOP, "host"}}
-    added = dict.fromkeys(("Accept-Encoding", "User-Agent"), urllib3.util.SKIP_HEADER)  # which the library would add
-    said = {
+    added = dict.fromkeys(("Accept-Encoding", "User-Agent"), urllib3.util.SKIP_HEADER)  # the library would add them
+    visitor = {
         "Content-Type": environ.get("CONTENT_TYPE"),
         "Content-Length": length,
         "X-Forwarded-For": environ.get("REMOTE_ADDR", ""),
@@ -172,7 +172,7 @@ def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[s
         "X-Forwarded-Prefix": environ.get("SCRIPT_NAME"),
         PEER.removeprefix("HTTP_").replace("_", "-").title(): lead.secret,
     }
-    return added | sent | {name: value for name, value in said.items() if value}
+    return added | sent | {name: value for name, value in visitor.items() if value}
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

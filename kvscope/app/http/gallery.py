@@ -1,4 +1,4 @@
-"""`/gallery`: the recorded runs that ship with the project, each opening as a saved session at the moment it shows."""
+"""`/gallery`: the recorded runs that ship with KVScope. Each opens as a saved session at the moment it shows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kvscope.app.store.gallery import Gallery
 
 
 def blueprint(gallery: Gallery) -> Blueprint:
-    """The route, over these recordings."""
+    """Return the route."""
     routes = Blueprint("gallery", __name__)
     render = renderer("gallery", "gallery.html")
 
     @routes.before_app_request
     def wait_until_saved() -> None:
-        """A recording may be asked for while a first start still saves it: it would be unknown for good to its page."""
+        """Wait for a recording that the first start is still saving: its page would take it for unknown."""
         if not gallery.ids.isdisjoint((request.view_args or {}).values()):
             gallery.cards()
 

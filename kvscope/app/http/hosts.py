@@ -1,8 +1,8 @@
-"""By which names the server answers, and whose word it takes for where a request comes from.
+"""Checks the host name of each request, and settles which address it comes from.
 
-Before anything else, Socket.IO included. A page elsewhere can point a name of its own at this machine (DNS rebinding);
-its browser then takes this server for that page's. Such a request has that name in `Host`, and is refused. An address
-can be in `Host` only where somebody typed it, so every address is answered.
+This comes before anything else, Socket.IO included. A page elsewhere can point a host name at this machine (DNS
+rebinding), and its browser then takes this server for that page's. Such a request has that name in `Host` and is
+refused. `Host` has an IP address only if somebody typed it, so every address is accepted.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ FORWARDED_PROTO = "HTTP_X_FORWARDED_PROTO"
 FORWARDED = re.compile(r"HTTP_(X_FORWARDED_\w+|FORWARDED|X_REAL_IP|VIA)")
 """Headers that proxies add."""
 PEER = "HTTP_X_KVSCOPE_PEER"
-"""With the secret by which one web process shows another that it forwards a visitor's request (forwarding.py)."""
+"""Has the secret with which one web process shows another that it forwards a visitor's request (forwarding.py)."""
 PEER_SAID = "kvscope.peer"
-"""In the environment of a request that has the right one."""
+"""In the environment of a request with the right secret."""
 RETRY_S = 2
 SOMEBODY = "unknown"
-"""The address of whoever comes through a proxy on this machine that may not say, or does not, for whom it asks."""
+"""The address of a visitor who comes through a proxy on this machine that is not trusted, or that names nobody."""
 UNNAMED = (
     "A proxy on this machine forwards requests without visitors' addresses, or --proxy does not name it: all its "
     "visitors share one visitor's limits. If the proxy sends X-Forwarded-For, start with --proxy 127.0.0.1."
 )
 PREFIX = re.compile(r"(/[\w.~%@+-]+)+/?", re.ASCII)
-"""A path that a proxy may say the server is below. It becomes part of addresses: no host, no markup, no white space."""
+"""A path that a proxy may name as the server's. It becomes part of addresses: no host, no markup, no white space."""
 
 log = logging.getLogger(__name__)
 
@@ -46,16 +46,17 @@ log = logging.getLogger(__name__)
 def init_app(
     app: Flask, names: Sequence[str], proxies: Sequence[str], is_peer: Callable[[str], bool] | None = None
 ) -> None:
-    """Put both before the application, as it is now. Raises ValueError for a proxy that is no address or network.
+    """Install both checks before the application as it is now.
 
-    `is_peer`: whether this secret is that of the processes that share a database, where there are any.
+    `is_peer`: whether a secret is that of the processes that share the database, if there are several. Raises
+    ValueError for a proxy that is neither an address nor a network.
     """
     app.wsgi_app = Proxies(Hosts(app.wsgi_app, names), proxies, is_peer)  # type: ignore[method-assign]
 
 
 class Hosts:
-    """Answers requests to loopback names, to addresses and to `names`; a name that begins with a dot is for all below
-    it, too. Others get a 421.
+    """Accepts loopback names, IP addresses and `names`; a name that begins with a dot includes all names below it.
+    Answers 421 to others.
     """
 
     def __init__(self, app: WSGIApplication, names: Iterable[str]) -> None:
@@ -63,16 +64,16 @@ class Hosts:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI interface."""
-        said = environ.get("HTTP_HOST", "")
-        if self._answers(said):
+        host = environ.get("HTTP_HOST", "")
+        if self._answers(host):
             return self._app(environ, start_response)
-        sentence = f"This server does not accept the host name {said[:80]!r}. The option --allowed-host adds a name."
+        sentence = f"This server does not accept the host name {host[:80]!r}. The option --allowed-host adds a name."
         return Problem(421, sentence, field="Host").response()(environ, start_response)
 
-    def _answers(self, said: str) -> bool:
-        if not said:  # of HTTP/1.0; a browser always sends it
+    def _answers(self, host: str) -> bool:
+        if not host:  # HTTP/1.0 only; browsers always send it
             return True
-        match = HOST.fullmatch(said)
+        match = HOST.fullmatch(host)
         if match is None:
             return False
         name = _plain(match[1])
@@ -88,13 +89,12 @@ class Hosts:
 
 
 class Proxies:
-    """Takes the word of the proxies at these addresses for who asks, by which name, over which protocol and below which
-    path; from anyone else such headers are taken off. Raises ValueError for what is no address or network.
+    """Trusts the forwarded headers of the proxies at these addresses: visitor, host, protocol and path. Removes such
+    headers from other requests.
 
-    A proxy on this machine connects from it for visitors who are anywhere, so what it forwards is not taken for a
-    request of this machine, which would be without limits, unless it may say so and does.
-
-    The word of another web process is taken for its secret, not for its address.
+    A proxy on this machine connects from it for visitors elsewhere. Unless it is trusted and names the visitor, its
+    requests do not count as requests of this machine, which have no limits. Another web process is trusted for its
+    secret, not for its address. Raises ValueError for an entry that is neither an address nor a network.
     """
 
     def __init__(

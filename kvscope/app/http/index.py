@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 
 from kvscope.app.http.access import SENDS
 from kvscope.app.http.answers import Index, IndexEntry, IndexKind
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.site import site
 from kvscope.app.learn.library import Listed
@@ -28,9 +29,13 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 
 
 def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[Listed]]) -> Blueprint:
-    """The route, over the tables, these recordings and the lessons as they are at a request."""
+    """Return the route. `lessons`: returns the lessons as they are at a request."""
     routes = Blueprint("index", __name__)
-    cards = {each.path.stem: each.card for each in sorted(recorded, key=lambda each: each.order) if each.card}
+    cards = {
+        recording.path.stem: recording.card
+        for recording in sorted(recorded, key=lambda recording: recording.order)
+        if recording.card
+    }
     tables, recordings = [*of_tables(cards)], [*of_recordings(cards)]
 
     @routes.get("/api/index")
@@ -38,54 +43,52 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
     def all_entries() -> Response:
         written = site()
         saved = [*of_sessions(written.sessions)] if written else []
-        response = jsonify(entries=[*tables, *of_lessons(lessons()), *recordings, *saved])
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return json_response({"entries": [*tables, *of_lessons(lessons()), *recordings, *saved]}, "no-cache")
 
     return routes
 
 
 def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """Terms, ideas, views, settings, what is not here, pages. Without the addresses of missing recordings."""
+    """Yield terms, ideas, views, settings, things elsewhere and pages, without addresses of missing recordings."""
     for id, term in _table("glossary").items():
         yield _entry("term", {**term, "id": id, "address": _opened(term.get("show"), cards)})
     for kind, entries in _table("find").items():
-        yield from (_entry(kind, {**each, "address": _opened(each["address"], cards)}) for each in entries)
+        yield from (_entry(kind, {**entry, "address": _opened(entry["address"], cards)}) for entry in entries)
     for page in pages():
         yield _entry("page", {"id": page.id, "name": page.name, "text": page.description, "address": page.address})
 
 
 def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
-    """A lesson is found by all names of the ideas that it shows, which also say what it is about."""
-    ideas = {each["id"]: each for each in _table("find")["idea"]}
-    for each in lessons:
-        shown = [ideas[id] for id in each.ideas if id in ideas]
+    """Yield the lessons. All names of a lesson's ideas find it; its text names the ideas."""
+    ideas = {idea["id"]: idea for idea in _table("find")["idea"]}
+    for lesson in lessons:
+        shown = [ideas[id] for id in lesson.ideas if id in ideas]
         also = [name for idea in shown for name in idea.get("also", [])]
-        words = {"name": each.title, "text": ". ".join(idea["name"] for idea in shown), "also": also}
-        yield _entry("lesson", {"id": each.id, **words, "address": f"/learn/{each.id}"})
+        words = {"name": lesson.title, "text": ". ".join(idea["name"] for idea in shown), "also": also}
+        yield _entry("lesson", {"id": lesson.id, **words, "address": f"/learn/{lesson.id}"})
 
 
 def of_recordings(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """In the order of the gallery."""
+    """Yield the recordings in the order of the gallery."""
     for name, card in cards.items():
         words = {"name": card.title, "text": card.sentence, "also": [card.shows, name]}
         yield _entry("recording", {"id": card.id, **words, "address": f"/s/{card.id}"})
 
 
 def of_sessions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[IndexEntry]:
-    """Saved sessions, which only a static site lists."""
-    for each in sessions:
-        words = {"name": each["title"] or each["prompt"], "text": each["prompt"], "also": []}
-        yield _entry("recording", {"id": each["id"], **words, "address": f"/s/{each['id']}"})
+    """Yield the saved sessions, which only a static site lists."""
+    for session in sessions:
+        words = {"name": session["title"] or session["prompt"], "text": session["prompt"], "also": []}
+        yield _entry("recording", {"id": session["id"], **words, "address": f"/s/{session['id']}"})
 
 
-def _entry(kind: IndexKind, given: dict[str, Any]) -> IndexEntry:
-    plain = {field: given[field] for field in ("id", "name", "text", "address")}
-    return IndexEntry(kind=kind, also=given.get("also", []), **plain)  # type: ignore[typeddict-item]
+def _entry(kind: IndexKind, fields: dict[str, Any]) -> IndexEntry:
+    plain = {field: fields[field] for field in ("id", "name", "text", "address")}
+    return IndexEntry(kind=kind, also=fields.get("also", []), **plain)  # type: ignore[typeddict-item]
 
 
 def _opened(address: str | None, cards: dict[str, Card]) -> str | None:
-    """With the id of the session in place of the name of the recording."""
+    """Replace the name of a recording with the id of its session. None if this installation lacks the recording."""
     named = RECORDING.search(address or "")
     if address is None or named is None:
         return address
@@ -93,5 +96,5 @@ def _opened(address: str | None, cards: dict[str, Card]) -> str | None:
 
 
 def _table(name: str) -> dict[Any, Any]:
-    found: dict[Any, Any] = json.loads((STATIC / "shared" / "words" / f"{name}.json").read_text("utf-8"))
-    return found
+    table: dict[Any, Any] = json.loads((STATIC / "shared" / "words" / f"{name}.json").read_text("utf-8"))
+    return table

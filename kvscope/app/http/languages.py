@@ -1,7 +1,7 @@
-"""The language of a page: the one that `?lang=` names, if static/languages/ has it, else English.
+"""The language of a page: the one that `?lang=` names, if static/languages/ has it, otherwise English.
 
-English stands in templates and scripts and is the key of its translation, in the manner of gettext. A catalogue is one
-JSON file for both; `python -m tools.messages` says what is in it.
+The English text in templates and scripts is the key of its translation, as in gettext. A catalogue is one JSON file for
+both; `python -m tools.messages` describes it.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from kvscope.app.paths import STATIC
 
 
 def init_app(app: Flask) -> None:
-    """Give the templates `language`, `messages` for the page's script, None in English, and gettext's functions."""
+    """Give the templates `language`, `messages` (for the page's script; None in English) and gettext's functions."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_callables(gettext, ngettext, newstyle=True)  # type: ignore[attr-defined]
     app.context_processor(lambda: {"language": language() or "en", "messages": catalogue(language())})
 
 
 def language() -> str | None:
-    """The language of the page that is asked for; None for English."""
-    wanted = request.args.get("lang", "") if has_request_context() else ""
-    return wanted if wanted in languages() else None
+    """Return the language that the request asks for; None for English."""
+    tag = request.args.get("lang", "") if has_request_context() else ""
+    return tag if tag in languages() else None
 
 
 @cache
 def languages() -> frozenset[str]:
-    """Those that have a catalogue, as BCP 47 tags."""
+    """Return the languages that have a catalogue, as BCP 47 tags."""
     return frozenset(path.stem for path in (STATIC / "languages").glob("*.json"))
 
 
 @cache
 def catalogue(language: str | None) -> Mapping[str, Any] | None:
-    """`{"language": …, "messages": {English: translation}}`."""
+    """Return `{"language": …, "messages": {English: translation}}`; None for English."""
     if language is None:
         return None
-    found: dict[str, Any] = json.loads((STATIC / "languages" / f"{language}.json").read_text("utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((STATIC / "languages" / f"{language}.json").read_text("utf-8"))
+    return content
 
 
 def gettext(text: str) -> str:
-    """The translation of a text; the text itself where there is none."""
-    found = catalogue(language())
-    return str(found["messages"].get(text) or text) if found else text
+    """Return the translation of a text, or the text if it has none."""
+    translations = catalogue(language())
+    return str(translations["messages"].get(text) or text) if translations else text
 
 
 def ngettext(one: str, other: str, count: int) -> str:
-    """Templates have no plurals of their own: Python knows no plural rules. A count stands behind its label instead."""
+    """Refuse plurals in templates: Python has no plural rules. Write the count behind its label."""
     raise NotImplementedError("write the count behind a label, such as “Steps: 4”")

@@ -1,7 +1,6 @@
-"""The pages below `/learn/` that are no lesson: symbols and shapes, the loop calculator, where state lives, words.
+"""The pages below `/learn/` that are not lessons: symbols and shapes, the loop calculator, where state lives, words.
 
-The state of each is its address; what it shows beside arithmetic it reads from recordings, from the model, or from
-`/api/state`.
+The state of each is its address. Values beyond arithmetic come from recordings, the model or `/api/state`.
 """
 
 from __future__ import annotations
@@ -22,11 +21,12 @@ ADDRESS = "/learn/"
 
 
 def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
-    """A route for each of them. `recorded`: whose runs stand in them where the address names no run; `examples`: those
-    of them that are in the log, so that more can be asked of them."""
+    """Return a route for each page. `recorded`: the runs that a page shows if its address names none. `examples`: those
+    that are also in the log, so that questions about them can be computed.
+    """
     routes = Blueprint("learn_reference", __name__)
-    ordered = sorted(recorded, key=lambda each: each.order)
-    cards = [each.card for each in ordered if each.card and not each.workload]
+    ordered = sorted(recorded, key=lambda recording: recording.order)
+    cards = [recording.card for recording in ordered if recording.card and not recording.workload]
     run = examples.runs[0].id if examples.runs else None
     known = {
         "session": cards[0].id if cards else None,
@@ -51,7 +51,9 @@ def _view(id: str, known: dict[str, Any], beside: list[dict[str, str]]) -> Any:
 
 
 def alike(cards: Sequence[Card]) -> list[str]:
-    """Sessions of the first two neighbours with as many prompt tokens and steps, which fit in one tensor; else none."""
+    """Return the sessions of the first two neighbours with the same numbers of prompt tokens and steps, which fit in
+    one tensor; none if there are no such two.
+    """
     for one, other in pairwise(cards):
         if (one.tokens, one.steps) == (other.tokens, other.steps):
             return [one.id, other.id]

@@ -1,6 +1,6 @@
 """`/learn`, `/learn/<lesson>`, `/embed/learn/<lesson>` and `/api/lessons/…`: lessons beside the live page.
 
-The page of a lesson comes with the lesson as it is on its own recording. For another run the page asks for it again.
+The page of a lesson includes the lesson computed over its own recording. For another run, the page requests it again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import Field
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.http.access import COMPUTES, READS, SENDS, WORKS_OUT, count, declare, refuse_other_sites
 from kvscope.app.http.answers import LessonList, RenderedLesson
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -40,12 +41,12 @@ class LessonQuery(Query):
 
 
 def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Reads, limits: Limits) -> Blueprint:
-    """The routes, over the lessons of this library."""
+    """Return the routes."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
 
     def listed() -> list[dict[str, Any]]:
-        return [asdict(each) for each in library.listed]
+        return [asdict(lesson) for lesson in library.listed]
 
     def by_hand(example: str) -> dict[str, Any]:
         if example not in EXAMPLES:
@@ -56,11 +57,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             raise Pending(gettext("the model is not ready yet")) from None
 
     def later(example: str) -> dict[str, Any]:
-        """A page asks the engine for nothing: its script asks for what is missing."""
+        """Leave a worked example to the page's script: the request for a page asks the engine nothing."""
         raise Pending(gettext("the worked examples are computed in a moment"))
 
     def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
-        """The lesson over a run of the log, or over its own recording."""
+        """Compute the lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
         of: dict[str, Any] = {"run": None, "session": None, "logged": False, "own": False}
         facts: Facts = no_run(by_hand)
@@ -81,21 +82,24 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         except KeyError:
             raise unknown("lesson", id) from None
 
-    def page(id: str, framed: bool) -> Response:
+    @routes.get("/learn/<lesson>", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/learn/<lesson>", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
+    def page(lesson: str, framed: bool) -> Response:
         try:
-            lesson = library.lesson(id)
+            source = library.lesson(lesson)
         except KeyError:
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             instead = {"page": "learn", "text": gettext("All lessons")}
-            told = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
-            return Response(told, 404)
-        if lesson.unreadable:
+            message = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
+            return Response(message, 404)
+        if source.unreadable:
             heading = gettext("This lesson has a mistake in its file")
             text = gettext("It is shown once it is corrected: reload the page then.")
-            lines = [str(fault) for fault in sorted(lesson.faults)]
+            lines = [str(fault) for fault in sorted(source.faults)]
             return Response(render_template("message.html", heading=heading, text=text, lines=lines, framed=framed))
-        shown = answer(lesson, later)
+        shown = answer(source, later)
         return Response(
             render({"lessons": listed(), "lesson": shown, "framed": framed}, title=f"{shown['title']} · KVScope")
         )
@@ -105,20 +109,10 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     def contents() -> str:
         return render({"lessons": listed(), "lesson": None, "framed": False, **library.paths.as_json()})
 
-    @routes.get("/learn/<lesson>")
-    @declare(SENDS)
-    def alone(lesson: str) -> Response:
-        return page(lesson, framed=False)
-
-    @routes.get("/embed/learn/<lesson>")
-    @declare(SENDS)
-    def embedded(lesson: str) -> Response:
-        return page(lesson, framed=True)
-
     @routes.get("/api/lessons")
     @describe(READS, "List the lessons", {200: json_answer("all lessons, in their order", LessonList)})
     def lessons() -> Response:
-        addresses = [each | {"url": url_for("lessons.alone", lesson=each["id"])} for each in listed()]
+        addresses = [lesson | {"url": url_for("lessons.alone", lesson=lesson["id"])} for lesson in listed()]
         return jsonify(lessons=addresses)
 
     @routes.get("/api/lessons/<lesson>.html")
@@ -129,12 +123,12 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         *(404, 503),
     )
     def file(lesson: str) -> Response:
-        found = known(lesson)
+        source = known(lesson)
         count(limits)
-        shown = answer(found, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
+        shown = answer(source, lambda example: dict(reads.ask("by_hand", EXAMPLES[example])))
         session = shown["session"] and SessionPage(of_session(sessions, shown["session"]))
         response = Response(lesson_file(shown, session or None), mimetype="text/html")
-        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{found.id}.html"
+        response.headers["Content-Disposition"] = f"attachment; filename=kvscope-{source.id}.html"
         return response
 
     @routes.get("/api/lessons/<lesson>")
@@ -146,12 +140,10 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         query=LessonQuery,
     )
     def one(lesson: str) -> Response:
-        asked, found = query(LessonQuery), known(lesson)
-        if asked.run:
+        parameters, source = query(LessonQuery), known(lesson)
+        if parameters.run:
             refuse_other_sites()
         count(limits)
-        response = jsonify(**answer(found, by_hand, asked.run))
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return json_response(answer(source, by_hand, parameters.run), "no-cache")
 
     return routes

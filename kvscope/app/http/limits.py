@@ -1,7 +1,7 @@
-"""How much one client may do in a minute. Beyond it: 429 with Retry-After, until its share has grown again.
+"""Limits what one client may do per minute. A request over a limit gets 429 with Retry-After.
 
-The library `limits` (5.8) was tried: it counts by the wall clock, so that one that is set back refuses everybody for as
-long, expires keys by a timer thread, and refuses bytes known only afterwards, or forgives them with its window.
+The library `limits` (5.8) was tried. It counts by the wall clock, so a clock that is set back refuses everybody until
+the time is reached again; it expires keys in a timer thread; and it cannot count bytes that are known only afterwards.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ WORDS: Mapping[What, str] = {
 MINUTE_S = 60.0
 ROUNDING_S = 0.001
 MOST_COUNTED = 10_000
-"""Clients and addresses that are remembered; those that have their whole share again are not."""
+"""Most clients and addresses remembered. Those with their whole share are forgotten first."""
 
 
 class Limits:
-    """`per_minute`: how much of each a client may do; 0 for any number. Nobody on the machine itself is counted.
+    """Counts what clients do. `per_minute`: the share of a client, by kind; 0: no limit. Requests from this machine are
+    not counted.
 
-    A client's share grows back evenly, and is never more than that of a minute. An address has the shares of
-    `clients_per_address`, however many clients it says it is.
+    A used share grows back evenly, up to one minute's share. An address has the shares of `clients_per_address`
+    clients, however many client tokens it sends.
     """
 
     def __init__(
@@ -42,10 +43,10 @@ class Limits:
         self._per_minute, self._clients_per_address, self._now = per_minute, clients_per_address, now
         self._lock = Lock()
         self._whole_at: dict[tuple[What, str], float] = {}
-        """When each share that was taken of will have grown back; used up it is a minute before."""
+        """When each used share will be whole again. A share that is used up will be whole in a minute."""
 
     def take(self, visitor: Visitor, what: What) -> None:
-        """Count one. Raises Problem where there is none left, or no bytes to store it with."""
+        """Count one use. Raises Problem if no share is left, or no bytes to store the result."""
         if visitor.is_here:
             return
         with self._lock:
@@ -60,7 +61,7 @@ class Limits:
             self._spend(visitor, what, 1, now)
 
     def charge(self, visitor: Visitor, size: int) -> None:
-        """Count bytes that were stored for a client."""
+        """Count bytes stored for a client."""
         if not visitor.is_here:
             with self._lock:
                 self._spend(visitor, "bytes", size, self._now())
@@ -75,7 +76,7 @@ class Limits:
         return max(now, self._whole_at.get((what, key), now))
 
     def _shares(self, visitor: Visitor, what: What) -> list[tuple[str, int]]:
-        """Who is counted, each with what it may do in a minute."""
+        """Return the keys that count the visitor, each with its share per minute."""
         share = self._per_minute[what]
         if not share:
             return []

@@ -1,7 +1,7 @@
-"""Socket.IO: sends the frames of watched runs as they are stored.
+"""Sends the frames of watched runs to viewers by Socket.IO, as they are stored.
 
-A watch is a reader of the log with a cursor of its own. Viewers that are live, late, or back after a lost network are
-one path: read what follows the cursor, wait at the end. The log is the queue, so a slow viewer costs no memory.
+A watch reads the log with its own cursor. A viewer that is live, late, or back after a lost network takes the same
+path: read the frames after the cursor, wait at the end. The log is the queue, so a slow viewer costs no memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Any
 
 import socketio
@@ -23,46 +23,53 @@ from kvscope.app.http.access import CONNECTS, FOLLOWS, Access, declare, declared
 from kvscope.app.http.origins import is_own_origin
 from kvscope.app.http.problems import Problem, fault, not_stored, unknown
 from kvscope.app.http.requests import MAX_SEQ
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, NAMESPACE, SocketGuard, TextPacket
+from kvscope.app.http.socket_guard import NAMESPACE, SESSION, Session, SocketGuard, TextPacket
+from kvscope.app.http.websocket import MAX_MESSAGE_BYTES
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.rounds import Rounds
 from kvscope.app.store.runs import RunLog
 
 MAX_QUEUED_PACKETS = 12
 """Packets that may wait in one viewer's send queue. A frame is two: the event and its bytes. Engine.IO's Python client
-takes at most 16 in one polling response, and a ping and acknowledgements may come between."""
+accepts at most 16 in one polling response, and a ping and acknowledgements may come between."""
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.001, 0.02
-"""Between two looks whether a full queue has room again: each time twice as long (docs/measurements.md)."""
+"""Pause before a full queue is checked again: each is twice as long as the one before (docs/measurements.md)."""
 WAIT_S = 10.0
 READ_AGAIN_S = 1.0
-"""How long after the log could not be read it is tried again."""
+"""Pause after a failed read of the log."""
 MAX_WATCHES = 8
 LOOK_S = 1.0
-"""How often handshakes are looked at."""
+"""Time between two checks for late handshakes."""
 
 log = logging.getLogger(__name__)
 
 
 class Watch:
-    """One viewer's reading of one run, in a thread of its own, until the run's end or `stop`.
+    """One viewer's reading of one run, in its own thread, until the run's end or `stop`.
 
-    `send` queues a frame for the viewer; it returns False when the queue has no room. `tell` says to the
-    viewer that the log cannot be read. Both raise KeyError when the viewer is gone.
+    `lock`: held while a frame is sent. `send` queues a frame for the viewer and returns False when the queue is full.
+    `report` sends the viewer the reason why the log cannot be read. Both raise KeyError when the viewer has left.
     """
 
     def __init__(
-        self, runs: RunLog, run: str, after: int, send: Callable[[bytes], bool], tell: Callable[[StoreError], None]
+        self,
+        runs: RunLog,
+        run: str,
+        after: int,
+        lock: RLock,
+        send: Callable[[bytes], bool],
+        report: Callable[[StoreError], None],
     ) -> None:
-        self._runs, self._run, self._after, self._send, self._tell = runs, run, after, send, tell
-        self._lock = Lock()
+        self._runs, self._run, self._after, self._lock = runs, run, after, lock
+        self._send, self._report = send, report
         self._stopped = Event()
 
     def start(self, at_end: Callable[[], None]) -> None:
-        """Begin sending; `at_end` is called once nothing more will be sent."""
+        """Start sending. Call `at_end` when nothing more will be sent."""
         Thread(target=self._pump, args=(at_end,), name=f"watch-{self._run}", daemon=True).start()
 
     def stop(self) -> None:
-        """After this returns, nothing more is sent."""
+        """Stop sending. Nothing is sent after this returns."""
         with self._lock:
             self._stopped.set()
         self._runs.wake(self._run)
@@ -71,25 +78,25 @@ class Watch:
         try:
             self._follow()
         except KeyError:
-            log.debug("the viewer of %s is gone", self._run)
+            log.debug("the viewer of %s has left", self._run)
         finally:
             at_end()
 
     def _follow(self) -> None:
-        """Read to the run's end, through any failures to read the log; the viewer gets one message for each."""
-        told = False
+        """Send the frames up to the run's end. The viewer gets one message for each period without a readable log."""
+        reported = False
         while not self._stopped.is_set():
             try:
                 page = self._runs.frames(self._run, self._after)
                 head = self._runs.head(self._run) if not page else None
             except StoreError as error:
                 with self._lock:
-                    if not told and not self._stopped.is_set():
-                        self._tell(error)
-                told = True
+                    if not reported and not self._stopped.is_set():
+                        self._report(error)
+                reported = True
                 self._stopped.wait(READ_AGAIN_S)
                 continue
-            told = False
+            reported = False
             for payload in page:
                 if not self._deliver(payload):
                     return
@@ -100,7 +107,7 @@ class Watch:
                 self._runs.wait(self._run, self._after, WAIT_S)
 
     def _deliver(self, payload: bytes) -> bool:
-        """Send a frame as soon as there is room for it; False when the watch was stopped instead."""
+        """Send a frame as soon as the queue has room. False when the watch was stopped first."""
         pause = SHORTEST_PAUSE_S
         while True:
             with self._lock:
@@ -114,24 +121,25 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """One socket: its watches by run, and the runs that it began to watch last and has not left, even if they have
-    ended.
+    """One connected page. `watches`: by run. `recent`: the runs that it last began to watch, even if they have ended,
+    without those that it left.
     """
 
+    session: Session
     watches: dict[str, Watch] = field(default_factory=dict)
-    seen: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=MAX_WATCHES))
 
 
 class Live:
-    """All watches of all viewers."""
+    """The watches of all viewers."""
 
     def __init__(self, runs: RunLog, max_viewers: int, max_viewers_per_address: int) -> None:
         self._runs = runs
         self._most, self._most_per_address = max_viewers, max_viewers_per_address
         self._lock = Lock()
         self._viewers: dict[str, Viewer] = {}
-        self._server: socketio.Server | None = None
-        self._guard: SocketGuard | None = None
+        self._server: socketio.Server
+        self._guard: SocketGuard
 
     def init_app(self, app: Flask) -> None:
         """Serve Socket.IO on the application."""
@@ -154,10 +162,10 @@ class Live:
         socket.server.on("*", _no_such_event)
         self._guard = SocketGuard(socket.server, self._most, self._most_per_address)
         self._guard.init_app(app)
-        self._handshakes = Rounds("handshakes", self._guard.end_the_late, LOOK_S, log.error)
+        self._handshakes = Rounds("handshakes", self._guard.end_late_handshakes, LOOK_S, log.error)
 
     def start(self) -> None:
-        """Begin to end handshakes that are late."""
+        """Start to end late handshakes."""
         self._handshakes.start()
 
     def close(self) -> None:
@@ -171,42 +179,41 @@ class Live:
 
     @property
     def events(self) -> dict[str, Access]:
-        """Who may send which, and what it costs."""
+        """The access of each event that a client may send."""
         return declared({"connect": self._connect, "watch": self._watch, "unwatch": self._unwatch})
 
     @property
     def viewers(self) -> int:
-        """How many sockets are connected."""
+        """The number of connected viewers."""
         with self._lock:
             return len(self._viewers)
 
     def watched(self) -> set[str]:
-        """The runs that are in somebody's sight."""
+        """The runs that some viewer shows."""
         with self._lock:
-            return {run for viewer in self._viewers.values() for run in viewer.seen}
+            return {run for viewer in self._viewers.values() for run in viewer.recent}
 
     @declare(CONNECTS)
     def _connect(self, _auth: Any = None) -> None:
-        assert self._server is not None
-        assert self._guard is not None
-        self._guard.joined(self._server.manager.eio_sid_from_sid(_sid(), NAMESPACE))
+        session: Session = request.environ[SESSION]
         with self._lock:
-            if _sid() in self._viewers:  # a client's own event of that name
+            if _sid() in self._viewers:  # the client sent an event of this name
                 raise ConnectionRefusedError("This socket is already connected.")
-            self._viewers[_sid()] = Viewer()
+            self._viewers[_sid()] = Viewer(session)
+        session.viewer = _sid()
 
     def _disconnect(self, _reason: Any = None) -> None:
         with self._lock:
-            viewer = self._viewers.pop(_sid(), Viewer())
-            watches = list(viewer.watches.values())
+            viewer = self._viewers.pop(_sid(), None)
+            watches = list(viewer.watches.values()) if viewer else []
         for watch in watches:
             watch.stop()
 
-    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], *said: Any) -> dict[str, Any]:
+    def _answer(self, handler: Callable[[str, Any], dict[str, Any]], *arguments: Any) -> dict[str, Any]:
         try:
-            if len(said) > 1:
+            if len(arguments) > 1:
                 raise Problem(422, "An event must have exactly one argument: a JSON object.")
-            return handler(_sid(), said[0] if said else None)
+            return handler(_sid(), arguments[0] if arguments else None)
         except Problem as problem:
             return {"error": problem.document()}
         except StoreError as error:
@@ -221,65 +228,57 @@ class Live:
         head = self._runs.head(run)
         if head is None:
             raise unknown("run", run)
-        watch = Watch(
-            self._runs, run, after, lambda payload: self._send(sid, payload), lambda error: self._tell(sid, run, error)
-        )
         with self._lock:
             viewer = self._viewers.get(sid)
             if viewer is None:
                 raise Problem(409, "This socket is closing.")
-            mine = viewer.watches
-            if run not in mine and len(mine) >= MAX_WATCHES:
+            if run not in viewer.watches and len(viewer.watches) >= MAX_WATCHES:
                 raise Problem(
                     429, f"One viewer may watch at most {MAX_WATCHES} runs at once.", field="run", limit=MAX_WATCHES
                 )
-            earlier = mine.get(run)
-            mine[run] = watch
-            viewer.seen.append(run)
+            send, report = partial(self._send, viewer.session), partial(self._report, viewer.session, run)
+            watch = Watch(self._runs, run, after, viewer.session.lock, send, report)
+            earlier = viewer.watches.get(run)
+            viewer.watches[run] = watch
+            viewer.recent.append(run)
         if earlier is not None:
             earlier.stop()
-        watch.start(lambda: self._forget(sid, run, watch))
+        watch.start(partial(self._forget, viewer, run, watch))
         return {"run": run, "last_seq": head.last_seq}
 
     @declare(FOLLOWS)
     def _unwatch(self, sid: str, body: Any) -> dict[str, Any]:
-        run = _run_of(body)
+        run, watch = _run_of(body), None
         with self._lock:
-            viewer = self._viewers.get(sid, Viewer())
-            watch = viewer.watches.pop(run, None)
-            while run in viewer.seen:
-                viewer.seen.remove(run)
+            viewer = self._viewers.get(sid)
+            if viewer is not None:
+                watch = viewer.watches.pop(run, None)
+                while run in viewer.recent:
+                    viewer.recent.remove(run)
         if watch is not None:
             watch.stop()
         return {"run": run}
 
-    def _forget(self, sid: str, run: str, watch: Watch) -> None:
+    def _forget(self, viewer: Viewer, run: str, watch: Watch) -> None:
         with self._lock:
-            mine = self._viewers.get(sid, Viewer()).watches
-            if mine.get(run) is watch:
-                del mine[run]
+            if viewer.watches.get(run) is watch:
+                del viewer.watches[run]
 
-    def _send(self, sid: str, payload: bytes) -> bool:
-        assert self._server is not None
-        assert self._guard is not None
-        session = self._server.manager.eio_sid_from_sid(sid, NAMESPACE)
-        with self._guard.sending(session):
-            if self._server.eio.sockets[session].queue.qsize() >= MAX_QUEUED_PACKETS:
-                return False
-            self._server.emit("frame", payload, to=sid, namespace=NAMESPACE)
-            return True
+    def _send(self, session: Session, payload: bytes) -> bool:
+        """Queue a frame for a viewer. False when its queue is full. The caller holds the session's lock."""
+        if self._guard.queued_packets(session) >= MAX_QUEUED_PACKETS:
+            return False
+        self._server.emit("frame", payload, to=session.viewer, namespace=NAMESPACE)
+        return True
 
-    def _tell(self, sid: str, run: str, error: StoreError) -> None:
-        """Say that a watched run cannot be read; its frames go on when it can."""
-        assert self._server is not None
-        assert self._guard is not None
+    def _report(self, session: Session, run: str, error: StoreError) -> None:
+        """Send a viewer the reason why a watched run cannot be read now. The caller holds the session's lock."""
         body = {"run": run, "error": not_stored(error).document()}
-        with self._guard.sending(self._server.manager.eio_sid_from_sid(sid, NAMESPACE)):
-            self._server.emit("problem", body, to=sid, namespace=NAMESPACE)
+        self._server.emit("problem", body, to=session.viewer, namespace=NAMESPACE)
 
 
 def _errors_of(library: str) -> logging.Logger:
-    """A logger that passes over what the library warns of."""
+    """A logger for a library's errors, without its warnings."""
     logger = logging.getLogger(f"{__name__}.{library}")
     logger.setLevel(logging.ERROR)
     return logger

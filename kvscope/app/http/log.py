@@ -1,4 +1,4 @@
-"""What can be read of a log, a run's or a saved session's: its frames, and what the engine computes of its tokens."""
+"""The routes of one log, a run's or a saved session's: its frames, and the questions that the engine answers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.questions import under_changes
 from kvscope.app.http.access import ANSWERS, COMPUTES, READS, READS_RUN
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
@@ -24,8 +25,8 @@ BINARY = "application/octet-stream"
 
 
 class LogRoutes:
-    """The routes below a log's own. `caching`: how long the answers to questions may be kept by browsers;
-    `lasting`: whether the logs stay, so that their answers are worth keeping here.
+    """Routes below the address of a log. `caching`: the Cache-Control of answers. `lasting`: the logs are permanent, so
+    their answers are worth storing on the server.
     """
 
     def __init__(self, logs: Log, lookup: RunLookup, reads: Reads, caching: str, *, lasting: bool) -> None:
@@ -39,7 +40,7 @@ class LogRoutes:
             routes.get(f"/<log>/{name}", endpoint=name)(self._view(name, question))
 
     def _frames_view(self) -> Callable[[str], Response]:
-        """The view of the frames: those of a run are for own pages, as its id is."""
+        """Return the view of the frames. A run's frames are for own pages only, as its id is."""
 
         @describe(
             READS if self._lasting else READS_RUN,
@@ -53,9 +54,9 @@ class LogRoutes:
             head = self._lookup.known(log)
             after = query(AfterQuery).after
             payloads = self._logs.all_frames(log, after)
-            first = list(islice(payloads, 1))  # what cannot be read is said while an error can still be sent
+            first = list(islice(payloads, 1))  # an unreadable log must be reported while an error can still be sent
             response = Response(to_stream(chain(first, payloads)), mimetype=BINARY)
-            response.implicit_sequence_conversion = False  # or the library reads all of it to tell its length
+            response.implicit_sequence_conversion = False  # otherwise the library reads all of it for its length
             response.headers["Cache-Control"] = "no-cache"
             if head.closed:
                 response.set_etag(f"{log}-{after}-{head.last_seq}-{head.bytes}")
@@ -65,7 +66,7 @@ class LogRoutes:
         return view
 
     def _view(self, name: str, question: Question) -> Callable[[str], Response]:
-        """The view that answers one question."""
+        """Return the view that answers one question."""
         answer = binary_answer if question.answer is None else json_answer
         types = () if question.answer is None else (question.answer,)
 
@@ -74,7 +75,7 @@ class LogRoutes:
             question.summary,
             {200: answer(question.meaning, *types)},
             *(404, 409, 422, 503),
-            query=question.asked,
+            query=question.query,
             revalidated=not question.anew,
         )
         def view(log: str) -> Response:
@@ -82,21 +83,19 @@ class LogRoutes:
             if not question.of_changed and steps.opening["changed"]:
                 detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
                 raise Problem(409, detail, field="run")
-            arguments = question.arguments(steps, asked_of(question.asked, steps))
+            arguments = question.arguments(steps, parameters_of(question.query, steps))
             if question.anew:
                 model = self._lookup.same_model(steps.opening)
-                asked = under_changes(steps.opening, name, *arguments)
-                response = jsonify(self._reads.ask_again(*asked, model=model))
-                response.headers["Cache-Control"] = "no-store"
-                return response
+                computation = under_changes(steps.opening, name, *arguments)
+                return json_response(self._reads.ask_again(*computation, model=model), "no-store")
             return self._lasting_answer(log, steps, name, *arguments)
 
         return view
 
     def _lasting_answer(self, log: str, steps: Steps, name: str, *arguments: Any) -> Response:
-        """What the engine says. Values that never change: what a cache holds is never asked of the engine again."""
-        asked = json.dumps([log, request.path, sorted(request.args.items())])
-        tag = sha256(asked.encode()).hexdigest()[:32]
+        """Answer with values that never change: a cached answer is not computed again."""
+        address = json.dumps([log, request.path, sorted(request.args.items())])
+        tag = sha256(address.encode()).hexdigest()[:32]
         if request.if_none_match.contains(tag):
             response = Response(status=304)
         else:
@@ -109,8 +108,8 @@ class LogRoutes:
         return response
 
 
-def asked_of(model: type[Query], steps: Steps) -> Query:
-    """What the request asks. A position is one of those that the step it names had before it. Raises Problem."""
+def parameters_of(model: type[Query], steps: Steps) -> Query:
+    """Parse the request. A position must be one that the named step has before it. Raises Problem."""
     names = model.model_fields
     step = query(Step, steps.bounds()).step if {"step", "position"} <= names.keys() else None
     return query(model, steps.bounds(step))

@@ -1,4 +1,4 @@
-"""What several routes ask of a run before they serve it, and how they answer."""
+"""Finds runs for the routes, and builds answers that several routes share."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler, Started
 from kvscope.app.http.answers import Created, Queued, Status
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.questions import Steps
@@ -24,24 +25,24 @@ STARTED = {
     201: json_answer("the run has started", Created, "Location"),
     202: json_answer("the run is queued", Queued, "Location"),
 }
-"""What whatever starts a run answers."""
+"""Answers of every route that starts a run."""
 STARTING_PROBLEMS = (400, 413, 415, 422, 503, 507)
-"""Statuses of whatever starts a run."""
+"""Problem statuses of every route that starts a run."""
 
 
 class Log(Protocol):
-    """What is read of runs, and of saved sessions in the same way (see app.store.runs.RunLog for each method)."""
+    """How runs and saved sessions are read (each method as in app.store.runs.RunLog)."""
 
     def head(self, run: str, /) -> Head | None:
         """Where the log ends."""
         ...
 
     def opening(self, run: str, /) -> dict[str, Any]:
-        """The data of its `open` frame."""
+        """Data of the `open` frame."""
         ...
 
     def chosen(self, run: str, /) -> list[tuple[int, int]]:
-        """For each complete step: seq of its `step` frame, id of the token it chose."""
+        """For each complete step: seq of its `step` frame, id of its token."""
         ...
 
     def all_frames(self, run: str, after: int = -1, /) -> Iterator[bytes]:
@@ -50,7 +51,7 @@ class Log(Protocol):
 
 
 class RunLookup:
-    """Finds runs, and refuses what cannot be asked of one. Methods raise Problem. `noun`: what an id is of."""
+    """Finds runs and checks what can be asked about them. Methods raise Problem. `noun`: what an id names."""
 
     def __init__(self, runs: Log, engine: Pool, noun: str = "run") -> None:
         self._runs, self._engine, self._noun = runs, engine, noun
@@ -63,14 +64,16 @@ class RunLookup:
         return head
 
     def original(self, run: str) -> dict[str, Any]:
-        """The `open` data of a run that is no study: what a study did cannot be computed again from its tokens."""
+        """Return the `open` data of a run that was not derived: a derived run's values cannot be computed from its
+        tokens.
+        """
         opening = self.whole(run)
         if is_workload(opening):
             raise Problem(409, "This is a workload, not a run.", field="run")
         return opening
 
     def whole(self, run: str) -> dict[str, Any]:
-        """The `open` data of a run or a workload: a study of another run names that run."""
+        """Return the `open` data of a run or a workload. For a derived run, the Problem names the original run."""
         self.known(run)
         opening = self._runs.opening(run)
         study = opening.get("study")
@@ -79,7 +82,7 @@ class RunLookup:
         return opening
 
     def steps(self, run: str, first: int = 0) -> Steps:
-        """The run's complete steps: at least one that is not below `first`."""
+        """Return the run's complete steps, at least one of which is `first` or later."""
         opening, chosen = self.original(run), self._runs.chosen(run)
         if len(chosen) <= first:
             missing = "complete step" if first == 0 else "decode step"
@@ -87,7 +90,8 @@ class RunLookup:
         return Steps(opening, chosen, first)
 
     def same_model(self, opening: dict[str, Any], *, load: bool = False) -> ServedModel:
-        """The model that gave a run's values, which alone can compute them again. `load`: load it if need be.
+        """Return the model that computed a run, the only one that can compute its values again. `load`: load it if
+        needed.
 
         Raises EngineUnavailable until it is loaded; Refused as Pool.load.
         """
@@ -109,34 +113,33 @@ class RunLookup:
 
 
 def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:
-    """running, paused, queued or closed."""
+    """Return the state of a run."""
     if closed:
         return "closed"
     return "paused" if scheduler.is_paused(run) else "running" if scheduler.waits(run) is None else "queued"
 
 
 def created(run: str, started: Started, url: str | None = None) -> Response:
-    """201 for a new run, or 202 for a queued run: its address, and the token that deletes it.
+    """Answer 201 for a started run or 202 for a queued one, with its address and its deletion token.
 
-    `url`: the page that shows it, where that is not the Stage.
+    `url`: the page that shows it, if not the Stage.
     """
     waits = {} if started.waits is None else {"status": "queued", **asdict(started.waits)}
-    response = jsonify(id=run, url=url or page_of(run), delete_token=started.token, **waits)
-    response.status_code = 202 if waits else 201
+    answer = {"id": run, "url": url or page_of(run), "delete_token": started.token, **waits}
+    response = json_response(answer, "no-store", 202 if waits else 201)
     response.headers["Location"] = url_for("runs.status", run=run)
-    response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def delete_token(given_with: str) -> str:
-    """The token that the request has to delete something. Raises Problem where it has none."""
-    given = request.authorization
-    if given is None or given.type != "bearer" or not given.token:
+    """Return the request's deletion token. Raises Problem if it has none."""
+    authorization = request.authorization
+    if authorization is None or authorization.type != "bearer" or not authorization.token:
         detail = f"The deletion token that was issued with the {given_with} is required, as Authorization: Bearer …"
         raise Problem(401, detail, field="Authorization", headers={"WWW-Authenticate": "Bearer"})
-    return given.token
+    return authorization.token
 
 
 def page_of(run: str) -> str:
-    """The page that shows the run."""
+    """Return the address of the page that shows the run."""
     return url_for("pages.stage", run=run)

@@ -1,7 +1,7 @@
-"""`/memory` and `/embed/memory`, the memory calculator, and `POST /api/measure`: what this machine can do.
+"""`/memory` and `/embed/memory`, the memory calculator, and `POST /api/measure`, which measures this machine.
 
-The calculator's state is its address, and the page works everything out by itself. Only the machine is measured here,
-when somebody asks for it; nothing of it is kept.
+The calculator's state is its address, and the page computes everything itself. Only the machine is measured here, on
+request; the result is not stored.
 """
 
 from __future__ import annotations
@@ -23,25 +23,18 @@ from kvscope.app.store.gallery import Recording
 
 
 def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
-    """The routes. Steps of the first of the recordings stand in the charts where the address names no run."""
+    """Return the routes. The charts use steps of the first recording if the address names no run."""
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
     models, gpus = (json.loads((STATIC / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus"))
-    session = next((each.card.id for each in recorded if each.card and not each.workload), None)
+    session = next((recording.card.id for recording in recorded if recording.card and not recording.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 
+    @routes.get("/memory", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/memory", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
     def page(framed: bool) -> str:
         return render({**known, "framed": framed})
-
-    @routes.get("/memory")
-    @declare(SENDS)
-    def alone() -> str:
-        return page(framed=False)
-
-    @routes.get("/embed/memory")
-    @declare(SENDS)
-    def embedded() -> str:
-        return page(framed=True)
 
     @routes.post("/api/measure")
     @describe(

@@ -1,11 +1,11 @@
-"""`/api/models`: the models of this server, which of them are in memory, and loading one."""
+"""`/api/models`: list the models of this server, and load one."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -13,6 +13,7 @@ from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import LOADS, TELLS, count
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.requests import LoadModel, body
@@ -20,7 +21,7 @@ from kvscope.model.log.schema import Model
 
 
 class OfferedModel(TypedDict):
-    """A model, as far as it is known: what only loading tells is null before that."""
+    """A model. Members that are known only after it was loaded are null before."""
 
     name: str
     state: Literal["unloaded", "fetching", "loading", "ready", "failed", "restarting"]
@@ -40,22 +41,19 @@ class OfferedModel(TypedDict):
 
 
 class OfferedModels(TypedDict):
-    """`models`: the first is the default. `memory`: bytes that their engines may take together."""
+    """`models`: the first is the default. `memory`: bytes that their engines may use together."""
 
     models: list[OfferedModel]
     memory: Count
 
 
 def blueprint(pool: Pool, limits: Limits) -> Blueprint:
-    """The routes."""
+    """Return the routes."""
     routes = Blueprint("models", __name__, url_prefix="/api/models")
 
     def listed(status: int = 200) -> Response:
         models = [_offered(pool, model) for model in pool.models.all]
-        response = jsonify(models=models, memory=pool.models.budget)
-        response.status_code = status
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"models": models, "memory": pool.models.budget}, "no-store", status)
 
     @routes.get("")
     @describe(TELLS, "List the models", {200: json_answer("the models", OfferedModels)})
@@ -71,9 +69,9 @@ def blueprint(pool: Pool, limits: Limits) -> Blueprint:
         body=LoadModel,
     )
     def load() -> Response:
-        asked = body(LoadModel)
+        parameters = body(LoadModel)
         count(limits)
-        pool.load(pool.named(asked.model))
+        pool.load(pool.named(parameters.model))
         return listed(202)
 
     return routes

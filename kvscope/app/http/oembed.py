@@ -1,4 +1,4 @@
-"""`/oembed`: how to embed the session that an address leads to (https://oembed.com)."""
+"""`/oembed`: how to embed the session at an address (https://oembed.com)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kvscope.app.travel.card import title_of
 
 ADDRESS = r"/(?:s|embed)/([a-z2-7]+)"
 PARAMETERS = ("step", "layer", "head", "query", "key", "view", "hide", "theme", "autoplay", "speed")
-"""What an embed's address takes (docs/embed.md); of the rest nothing is handed on."""
+"""Parameters of an embed's address (docs/embed.md). Others are dropped."""
 WIDTH, HEIGHT = 800, 600
-"""What an embed gets where there is room, in CSS pixels."""
+"""Default size of an embed, in CSS pixels."""
 THUMBNAIL = 1200, 630
 UNBOUNDED = 2**31
-"""More pixels than anything has."""
+"""More pixels than any frame has."""
 CACHED_S = 24 * 60 * 60
 
 
 def blueprint(sessions: SessionStore) -> Blueprint:
-    """The route, over these sessions."""
+    """Return the route."""
     routes = Blueprint("oembed", __name__)
 
     @routes.get("/oembed")
@@ -43,10 +43,10 @@ def blueprint(sessions: SessionStore) -> Blueprint:
     def oembed() -> Response:
         if request.args.get("format", "json") != "json":
             raise Problem(501, "format must be json; no other format is available.", field="format", limit=["json"])
-        asked = query(OEmbedQuery, status=400)
-        most = asked.maxwidth or UNBOUNDED, asked.maxheight or UNBOUNDED
+        parameters = query(OEmbedQuery, status=400)
+        most = parameters.maxwidth or UNBOUNDED, parameters.maxheight or UNBOUNDED
         width, height = min(WIDTH, most[0]), min(HEIGHT, most[1])
-        address = _address(asked.url)
+        address = _address(parameters.url)
         session = _session_of(address)
         try:
             manifest = sessions.manifest(session)
@@ -75,7 +75,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
 
 
 def _address(text: str) -> SplitResult:
-    """What is to be embedded, if it is of this server."""
+    """Parse the address to embed. Raises Problem unless it is one of this server."""
     try:
         address = urlsplit(text)
     except ValueError:
@@ -86,17 +86,17 @@ def _address(text: str) -> SplitResult:
 
 
 def _session_of(address: SplitResult) -> str:
-    found = re.fullmatch(re.escape(request.script_root) + ADDRESS, address.path)
-    if not found:
+    match = re.fullmatch(re.escape(request.script_root) + ADDRESS, address.path)
+    if not match:
         raise Problem(404, "Only saved sessions can be embedded: /s/… or /embed/…", field="url")
-    return found[1]
+    return match[1]
 
 
 def _query_of(address: SplitResult) -> str:
-    """The parameters of an embed, those of a link's hash too, as a query with its `?`."""
+    """Return the embed's parameters, from the query and the hash, as a query with its `?`."""
     try:
-        given = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
+        parameters = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
     except ValueError:
         return ""
-    query = urlencode({name: given[name] for name in PARAMETERS if name in given})
+    query = urlencode({name: parameters[name] for name in PARAMETERS if name in parameters})
     return f"?{query}" if query else ""

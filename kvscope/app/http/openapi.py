@@ -1,8 +1,8 @@
-"""The OpenAPI 3.1 document of the HTTP contract, made of what stands beside each route, and `/api/openapi.json`.
+"""The OpenAPI 3.1 document of the HTTP contract, and its route `/api/openapi.json`.
 
-A view is described where it is written, by `describe`; the document is put together from the application's own table of
-routes: it has a path because the server has it. Its schemas are those of the models that requests are read with and of
-the types of what is answered. docs/api.md says why no library of this kind does it.
+`describe` describes a view where it is written, and the document is built from the application's own routes. Its
+schemas come from the models that check requests and from the types of answers. docs/api.md says why no library does
+this.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask import Blueprint, Flask, Response, current_app, jsonify
 from pydantic import BaseModel, TypeAdapter
 from werkzeug.routing import Rule
 
 from kvscope.app.bodies import schema_of
 from kvscope.app.http.access import DESCRIBES, Access, declare
 from kvscope.app.http.answers import Problem
+from kvscope.app.http.caching import revalidated
 from kvscope.app.travel.page_source import own_version
 
 JSON = "application/json"
@@ -27,11 +28,11 @@ PROBLEM = "application/problem+json"
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 STORED_SESSION = re.compile(r"/api/sessions/<")
 STORED_SESSION_PROBLEMS = (410, 500)
-"""What every route of one session may find: that it was deleted, that what is stored of it is damaged."""
+"""Problems of every route of one session: it was deleted, or its stored data is damaged."""
 
 STORED = re.compile(r"/(api/runs|api/sessions|oembed|metrics)\b")
 STORED_PROBLEMS = (503,)
-"""What every route that reads the database may find: that it cannot be used now."""
+"""Problem of every route that reads the database: it cannot be used now."""
 
 ABOUT = """Start runs of a language model, read their logs, save them and read saved sessions. docs/frames.md describes
 the frames and the exact values, docs/sessions.md the saved sessions. An unknown path is a 404, an unsupported method a
@@ -54,17 +55,17 @@ PROBLEMS = {
     507: "The disk is full, or the server's limit on disk space is reached.",
 }
 PLAIN: Mapping[type, str] = {dict: "object", str: "string"}
-"""Types that are no schema of their own."""
+"""Types without a schema of their own."""
 REFERENCE = "#/components/schemas/{model}"
 
 View = TypeVar("View", bound=Callable[..., Any])
 Content = Mapping[str, type | None]
-"""Media types, each with the type of what is in it; None for what no schema describes."""
+"""The type of the content by media type; None for content without a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One good answer. `content`: none for an answer without a body."""
+    """One successful answer. `content`: empty for an answer without a body."""
 
     meaning: str
     content: Content = field(default_factory=dict)
@@ -73,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is said of a view."""
+    """The description of a view."""
 
     access: Access
     summary: str
@@ -93,11 +94,11 @@ def describe(
     body: type[BaseModel] | Content | None = None,
     revalidated: bool = False,
 ) -> Callable[[View], View]:
-    """Describe a view: who may call it, its good answers and the statuses of its problem documents, but for those that
-    follow from its access.
+    """Describe a view: its access, its successful answers, and the statuses of its problem documents, without those
+    that follow from its access.
 
-    `query`: its parameters; `body`: model of a JSON body, or media types; `revalidated`: it answers 304 to who has its
-    ETag.
+    `query`: model of its parameters. `body`: model of a JSON body, or media types. `revalidated`: it has an ETag and
+    answers 304 to If-None-Match.
     """
     content = {JSON: body} if isinstance(body, type) else body or {}
     operation = Operation(access, summary, answers, problems, query, content, revalidated)
@@ -110,17 +111,17 @@ def describe(
 
 
 def json_answer(meaning: str, what: type, *headers: str) -> Answer:
-    """JSON of this type."""
+    """Describe an answer in JSON of this type."""
     return Answer(meaning, {JSON: what}, headers)
 
 
 def binary_answer(meaning: str, *headers: str) -> Answer:
-    """Bytes, in a form that docs/frames.md describes."""
+    """Describe an answer in bytes, whose format docs/frames.md describes."""
     return Answer(meaning, {"application/octet-stream": None}, headers)
 
 
 def document(app: Flask, version: str) -> dict[str, Any]:
-    """The document of the routes of `app` that are described."""
+    """Return the document of the application's described routes."""
     paths: dict[str, dict[str, Any]] = {}
     named: set[type] = {Problem}
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
@@ -139,7 +140,7 @@ def document(app: Flask, version: str) -> dict[str, Any]:
             "description": ABOUT,
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": ".."}],  # relative to this document: a proxy may have put the server below a path
+        "servers": [{"url": ".."}],  # relative to this document: a proxy may serve it below a path
         "paths": paths,
         "components": {
             "schemas": _schemas(frozenset(named)),
@@ -164,7 +165,7 @@ HEADERS = {
 }
 SECURITY: Mapping[str, list[dict[str, list[str]]]] = {
     "anyone": [],
-    "token": [{}, {"server_token": []}],  # of a server that was given one
+    "token": [{}, {"server_token": []}],  # of a server with a token
     "secret": [{"delete_token": []}],
 }
 NOT_STORED = "The answer is not stored, and nothing is computed for pages of other sites."
@@ -173,11 +174,11 @@ PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Ret
 
 @cache
 def _schemas(named: frozenset[Any]) -> dict[str, Any]:
-    """The schemas of these types and of what is in them."""
+    """Return the schemas of these types and of the types inside them."""
     taken: Literal["validation"] = "validation"
     adapters = [(what, taken, TypeAdapter(what)) for what in sorted(named, key=lambda what: what.__name__)]
-    _, found = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
-    return found["$defs"]
+    _, definitions = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
+    return definitions["$defs"]
 
 
 def _content(content: Content) -> dict[str, Any]:
@@ -189,7 +190,7 @@ def _schema(what: type) -> dict[str, Any]:
 
 
 def path_of(rule: Rule) -> str:
-    """A route's path as the document has it: `/api/sessions/{session}/frames`."""
+    """Return a route's path in the document's form: `/api/sessions/{session}/frames`."""
     path = rule.rule.replace("<log>", "<session>" if STORED_SESSION.match(rule.rule) else "<run>")
     return re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", path)
 
@@ -211,46 +212,46 @@ def _operation(rule: Rule, operation: Operation) -> dict[str, Any]:
         responses["204"] = {"description": NOT_STORED}
     for status in problems:
         responses[str(status)] = {"$ref": f"#/components/responses/Problem{status}"}
-    said: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": rule.endpoint,
         "summary": operation.summary,
         "parameters": _parameters(path_of(rule), operation),
         "responses": dict(sorted(responses.items())),
     }
     if operation.body:
-        said["requestBody"] = {"required": True, "content": _content(operation.body)}
+        described["requestBody"] = {"required": True, "content": _content(operation.body)}
     if security := SECURITY[operation.access.who]:
-        said["security"] = security
-    return said
+        described["security"] = security
+    return described
 
 
 def _parameters(path: str, operation: Operation) -> list[dict[str, Any]]:
-    named = [
+    in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in re.findall(r"{([^{}]+)}", path)
     ]
     query = schema_of(operation.query) if operation.query else {"properties": {}}
-    asked = [
+    in_query = [
         {"name": name, "in": "query", "required": name in query.get("required", ()), "schema": _without_null(schema)}
         for name, schema in query["properties"].items()
     ]
-    known = [{"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}]
-    return [*named, *asked, *(known if operation.revalidated else [])]
+    in_headers = [{"name": "If-None-Match", "in": "header", "required": False, "schema": {"type": "string"}}]
+    return [*in_path, *in_query, *(in_headers if operation.revalidated else [])]
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """An address has no null: what may be absent is absent."""
+    """Remove null from a schema: a parameter without a value is absent."""
     if "anyOf" not in schema:
         return schema
     return schema["anyOf"][0] | {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
 
 
 def _answer(answer: Answer, revalidated: bool) -> dict[str, Any]:
-    said: dict[str, Any] = {"description": answer.meaning}
+    described: dict[str, Any] = {"description": answer.meaning}
     if answer.content:
-        said["content"] = _content(answer.content)
+        described["content"] = _content(answer.content)
     headers = _headers((*answer.headers, *(("ETag",) if revalidated else ())))
-    return said | ({"headers": headers} if headers else {})
+    return described | ({"headers": headers} if headers else {})
 
 
 def _headers(names: tuple[str, ...]) -> dict[str, Any]:
@@ -258,13 +259,13 @@ def _headers(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    said = {"description": PROBLEMS[status], "content": _content({PROBLEM: Problem})}
+    described = {"description": PROBLEMS[status], "content": _content({PROBLEM: Problem})}
     headers = _headers(PROBLEM_HEADERS.get(status, ()))
-    return said | ({"headers": headers} if headers else {})
+    return described | ({"headers": headers} if headers else {})
 
 
 def blueprint() -> Blueprint:
-    """The route. Its answer is of the application that it is registered with."""
+    """Return the route, which answers for the application that it is registered with."""
     routes = Blueprint("openapi", __name__)
 
     @routes.get("/api/openapi.json")
@@ -272,9 +273,6 @@ def blueprint() -> Blueprint:
     def contract() -> Response:
         response = jsonify(document(current_app, own_version()))
         response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Cache-Control"] = "no-cache"
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return revalidated(response)
 
     return routes

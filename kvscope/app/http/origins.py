@@ -1,4 +1,4 @@
-"""Whose page sent a request: the one place where two origins are compared (RFC 6454)."""
+"""Decides whether one of KVScope's own pages sent a request. Only this module compares origins (RFC 6454)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 PORTS = {"http": 80, "https": 443}
 AS_PAGES = {"ws": "http", "wss": "https"}
-"""The scheme of the page that a websocket belongs to. Some proxies name the websocket's instead (Traefik)."""
+"""The scheme of the page behind a websocket. Some proxies name the websocket's scheme instead (Traefik)."""
 ORIGIN = re.compile(r"([A-Za-z]+)://(\[[0-9A-Fa-f:.]+\]|[^\s\[\]/\\?#@:,%]+)(?::([0-9]{0,5}))?", re.ASCII)
 NOBODY = "null"
-"""The origin of a sandboxed frame, a file and many a redirect: every page can have it, so it is nobody's."""
+"""The origin of sandboxed frames, files and some redirects. Any page can have it, so it proves nothing."""
 OWN_SITES = ("same-origin", "none")
-"""What browsers say in Sec-Fetch-Site of a request of this origin's page, and of an address that somebody typed."""
+"""Sec-Fetch-Site of a request from a page of this origin, and of an address that somebody typed."""
 
 
 class Origin(NamedTuple):
-    """Two that name the same server are equal, however they are written."""
+    """An origin. Two that name the same server are equal, however they are written."""
 
     scheme: str
     host: str
@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
 
 def origin_of(text: str) -> Origin | None:
-    """The origin that a header names; None for `null`, and for whatever is no single origin of http."""
+    """Parse the origin in a header. None for `null`, and for anything that is not one origin of http or https."""
     match = ORIGIN.fullmatch(text)
     scheme = scheme_of(match[1]) if match else None
     if match is None or scheme is None:
@@ -34,29 +34,29 @@ def origin_of(text: str) -> Origin | None:
     return Origin(scheme, _host(match[2]), int(match[3] or PORTS[scheme]))
 
 
-def scheme_of(said: str) -> str | None:
-    """The scheme of a page, of what a proxy says; None where it is another one."""
-    scheme = said.strip().lower()
+def scheme_of(text: str) -> str | None:
+    """Return the page's scheme for the scheme that a proxy names; None for any other."""
+    scheme = text.strip().lower()
     scheme = AS_PAGES.get(scheme, scheme)
     return scheme if scheme in PORTS else None
 
 
 def is_own_origin(origin: str | None, environ: Mapping[str, Any]) -> bool:
-    """Whether a page of this origin is one of the server that the request came to. None is the origin of no page."""
+    """Whether this is the origin of the server that the request came to. None is not."""
     own = origin_of(f"{environ.get('wsgi.url_scheme')}://{environ.get('HTTP_HOST', '')}")
     return own is not None and origin is not None and origin_of(origin) == own
 
 
 def is_own_page(environ: Mapping[str, Any]) -> bool:
-    """Whether the request is one of KVScope's own pages, or of a program: that says nothing of any page.
+    """Whether one of KVScope's own pages sent the request, or a program, which names no page.
 
-    A page cannot change what its browser says of it. Browsers say the site only to servers that are local or use TLS;
-    to others the origin of what is no plain GET.
+    A page cannot change these headers. Browsers send Sec-Fetch-Site only to servers that are local or use TLS; to
+    others they send Origin with everything but a plain GET.
     """
     origin, site = environ.get("HTTP_ORIGIN"), environ.get("HTTP_SEC_FETCH_SITE")
     if origin == NOBODY:
         return False
-    if site is not None:  # also where a proxy's headers are not trusted, so that the origin's scheme is another one
+    if site is not None:  # decides even if a proxy is not trusted and the origin's scheme therefore differs
         return site in OWN_SITES
     return origin is None or is_own_origin(origin, environ)
 

@@ -1,4 +1,4 @@
-"""The page and what watches the server: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
+"""The Stage, saved sessions and monitoring: `/`, `/s/<id>`, `/embed/<id>`, `/healthz`, `/readyz`, `/metrics`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from kvscope.app.engine.engine import Engine
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import RESTARTING
-from kvscope.app.http import serving
 from kvscope.app.http.access import DESCRIBES, SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
-from kvscope.app.http.page_limits import LIMITS
 from kvscope.app.http.requests import ReadyQuery, query
 from kvscope.app.http.root import full
-from kvscope.app.http.shell import renderer
+from kvscope.app.http.shell import LIMITS, bootstrap_of_runs, renderer
 from kvscope.app.http.site import file_of, site
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.cluster.member import Member
@@ -33,7 +32,6 @@ from kvscope.app.store.runs import RunLog, is_workload
 from kvscope.app.store.sessions import Damaged, Deleted, SessionStore
 from kvscope.app.travel.card import read_card
 from kvscope.app.travel.page import opened
-from kvscope.app.travel.page_source import own_version
 
 NO_LEADER = "The web process with the model has ended; another one takes over."
 
@@ -52,22 +50,21 @@ def blueprint(
     keep_days: int,
     member: Member | None,
 ) -> Blueprint:
-    """The routes, over these parts. `shipped`: sessions that nobody has a token of; `member`: of several processes."""
+    """Return the routes. `shipped`: sessions that nobody can delete. `member`: if there are several web processes."""
     routes = Blueprint("pages", __name__)
     render, render_workload = renderer("stage"), renderer("serving")
-    bootstrap = {
-        "version": own_version(),
-        "examples": [asdict(example) for example in examples],
-        "several_models": engine.models.several,
-        "limits": {**LIMITS, "keep_days": keep_days, "disk_bytes": budget.most},
-    }
+    bootstrap = bootstrap_of_runs(
+        examples=[asdict(example) for example in examples],
+        several_models=engine.models.several,
+        limits={**LIMITS, "keep_days": keep_days, "disk_bytes": budget.most},
+    )
 
     @routes.get("/")
     @declare(SENDS)
     def stage() -> str | AnyResponse:
         run = request.args.get("run", "")
         if run and _is_workload(runs, run):
-            return redirect(url_for("serving.alone", run=run))  # the Stage shows one run, and not several at once
+            return redirect(url_for("serving.alone", run=run))  # the Stage shows one run
         return render(bootstrap)
 
     def saved(session: str, **more: Any) -> Response:
@@ -77,12 +74,12 @@ def blueprint(
         except (KeyError, Deleted, Damaged) as error:
             return _no_session(error, framed="embed" in more)
         addresses = {"id": session, **_for_others(session)}
-        told = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
+        session_data = {"session": {**opened(manifest), "shipped": session in shipped}, **more}
         words = {"title": f"{card.title} · KVScope", "card": card, **addresses}
         if manifest.get("workload"):
-            shown = render_workload(serving.started_with(framed="embed" in more, **told), **words)
+            shown = render_workload(bootstrap_of_runs(framed="embed" in more, **session_data), **words)
         else:
-            shown = render(bootstrap | told, **words)
+            shown = render(bootstrap | session_data, **words)
         response = Response(shown)
         response.headers["Cache-Control"] = "no-cache"
         return response
@@ -114,8 +111,8 @@ def blueprint(
         query=ReadyQuery,
     )
     def readyz() -> Response:
-        asked = query(ReadyQuery).model
-        model = engine.named(asked) if asked else None
+        name = query(ReadyQuery).model
+        model = engine.named(name) if name else None
         readiness = engine.readiness if model is None else engine.readiness_of(model)
         if member is not None and not member.leads:
             readiness = replace(RESTARTING, message=NO_LEADER)
@@ -123,28 +120,26 @@ def blueprint(
             runs.check()
         except Lost as error:
             readiness = replace(readiness, state="failed", phase="failed", message=str(error))
-        response = jsonify(**asdict(readiness), compiling=False, model=engine.info_of(model or engine.models.first))
-        response.status_code = 200 if readiness.state == "ready" else 503
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        answer = {**asdict(readiness), "compiling": False, "model": engine.info_of(model or engine.models.first)}
+        return json_response(answer, "no-store", 200 if readiness.state == "ready" else 503)
 
     @routes.get("/metrics")
     @describe(TELLS, "Metrics for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})
     def metrics() -> Response:
-        """Prometheus text exposition format 0.0.4."""
-        stored, kept = runs.totals(), sessions.totals()
+        """`GET /metrics`: the text exposition format 0.0.4 of Prometheus."""
+        of_runs, of_sessions = runs.totals(), sessions.totals()
         values = {
             "kvscope_runs_open": len(runs.open_runs()),
             "kvscope_runs_waiting": scheduler.waiting,
             "kvscope_runs_set_aside": scheduler.evicted,
-            "kvscope_runs_stored": stored["runs"],
-            "kvscope_frames_stored": stored["frames"],
-            "kvscope_bytes_stored": stored["bytes"] + kept["bytes"],
-            "kvscope_bytes_of_runs": stored["bytes"],
-            "kvscope_bytes_of_sessions": kept["bytes"],
+            "kvscope_runs_stored": of_runs["runs"],
+            "kvscope_frames_stored": of_runs["frames"],
+            "kvscope_bytes_stored": of_runs["bytes"] + of_sessions["bytes"],
+            "kvscope_bytes_of_runs": of_runs["bytes"],
+            "kvscope_bytes_of_sessions": of_sessions["bytes"],
             "kvscope_bytes_on_disk": budget.on_disk(),
             "kvscope_bytes_budget": budget.most,
-            "kvscope_sessions_stored": kept["sessions"],
+            "kvscope_sessions_stored": of_sessions["sessions"],
             "kvscope_viewers": live.viewers + (member.following().viewers if member is not None else 0),
             "kvscope_engine_ready": int(engine.readiness.state == "ready"),
             "kvscope_engine_restarts": engine.restarts,
@@ -157,7 +152,7 @@ def blueprint(
 
 
 def _of_each(pool: Pool) -> Iterator[str]:
-    """Metrics of single engines, labelled with their names."""
+    """Yield the metrics of each engine, labelled with its name."""
     engines = pool.engines
     values: dict[str, Callable[[Engine], int]] = {
         "kvscope_engine_up": lambda engine: int(engine.state in ("ready", "draining")),
@@ -173,18 +168,18 @@ def _of_each(pool: Pool) -> Iterator[str]:
 
 
 def _for_others(session: str) -> dict[str, str]:
-    """Addresses of a session that other sites read: its page, its picture, and how to embed it."""
+    """Return a session's addresses for other sites: its page, its picture, and how to embed it."""
     thumbnail = full(f"/api/sessions/{session}.png")
     if (written := site()) is None:
         oembed = url_for("oembed.oembed", url=request.url, _external=True)
         return {"link": full(f"/s/{session}"), "thumbnail": thumbnail, "oembed": oembed}
-    # Without the site's address, nothing could be said of its frames that holds elsewhere.
+    # Without the site's address, no address of an embed works elsewhere.
     oembed = full(f"/oembed/{session}.json") if written.address else ""
     return {"link": full(f"/{file_of(f'/s/{session}')}"), "thumbnail": thumbnail, "oembed": oembed}
 
 
 def _is_workload(runs: RunLog, run: str) -> bool:
-    """False too where the database cannot be read: the page comes without it, and says what is wrong."""
+    """Whether the run is a workload. False if the database cannot be read: the page then says so."""
     try:
         return runs.head(run) is not None and is_workload(runs.opening(run))
     except StoreError:

@@ -1,4 +1,4 @@
-"""What only so many may have at once: nobody waits for it without an end, and no address takes it from the others."""
+"""A limited number of places, shared fairly among addresses, with a limited wait."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ BUSY = "The server is answering too many requests, of your address or in total. 
 
 
 class Places:
-    """`most` places. An address gets one only while more are free than it has: alone it can have half of them, the next
-    one half of the rest, and so on, so that whoever comes then still finds one.
+    """`most` places. An address gets one only while more places are free than it has: alone it can have half of them,
+    the next address half of the rest, and so on. A new address therefore finds a free place.
     """
 
     def __init__(self, most: int, wait_s: float) -> None:
@@ -25,7 +25,7 @@ class Places:
 
     @contextmanager
     def held(self, address: str) -> Iterator[None]:
-        """A place for as long as this lasts. Raises Problem where none becomes free in `wait_s`."""
+        """Hold a place. Raises Problem if none becomes free in `wait_s`."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._has_one_for(address), self._wait_s):
                 raise Problem(503, BUSY, limit=self._most, retry_after=RETRY_S)
@@ -35,7 +35,7 @@ class Places:
         finally:
             with self._changed:
                 self._taken[address] -= 1
-                self._taken = +self._taken  # without those that have none
+                self._taken = +self._taken  # removes zero counts
                 self._changed.notify_all()
 
     def _has_one_for(self, address: str) -> bool:

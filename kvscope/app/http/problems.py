@@ -1,4 +1,4 @@
-"""Errors of the HTTP contract as problem documents (RFC 9457) that name the field and the limit."""
+"""Problem documents (RFC 9457) for the errors of the HTTP contract, with the field and the limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Problem(Exception):
-    """What a request got wrong: HTTP status, a sentence, the field it is about and the bound that field broke."""
+    """A refused request: HTTP status, a sentence, the field that it is about and the limit that the field broke."""
 
     def __init__(
         self,
@@ -48,24 +48,24 @@ class Problem(Exception):
             self.headers["Retry-After"] = str(retry_after)
 
     def document(self) -> dict[str, Any]:
-        """The members of the problem document; `field` and `limit` only where there is one."""
+        """Return the members of the problem document; `field` and `limit` only if they are set."""
         members = {"title": HTTPStatus(self.status).phrase, "status": self.status, "detail": self.detail}
         named = {"field": self.field, "limit": self.limit}
         return members | {name: value for name, value in named.items() if value is not None}
 
     def response(self) -> Response:
-        """The problem document as an HTTP response."""
+        """Return the problem document as an HTTP response."""
         return Response(json.dumps(self.document()), self.status, self.headers, mimetype="application/problem+json")
 
 
 def unknown(noun: str, name: str) -> Problem:
-    """404: there is no such run, or session. A run may have been forgotten, which a session never is."""
+    """404 for an unknown run, session or other object. Runs may have been deleted; sessions never expire."""
     forgotten = " Runs that are not shared are deleted after some time." if noun == "run" else ""
     return Problem(404, f"There is no {noun} {name[:80]!r}.{forgotten}", field=noun)
 
 
 def init_app(app: Flask) -> None:
-    """Answer every error below /api, and the known ones everywhere, with a problem document."""
+    """Answer every error below /api, and known errors elsewhere, with a problem document."""
     app.register_error_handler(Problem, lambda problem: problem.response())
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
     app.register_error_handler(TooManyRuns, _too_many)
@@ -83,17 +83,17 @@ def init_app(app: Flask) -> None:
 
 
 def fault() -> Problem:
-    """500: it is the server's own fault, and its log has the rest."""
+    """500 for an error of the server."""
     return Problem(500, "Internal error; see the server log.")
 
 
 def not_stored(error: StoreError) -> Problem:
-    """503: the database cannot be read or written."""
+    """503 for a database that cannot be used."""
     return Problem(503, str(error), retry_after=RETRY_WHEN_NOT_STORED_S)
 
 
 def from_refusal(refused: Refused) -> Problem:
-    """What the model side would not serve, as a problem."""
+    """Return the problem for a refusal by the model side."""
     retry_after = RETRY_WHEN_FULL_S if refused.status in (429, 503) else None
     return Problem(refused.status, refused.message, field=refused.field, limit=refused.limit, retry_after=retry_after)
 
@@ -103,7 +103,7 @@ def _too_many(error: TooManyRuns | TooManyQuestions) -> Response:
 
 
 def _malformed(error: ParseException) -> Response:
-    """A body that is streamed is parsed while it is read, after the request was given to a route."""
+    """Answer a malformed chunked body, which is parsed while the route reads it."""
     problem = Problem(400, f"The body is not valid HTTP: {error}.", field="body", headers={"Connection": "close"})
     return problem.response()
 

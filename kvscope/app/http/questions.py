@@ -1,9 +1,9 @@
-"""The questions about a log that the engine computes the answer to, each declared once.
+"""The questions about a log that the engine answers, each declared once.
 
-A question is a method of the service (kvscope.model.service.questions) and a route below the log's address, both of its
-name. Of what stands here are made the routes (log.py), the checks of what is asked and their messages, the published
-document (openapi.py); the page asks any of them by name (static/shared/log/client.js). Types of answers are in
-answers.py.
+A question is a method of the service (kvscope.model.service.questions) and a route below the log's address, with the
+same name. The declarations give the routes (log.py), the checks of the parameters with their messages, and the
+published document (openapi.py); the page asks by name (static/shared/log/client.js). answers.py has the types of the
+answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kvscope.model.source.listing import version
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The complete steps of a run that is no study. `first`: the lowest that can be asked about."""
+    """The complete steps of a run that is not derived. `first`: the lowest step that can be asked about."""
 
     opening: dict[str, Any]
     chosen: list[tuple[int, int]]
@@ -45,31 +45,33 @@ class Steps:
 
     @property
     def last(self) -> int:
-        """The newest."""
+        """The last complete step."""
         return len(self.chosen) - 1
 
     def bounds(self, step: int | None = None) -> Bounds:
-        """Which steps, layers, heads and positions there are: positions that `step` has before it, or the newest."""
+        """Bounds of steps, layers, heads and positions. `step`: positions are those before it; None: before the last
+        step.
+        """
         model = self.opening["model"]
         places = 0, len(self.opening["tokens"]) + (self.last if step is None else step) - 1
-        found = {"step": (self.first, self.last), "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
-        return {**found, "position": places, "other": places}
+        bounds = {"step": (self.first, self.last), "layer": (0, model["layers"] - 1), "head": (0, model["heads"] - 1)}
+        return {**bounds, "position": places, "other": places}
 
     def first_row(self, step: int) -> int:
-        """The first position whose exact values a step has: all of the prompt, also what the cache had, or one."""
+        """Return the first position whose exact values a step has: the whole prompt in prefill, one token later."""
         return rows_of(len(self.opening["tokens"]), step).start
 
     def computed_from(self, step: int) -> int:
-        """The first position that a step computed."""
+        """Return the first position that a step computed."""
         return rows_of(len(self.opening["tokens"]), step, self.opening["reused"]).start
 
     def before(self, step: int) -> list[int]:
-        """Ids of the tokens that a step had before it."""
+        """Return the ids of the tokens before a step."""
         return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
 
 
 class Nothing(Query):
-    """The run alone is asked about."""
+    """No parameters."""
 
 
 class Step(Query):
@@ -145,15 +147,16 @@ class Effect(Step):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`summary`, `meaning`: of the question and its answer, in words. `arguments`: what the service's method takes, of
-    the run's steps and what is asked. `answer`: the type of its JSON; None: a safetensors file (docs/frames.md).
-    `anew`: it is measured at each request. `of_changed`: whether its method computes with the changes of a changed run;
-    else it cannot be asked about one.
+    """One question. `summary`, `meaning`: what it asks and what it answers.
+
+    `query`: model of its parameters. `arguments`: the arguments of the service's method, from the run's steps and the
+    parameters. `answer`: type of the JSON; None: a safetensors file (docs/frames.md). `anew`: measured at each request.
+    `of_changed`: the method computes with the changes of a changed run; otherwise such a run is refused.
     """
 
     summary: str
     meaning: str
-    asked: type[Query]
+    query: type[Query]
     arguments: Callable[[Steps, Any], tuple[Any, ...]]
     answer: type | None = None
     anew: bool = False
@@ -162,7 +165,7 @@ class Question:
     @property
     def first(self) -> int:
         """The lowest step that it can be asked about."""
-        return 1 if issubclass(self.asked, LaterStep) else 0
+        return 1 if issubclass(self.query, LaterStep) else 0
 
 
 FILE = "a safetensors file"
@@ -171,47 +174,47 @@ QUESTIONS = {
         "Exact values of one attention head in one step",
         FILE,
         Head,
-        lambda steps, asked: (steps.before(asked.step), steps.first_row(asked.step), asked.layer, asked.head),
+        lambda steps, query: (steps.before(query.step), steps.first_row(query.step), query.layer, query.head),
     ),
     "block": Question(
         "Exact values of every operation inside a layer, for one token",
         FILE,
         Block,
-        lambda steps, asked: (steps.before(asked.step), asked.layer, asked.position),
+        lambda steps, query: (steps.before(query.step), query.layer, query.position),
     ),
     "shards": Question(
         "A layer for one token, split over several devices",
         FILE,
         Shards,
-        lambda steps, asked: (steps.before(asked.step), asked.layer, asked.position, asked.devices),
+        lambda steps, query: (steps.before(query.step), query.layer, query.position, query.devices),
     ),
     "algebra": Question(
         "One head in a decode step, with the cache and without",
         FILE,
         LaterHead,
-        lambda steps, asked: (steps.before(asked.step), asked.layer, asked.head),
+        lambda steps, query: (steps.before(query.step), query.layer, query.head),
     ),
     "operations": Question(
         "A layer's operations in a decode step, with the cache and without",
         "the difference of each operation",
         LaterLayer,
-        lambda steps, asked: (steps.before(asked.step), asked.layer),
+        lambda steps, query: (steps.before(query.step), query.layer),
         Operations,
     ),
     "candidates": Question(
         "Probabilities of chosen tokens as the next token",
         "the tokens at the beginning of `text`",
         Candidate,
-        lambda steps, asked: (steps.before(asked.step), asked.text),
+        lambda steps, query: (steps.before(query.step), query.text),
         Candidates,
     ),
     "effects": Question(
         "How the next token changes with parts of the model switched off, or tokens left out, one at a time",
         "the next token with each part off; ask again with `first` for those that are missing",
         Effect,
-        lambda steps, asked: (
-            *(steps.before(asked.step), steps.chosen[asked.step][1]),
-            *(asked.of, asked.first),
+        lambda steps, query: (
+            *(steps.before(query.step), steps.chosen[query.step][1]),
+            *(query.of, query.first),
         ),
         Effects,
     ),
@@ -219,14 +222,14 @@ QUESTIONS = {
         "The next token as predicted after each layer (logit lens)",
         "the most likely tokens after each layer",
         Step,
-        lambda steps, asked: (steps.before(asked.step), steps.chosen[asked.step][1]),
+        lambda steps, query: (steps.before(query.step), steps.chosen[query.step][1]),
         Lens,
     ),
     "smaller": Question(
         "The same tokens with K and V stored in fewer bits, or for fewer heads",
         "the differences in attention and in the predictions",
         Form,
-        lambda steps, asked: (steps.before(steps.last), steps.last + 1, asked.dtype, asked.kv_heads),
+        lambda steps, query: (steps.before(steps.last), steps.last + 1, query.dtype, query.kv_heads),
         Smaller,
         of_changed=False,
     ),
@@ -234,7 +237,7 @@ QUESTIONS = {
         "How a step's newest token changes the rows before it, with the causal mask and without",
         "changes by layer and by position",
         Step,
-        lambda steps, asked: (steps.before(asked.step),),
+        lambda steps, query: (steps.before(query.step),),
         Masked,
         of_changed=False,
     ),
@@ -242,16 +245,16 @@ QUESTIONS = {
         "Size of all values computed before a step's newest token, and of the K and V that are cached",
         "bytes, and the time that reading them takes",
         Step,
-        lambda steps, asked: (steps.before(asked.step),),
+        lambda steps, query: (steps.before(query.step),),
         Everything,
     ),
     "positions": Question(
         "One token, alone, at two positions",
         "the changes of q, k and v",
         Positions,
-        lambda steps, asked: (
-            *(steps.before(steps.last)[asked.position], asked.position, asked.other),
-            *(asked.layer, asked.head),
+        lambda steps, query: (
+            *(steps.before(steps.last)[query.position], query.position, query.other),
+            *(query.layer, query.head),
         ),
         Turned,
         of_changed=False,
@@ -267,9 +270,9 @@ QUESTIONS = {
         "What the lines of the model's source computed in a step, at one layer",
         "the shapes, by file and line (`/api/code`)",
         Lines,
-        lambda steps, asked: (
-            *(steps.before(asked.step), steps.computed_from(asked.step)),
-            *(asked.layer, steps.opening["sampling"], version()),
+        lambda steps, query: (
+            *(steps.before(query.step), steps.computed_from(query.step)),
+            *(query.layer, steps.opening["sampling"], version()),
         ),
         Code,
     ),
@@ -285,7 +288,7 @@ QUESTIONS = {
         "Time of a step's forward passes alone, with the cache or without; measured at each request",
         "one measurement",
         Timing,
-        lambda steps, asked: (steps.before(asked.step), asked.cache == "kept"),
+        lambda steps, query: (steps.before(query.step), query.cache == "kept"),
         StepTiming,
         anew=True,
     ),
@@ -293,10 +296,9 @@ QUESTIONS = {
         "The learned weights that compute one number in a layer",
         FILE,
         MatrixRow,
-        lambda _, asked: (asked.layer, asked.of, asked.index),
+        lambda _, query: (query.layer, query.of, query.index),
     ),
     "matrix": Question(
-        "A weight matrix of a layer, as a grey-scale picture", FILE, Matrix, lambda _, asked: (asked.layer, asked.of)
+        "A weight matrix of a layer, as a grey-scale picture", FILE, Matrix, lambda _, query: (query.layer, query.of)
     ),
 }
-"""By name."""

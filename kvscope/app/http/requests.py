@@ -1,7 +1,7 @@
-"""What requests may say: the JSON bodies and the queries of the HTTP contract.
+"""Models of the JSON bodies and queries of the HTTP contract.
 
-The models check what comes, and the published document (openapi.py) is made of them. Bodies of shared runs are in
-kvscope.app.travel.words, as files have the same.
+They check requests, and the published document (openapi.py) is made from them. The bodies of shared runs are in
+kvscope.app.travel.words, because files have the same.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from kvscope.model.by_hand.examples import Phase
 from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, Change, Encodable, PromptText, Sampling
 
 MAX_BODY_BYTES = 128 * 1024
-"""A prompt of the greatest length still fits when every character is written as two escapes of six bytes."""
+"""The longest prompt fits even if every character is written as two escapes of six bytes."""
 ID_CHARS = 32
 MAX_KNOWN = 64
 MAX_SEQ = 2**31
-"""What a database's column takes, and more than a log can have."""
+"""The largest value of a database column; no log has as many frames."""
 MAX_ROWS = 2**20
-"""More than a weight matrix has; the model says how many it has."""
+"""More rows than a weight matrix has; the model states its own number."""
 MAX_MODEL_CHARS = 300
 MAX_WORDS, MAX_WORD_CHARS = 8, 40
-"""Whose rows are put beside each other, and of one of them."""
+"""Most words that are compared, and most characters of one."""
 PLAIN_INTEGER = re.compile(r"-?[0-9]{1,30}")
-"""No underscores, spaces or digits of other scripts, which `int` takes."""
+"""`int` would also accept underscores, spaces and digits of other scripts."""
 PLAIN_RUN = RunRequest("", "")
-"""The defaults."""
+"""Has the defaults."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -50,13 +50,13 @@ MODEL = "the name of one of the models of this server (`/api/models`)"
 
 
 class Typed(Prompt):
-    """A prompt that is not run."""
+    """A prompt to tokenize."""
 
     model: Annotated[str, Encodable] | None = Field(None, description=f"{MODEL}; null is the first")
 
 
 class NewRun(Prompt, Sampling):
-    """The next tokens after a prompt."""
+    """A run to start."""
 
     max_new_tokens: int = Field(PLAIN_RUN.max_new_tokens, ge=1, le=MAX_NEW_TOKENS)
     reuse: bool = Field(
@@ -70,7 +70,7 @@ class NewRun(Prompt, Sampling):
     )
 
     def of(self, run: str, owner: str) -> RunRequest:
-        """The same for the model side, under the id `run`."""
+        """Return the request for the model side, under the id `run`."""
         sampling = Sampling(**{name: getattr(self, name) for name in Sampling.model_fields})
         return RunRequest(
             run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner, self.model or ""
@@ -87,7 +87,7 @@ class Fork(Body):
 
 
 class Twin(Body):
-    """A run repeated with another cache: without one, with one that is cleared, or with some positions alone."""
+    """A run to repeat with another cache: without one, with a cleared one, or with only some positions."""
 
     cache: Literal["none", "forgotten", "window", "sinks", "heavy"]
     budget: PositiveIndex | None = Field(
@@ -110,14 +110,14 @@ class Twin(Body):
         return self
 
     def keeping(self) -> Keeping | None:
-        """The same for the model side; None where nothing or everything stays."""
+        """Return which positions stay in the cache; None if none or all do."""
         if self.cache == "none" or self.cache == "forgotten" or self.budget is None:
             return None
         return Keeping(self.cache, self.budget, given=self.tokens == "given")
 
 
 class ChangeRun(Body):
-    """A run once more, with changes to what the model computes."""
+    """A run to repeat with changes to what the model computes."""
 
     changes: list[Change] = Field(min_length=1, max_length=MAX_CHANGES)
 
@@ -129,11 +129,11 @@ class Beam(Body):
 
 
 class Measure(Body):
-    """Nothing to be said: JSON is asked for, which a page elsewhere cannot send without being let."""
+    """No members. A body is required because other sites' pages cannot send JSON without permission."""
 
 
 class Query(BaseModel):
-    """Parameters of an address: those of other names are passed over."""
+    """Parameters of an address. Unknown ones are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, defer_build=True)
 
@@ -181,7 +181,7 @@ class PageQuery(Query):
 
 
 class ByHandQuery(Query):
-    """What is changed of a worked example. An empty text is as if it were not there."""
+    """Changed inputs of a worked example. An empty text counts as absent."""
 
     prompt: str = Field("", max_length=64, description="ids of tokens, separated by commas")
     given: str = Field("", max_length=8, description="id of the token after the prompt, if there is no LM head")
@@ -211,21 +211,21 @@ class OEmbedQuery(Query):
 
 
 def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -> Model:
-    """What the address of the request says. Raises Problem with `status`."""
-    given = {name: request.args[name] for name in model.model_fields if name in request.args}
+    """Parse the request's query. Raises Problem with `status`."""
+    parameters = {name: request.args[name] for name in model.model_fields if name in request.args}
     numbers = {
         name: int(text)
-        for name, text in given.items()
+        for name, text in parameters.items()
         if model.model_fields[name].annotation is not str and PLAIN_INTEGER.fullmatch(text)
     }
     try:
-        return bodies.check(model, given | numbers, bounds)
+        return bodies.check(model, parameters | numbers, bounds)
     except Refused as refused:
         raise Problem(status, refused.message, field=refused.field, limit=refused.limit) from None
 
 
 def body(model: type[Model], bounds: Bounds | None = None) -> Model:
-    """What the JSON body of the request says. Raises Problem unless it is said to be JSON; Refused."""
+    """Parse the request's JSON body. Raises Refused, and Problem for another Content-Type."""
     if request.mimetype != "application/json":
         raise Problem(
             415, "The Content-Type must be application/json.", field="Content-Type", limit=["application/json"]
@@ -234,5 +234,5 @@ def body(model: type[Model], bounds: Bounds | None = None) -> Model:
 
 
 def new_id() -> str:
-    """A run's id. Not to be guessed: whoever has it may watch and control the run."""
+    """Return a new id of a run. It cannot be guessed: whoever knows it may watch and control the run."""
     return secrets.token_hex(ID_CHARS // 2)

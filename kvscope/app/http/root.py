@@ -1,7 +1,7 @@
-"""Where the server's root is, seen from the address of a request.
+"""Addresses relative to the server's root.
 
-A proxy may put the server below a path, and need not say which. So whatever a browser follows is relative to the page
-that it stands on: `root` in the templates, and every redirect.
+A proxy may serve KVScope below a path without naming the path. Therefore every address that a browser follows is
+relative to its page: `root` in the templates, and every redirect.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ def init_app(app: Flask) -> None:
 
 
 def root() -> str:
-    """The server's root as an address relative to the one that was asked for."""
+    """Return the server's root, relative to the requested address."""
     if (written := site()) is not None:
         return written.root
-    asked = str(request.environ["PATH_INFO"])  # with all its slashes, as the browser counts them
-    return "../" * (asked.count("/") - 1) or "./"
+    path = str(request.environ["PATH_INFO"])  # with repeated slashes, which the browser counts too
+    return "../" * (path.count("/") - 1) or "./"
 
 
 def under(path: str) -> str:
-    """The address of a page of this server, by its path from the root, relative to the one that was asked for."""
+    """Return a page's address, relative to the requested one. `path`: from the root."""
     return root() + (path[1:] if site() is None else file_of(path))
 
 
 def full(path: str) -> str:
-    """The whole address of what is at this path from the root; of a file of a static site, as far as it is known."""
+    """Return the whole address of a path from the root; in a static site, as far as its address is known."""
     written = site()
     root = url_for("pages.stage", _external=True) if written is None else written.address or written.root
     return f"{root}{path[1:]}"

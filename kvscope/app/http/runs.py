@@ -23,11 +23,11 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import ForkRequest
 
 FOR_EVER = "private, max-age=31536000, immutable"
-"""In the viewer's own browser: whoever has the address may control the run, so no proxy is to keep it."""
+"""Only for the viewer's browser: whoever has the address may control the run, so no proxy may store it."""
 
 
 def blueprint(runs: RunLog, engine: Pool, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """The routes, over this log and this engine."""
+    """Return the routes."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, scheduler, limits)
     routes.post("")(api.create)
@@ -49,11 +49,11 @@ class RunRoutes:
     @describe(STARTS, "Start a run", STARTED, *STARTING_PROBLEMS, body=NewRun)
     def create(self) -> Response:
         """`POST /api/runs`"""
-        asked, run = body(NewRun), new_id()
-        self._engine.choose(asked.model)
+        new_run, run = body(NewRun), new_id()
+        self._engine.choose(new_run.model)
         visitor = count(self._limits)
         charge = partial(self._limits.charge, visitor)
-        return created(run, self._scheduler.start(asked.of(run, visitor.owner), Requester(*visitor), charge))
+        return created(run, self._scheduler.start(new_run.of(run, visitor.owner), Requester(*visitor), charge))
 
     @describe(
         READS_STATE,
@@ -115,9 +115,9 @@ class RunRoutes:
         if not chosen:
             raise Problem(409, "The run has generated no token yet that could be replaced.", field="position")
         bounds = {"position": (prompt, prompt + len(chosen) - 1), "token": (0, opening["model"]["vocab"] - 1)}
-        asked = body(Fork, bounds)
+        branch = body(Fork, bounds)
         self._lookup.same_model(opening, load=True)
-        request, visitor = ForkRequest(new_id(), run, asked.position, asked.token, ()), count(self._limits)
+        request, visitor = ForkRequest(new_id(), run, branch.position, branch.token, ()), count(self._limits)
         started = self._scheduler.start(request, Requester(*visitor), partial(self._limits.charge, visitor))
         return created(request.run, started)
 

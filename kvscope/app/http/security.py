@@ -1,4 +1,4 @@
-"""Response headers: what the page may load, who may read what, and how long static files may be kept."""
+"""Response headers: what a page may load, who may read an answer, and how long static files may be stored."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 VENDOR_PREFIX = "/static/vendor/"
 VENDOR_MAX_AGE_S = 24 * 60 * 60
 EMBED_PREFIX = "/embed/"
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+"""Allows an empty `<style>` element. Plotly adds one and fills it through the CSSOM, which no policy restricts."""
 ANYONE = "*"
-"""Nobody is named then: `*` in a policy stands for http and https alone, and not for a hand-out opened from a disk, a
-notebook's cell, or a sandboxed frame, such as that of a lesson around its picture."""
+"""No `frame-ancestors` then: `*` in a policy means http and https only. It excludes files on a disk, notebook cells,
+and sandboxed frames such as that of a lesson around its page."""
 OPEN_PREFIXES = (
     *("/static/", "/api/sessions/", "/api/by-hand/", "/api/code", "/api/embedding"),
     *("/api/index", "/api/lessons", "/oembed", "/readyz"),
 )
-"""What a shared run or a worked example is shown with, and what its search finds. A sandboxed frame has no origin, so
-its modules, fonts and frames are all of another one; nothing under these paths depends on a cookie or a login, and a
-page elsewhere may read but not change it."""
+"""Paths that pages of other origins may read: what shows a saved session or a worked example, and the search. A
+sandboxed frame has no origin, so its modules, fonts and frames come from another one. Nothing under these paths depends
+on a cookie or a login."""
 
 
 BARE: Mapping[str, str] = {
@@ -35,20 +37,20 @@ BARE: Mapping[str, str] = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""What an answer has that is not the application's: Socket.IO's, of a name that is refused, of the worker itself."""
+"""Headers of answers that are not the application's: Socket.IO's, refused host names, and the worker's own."""
 
 
 def init_app(app: Flask, frame_ancestors: str) -> None:
     """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
 
-    `frame_ancestors`: who may embed a session, as that directive of the policy says it; nothing else can be framed.
+    `frame_ancestors`: who may embed sessions, as in that directive of the policy. Nothing else can be framed.
     """
     app.before_request(_make_nonce)
     app.after_request(partial(_add_headers, frame_ancestors))
 
 
 def everywhere(app: Flask) -> None:
-    """Add what every answer has, to those that lack it. To be called after all that answers in the application's place
+    """Add `BARE` to answers without these headers. Call it after everything that answers before the application
     (live.py, hosts.py).
     """
     app.wsgi_app = _with_headers(app.wsgi_app)  # type: ignore[assignment,method-assign]  # as Flask documents it
@@ -77,7 +79,8 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     framed_by = frame_ancestors if is_embed else "'self'"
     ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
+        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' {EMPTY_STYLE}; "
+        "img-src 'self' data: blob:; "
         f"object-src 'none'; base-uri 'none'; form-action 'self'{ancestors}"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -86,7 +89,7 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     if is_open:
         response.headers["Access-Control-Allow-Origin"] = "*"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin" if is_open or is_embed else "same-origin"
-    if is_embed:  # a page that is cross-origin isolated frames only what promises the same of all that it loads
+    if is_embed:  # a cross-origin isolated page frames only pages that require the same of all they load
         response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
     if request.path.startswith(VENDOR_PREFIX) and response.status_code in (200, 304):
         response.headers["Cache-Control"] = f"public, max-age={VENDOR_MAX_AGE_S}"

@@ -1,4 +1,4 @@
-"""`/api/runs/<id>/share` and `/api/sessions`: save an ended run, read what was saved, delete it."""
+"""`/api/runs/<id>/share` and `/api/sessions`: save an ended run, read it, delete it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import DELETES, DRAWS, READS, count
 from kvscope.app.http.answers import Session
+from kvscope.app.http.caching import NO_CACHE, revalidated
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
@@ -33,11 +34,9 @@ from kvscope.app.travel.lanes import lanes_of
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
 from kvscope.model.log.frames import header, to_stream
 
-REVALIDATED = "no-cache"
-"""A session never changes, but it can be deleted, and is then to be gone."""
 ARCHIVE = "safetensors"
 PICTURE = "2"
-"""Version of how a session's picture is drawn: part of its ETag, as its colours are."""
+"""Version of the picture's drawing. Part of its ETag, like its colours."""
 
 
 def blueprint(
@@ -50,9 +49,7 @@ def blueprint(
     limits: Limits,
     produced: Produced,
 ) -> Blueprint:
-    """The routes, over this log, these sessions, this engine, what computes values to be stored, and what is made of
-    sessions.
-    """
+    """Return the routes. `maker`: computes exact values to store. `produced`: stores pictures, files and pages."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
     api = SessionRoutes(sessions, engine, limits, produced)
     sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
@@ -64,7 +61,7 @@ def blueprint(
     saved.get("/<session>/values")(api.values)
     saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
-    LogRoutes(sessions, api.lookup, reads, REVALIDATED, lasting=True).register(saved)
+    LogRoutes(sessions, api.lookup, reads, NO_CACHE, lasting=True).register(saved)
     routes.register_blueprint(saved)
     return routes
 
@@ -80,7 +77,7 @@ class SessionRoutes:
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
-        return _revalidated(jsonify(self._sessions.manifest(session)))
+        return revalidated(jsonify(self._sessions.manifest(session)))
 
     @describe(
         READS,
@@ -94,11 +91,11 @@ class SessionRoutes:
         with forgotten_if_deleted(self._produced, session):
             self.lookup.known(session)
         file = of_session(self._sessions, session)
-        kept = file.stored_bytes <= MOST_KEPT_BYTES
-        made = self._produced.of(session, ARCHIVE, file.archive) if kept else file.archive()
-        response = Response(made, mimetype=BINARY)
+        is_small = file.stored_bytes <= MOST_KEPT_BYTES
+        content = self._produced.of(session, ARCHIVE, file.archive) if is_small else file.archive()
+        response = Response(content, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
-        return _revalidated(response)
+        return revalidated(response)
 
     @describe(
         DRAWS,
@@ -127,13 +124,13 @@ class SessionRoutes:
             if not picture:
                 raise Problem(404, "This session has no attention to draw.", field="session")
             response = Response(picture, mimetype="image/png")
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(tag)
         return response
 
     def _drawn(self, session: str) -> bytes:
-        """The picture; empty where there is nothing to draw."""
-        # Not before it is wanted: most servers are asked for the page first, and should answer at once.
+        """Draw the picture. Empty if there is nothing to draw."""
+        # Imported when first used: most servers are asked for a page first, and should answer it at once.
         from kvscope.app.travel import lanes_picture, thumbnail
 
         manifest, frames = self._sessions.manifest(session), self._sessions.all_frames(session)
@@ -160,13 +157,15 @@ class SessionRoutes:
         manifest = self._sessions.manifest(session)
         if not manifest.get("values"):
             raise Problem(404, "No exact values are stored with this session.", field="values")
-        asked = query(ValuesQuery, {"layer": (0, manifest["model"]["layers"] - 1), "step": (0, manifest["steps"] - 1)})
-        layer, step, one = asked.layer, asked.step, asked.step is not None
-        found = self._sessions.values(session, layer=layer, step=step)
-        first = list(islice(found, 1))  # what cannot be read is said while an error can still be sent
-        response = Response(first if one else to_stream(chain(first, found)), mimetype=BINARY)
+        parameters = query(
+            ValuesQuery, {"layer": (0, manifest["model"]["layers"] - 1), "step": (0, manifest["steps"] - 1)}
+        )
+        layer, step, one = parameters.layer, parameters.step, parameters.step is not None
+        payloads = self._sessions.values(session, layer=layer, step=step)
+        first = list(islice(payloads, 1))  # an unreadable part must be reported while an error can still be sent
+        response = Response(first if one else to_stream(chain(first, payloads)), mimetype=BINARY)
         response.implicit_sequence_conversion = one
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(f"{session}-values-{layer}-{step if one else 'all'}")
         response.make_conditional(request)
         return response
@@ -183,17 +182,9 @@ class SessionRoutes:
 
 @contextmanager
 def forgotten_if_deleted(produced: Produced, session: str) -> Iterator[None]:
-    """Keep nothing of a session that another process has deleted."""
+    """Forget what was produced from a session that another process has deleted."""
     try:
         yield
     except Deleted:
         produced.forget(session)
         raise
-
-
-def _revalidated(response: Response) -> Response:
-    """The response, or 304 to who has it already."""
-    response.headers["Cache-Control"] = REVALIDATED
-    response.add_etag()
-    response.make_conditional(request)
-    return response

@@ -1,10 +1,10 @@
-"""`/api/runs/<id>/share`: save an ended run as a session, with as much of its exact values as is asked for."""
+"""`/api/runs/<id>/share`: save an ended run as a session, with the requested exact values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, request, url_for
 
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.calls import EngineUnavailable
@@ -12,6 +12,7 @@ from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import READS_STATE, SHARES, count
 from kvscope.app.http.answers import ShareChoices, Shared
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
@@ -26,7 +27,7 @@ from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_o
 from kvscope.model.api import ValueLevel
 
 LEVELS: tuple[ValueLevel, ...] = ("qkv", "block")
-"""Those whose values are computed; the level "attention" is the log alone."""
+"""Levels whose values are computed; the level "attention" is the log alone."""
 
 
 class ShareRoutes:
@@ -61,9 +62,7 @@ class ShareRoutes:
             levels[level] = {"bytes": head.bytes + values, "estimated": True, "refusal": refusal and refusal.detail}
         done = self._maker.progress(run)
         computing = None if done is None else {"done": done, "steps": steps}
-        response = jsonify(levels=levels, computing=computing)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"levels": levels, "computing": computing}, "no-store")
 
     @describe(
         SHARES,
@@ -80,21 +79,21 @@ class ShareRoutes:
     def _share(self, run: str) -> Response:
         opening, head, steps = self._shareable(run)
         request.max_content_length = MAX_SHARE_BYTES
-        asked = body(Share, _bounds(opening, steps))
-        values = self._size_of(run, opening, asked.values)
-        if asked.values != "attention" and (refusal := self._refusal(opening, asked.values, values)):
+        words = body(Share, _bounds(opening, steps))
+        values = self._size_of(run, opening, words.values)
+        if words.values != "attention" and (refusal := self._refusal(opening, words.values, values)):
             raise refusal
         visitor = count(self._limits)
         with self._budget.room_for_session(head.bytes + values):
             self._limits.charge(visitor, head.bytes + values)
-            if asked.values == "attention":
-                session, token = self._sessions.share(run, asked.words())
+            if words.values == "attention":
+                session, token = self._sessions.share(run, words.words())
             else:
-                session, token = self._maker.share(run, asked.words(), asked.values)
-        return kept(session, token)
+                session, token = self._maker.share(run, words.words(), words.values)
+        return saved(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
-        """Its `open` data, where it ends, and how many steps it has, or passes."""
+        """Return its `open` data, the end of its log, and its number of steps, or of passes."""
         opening, head = self._lookup.whole(run), self._lookup.known(run)
         if not head.closed:
             raise Problem(409, "The run has not ended. It can be shared after it ends.", field="run")
@@ -105,11 +104,11 @@ class ShareRoutes:
         return opening, head, steps
 
     def _size_of(self, run: str, opening: dict[str, Any], level: Level) -> int:
-        """About how many bytes its exact values would take."""
+        """Estimate the bytes of its exact values."""
         return 0 if level == "attention" or is_workload(opening) else self._maker.estimate(run, level)
 
     def _refusal(self, opening: dict[str, Any], level: Level, size: int) -> Problem | None:
-        """Why values of that many bytes cannot be computed."""
+        """Return why values of that size cannot be computed; None if they can."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
         if level == "block" and opening["model"]["experts"]:
@@ -129,18 +128,16 @@ class ShareRoutes:
 
 
 def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
-    """Which places its words can name."""
+    """Return the places that its words can name."""
     if is_workload(opening):
         return bounds_of_workload(steps)
     model, positions = opening["model"], len(opening["tokens"]) + steps
     return bounds_of(model["layers"], model["heads"], steps, positions)
 
 
-def kept(session: str, token: str) -> Response:
-    """201 for a session that was saved, with where it is and the token that deletes it."""
+def saved(session: str, token: str) -> Response:
+    """Answer 201 for a saved session, with its addresses and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-    response = jsonify(id=session, **addresses, delete_token=token)
-    response.status_code = 201
+    response = json_response({"id": session, **addresses, "delete_token": token}, "no-store", 201)
     response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-    response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,4 +1,4 @@
-"""The HTML around each page: made of the table of pages, with the import map and the nonce that lets it in."""
+"""The HTML around each page, from the table of pages, and what the page's script starts from."""
 
 from __future__ import annotations
 
@@ -9,26 +9,53 @@ from typing import Any
 
 from flask import g, render_template
 
+from kvscope.app.bodies import limits_of
 from kvscope.app.http.languages import gettext, language
+from kvscope.app.http.questions import Candidate
+from kvscope.app.http.requests import Beam, ChangeRun, NewRun
 from kvscope.app.http.root import root
 from kvscope.app.page_table import READ, Page, links, page_of
 from kvscope.app.paths import STATIC
+from kvscope.app.travel.importing import MAX_FILE_BYTES
+from kvscope.app.travel.page_source import own_version
+from kvscope.app.travel.words import Share
+from kvscope.model.api import MAX_COMPARED
+from kvscope.model.settings import Workload
 
 SHELL = "shell.html"
+LIMITS = {
+    "run": limits_of(NewRun),
+    "beam": limits_of(Beam),
+    "change": limits_of(ChangeRun),
+    "candidates": limits_of(Candidate),
+    "workload": limits_of(Workload),
+    "share": limits_of(Share),
+    "compared_positions": MAX_COMPARED,
+    "file_bytes": MAX_FILE_BYTES,
+}
+"""Limits of what a page sends, from the models that check requests: least and most, by thing and member
+(static/shared/log/limits.js); the last two are numbers."""
+
+
+def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
+    """What the script of a page that starts runs or workloads starts from, with `more`."""
+    return {"version": own_version(), "limits": LIMITS, **more}
 
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
-    """What renders the page of this id. The import map is read once."""
+    """Return the function that renders the page of this id. The import map is read once."""
     page, places = page_of(id), links()
     libraries = json.loads((STATIC / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
-        """`bootstrap`: what the page's script starts from. `title` replaces the window's; `card` is of a saved run."""
+        """Render the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
+        window's title, `card` a saved session's.
+        """
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
         importmap, nonce, translated = {"imports": imports}, g.csp_nonce, _translated(page)
-        given = {"title": translated.title, "bootstrap": bootstrap, **named}
+        variables = {"title": translated.title, "bootstrap": bootstrap, **named}
         return render_template(
-            template, page=translated, pages=names_here(places), importmap=importmap, csp_nonce=nonce, **given
+            template, page=translated, pages=names_here(places), importmap=importmap, csp_nonce=nonce, **variables
         )
 
     return render
@@ -40,11 +67,6 @@ def _translated(page: Page) -> Page:
 
 
 def names_here(places: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """Links to pages, in the language of the page that the request asks for."""
-    return [_in_this_language(place) for place in places]
-
-
-def _in_this_language(place: dict[str, str]) -> dict[str, str]:
-    """A link of the navigation, which leads on in the page's language."""
+    """Return links to pages with names in the request's language, which they keep."""
     lang = f"?lang={language()}" if language() else ""
-    return {**place, "name": gettext(place["name"]), "address": place["address"] + lang}
+    return [{**place, "name": gettext(place["name"]), "address": place["address"] + lang} for place in places]

@@ -1,4 +1,4 @@
-"""What a page has to know when it is written as a file of a static site (docs/site.md), and not answered by a server.
+"""The static site that a page is written for (docs/site.md).
 
 The builder (app.site) puts it into the environment of its requests.
 """
@@ -12,12 +12,12 @@ from typing import Any
 from flask import has_request_context, request
 
 ENVIRONMENT = "kvscope.site"
-"""The name of the WSGI environment's variable that has it."""
+"""Name of the variable in the WSGI environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """Files of the site, by their names below its root: the style sheets and the script of a page."""
+    """The style sheets and the script of a page, named from the site's root."""
 
     sheets: Sequence[str]
     script: str = ""
@@ -25,9 +25,9 @@ class Assets:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`file`: the one that is being written; `address`: where the site will be served, with its last slash, "" if that
-    is not known; `server`: a KVScope on which visitors can start runs, "" for none; `nonce`: of its own scripts and
-    styles; `assets`: by page; `sessions`: those that are no recordings, as SessionStore.listed has them.
+    """One file of a site. `file`: its name. `address`: where the site will be served, with a final slash; "" if
+    unknown. `server`: a KVScope on which visitors can start runs; "" for none. `nonce`: of its scripts and styles.
+    `assets`: by page. `sessions`: saved sessions that are not recordings, as SessionStore.listed returns them.
     """
 
     file: str
@@ -39,16 +39,16 @@ class Site:
 
     @property
     def root(self) -> str:
-        """The site's root as an address relative to the file."""
+        """The site's root, relative to the file."""
         return "../" * self.file.count("/") or "./"
 
 
 def site() -> Site | None:
-    """The site that the page is written for; None where a server answers."""
-    found: Site | None = request.environ.get(ENVIRONMENT) if has_request_context() else None
-    return found
+    """Return the site that the page is written for; None if a server answers."""
+    site: Site | None = request.environ.get(ENVIRONMENT) if has_request_context() else None
+    return site
 
 
 def file_of(path: str) -> str:
-    """The file that has the page of this path: "s/abc.html" for "/s/abc". As static/shared/log/root.js names it."""
+    """Return the file of the page at a path: "s/abc.html" for "/s/abc". static/shared/log/root.js does the same."""
     return "index.html" if path == "/" else f"{path[1:]}.html"

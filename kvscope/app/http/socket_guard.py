@@ -1,11 +1,8 @@
-"""What may come in by Socket.IO, and from how many: before Engine.IO, which trusts its clients, gets to see it.
+"""Limits on Socket.IO's clients, applied before Engine.IO, which trusts them.
 
-A client that says what cannot be read is told so, with the event `problem` or in the reason with which its socket is
-closed. None of it is worth a traceback.
-
-python-engineio 4 has no setting for any of this: not for the size of a message (its websocket class stands in `_async`,
-the one private name that is set here), not for sessions per address, handshakes that never end, or polls that each hold
-a thread. nginx in front could limit connections, and the server is to be safe without one.
+A client that sends something unreadable gets an answer: the event `problem`, or a socket closed with the reason. None
+of it is logged. python-engineio 4 has no setting for sessions per address, for handshakes that never end, or for polls
+that each hold a thread. nginx in front could limit connections; the server must be safe without it.
 """
 
 from __future__ import annotations
@@ -23,128 +20,99 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import socketio
 from engineio import packet
-from engineio.async_drivers._websocket_wsgi import SimpleWebSocketWSGI
 from engineio.exceptions import SocketIsClosedError
 from engineio.payload import Payload
 from flask import Flask
-from simple_websocket import ConnectionClosed
 from socketio.packet import BINARY_ACK, BINARY_EVENT, Packet
-from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import network_of
+from kvscope.app.http.websocket import (
+    FROM_CLIENTS,
+    MAX_MESSAGE_BYTES,
+    UNREADABLE,
+    decline_compression,
+    serve_websockets,
+)
 
 PATH = "/socket.io/"
 NAMESPACE = "/"
-MAX_MESSAGE_BYTES = 16 * 1024
 MOST_UNREADABLE = 8
-"""So many unreadable messages end a client's socket."""
+"""A client's socket ends after this many unreadable messages."""
 JOINING_S = 10.0
 """How long a handshake may take, from the first packet to the one that joins the namespace."""
 RETRY_S = 30
-FROM_CLIENTS = frozenset((packet.CLOSE, packet.PING, packet.PONG, packet.MESSAGE, packet.UPGRADE))
 NOT_POLLED = frozenset((packet.PING,))
-UNREADABLE = "The message is not a Socket.IO message that this server accepts."
-PROTOCOL_ERROR = 1002
-"""RFC 6455, 7.4.1."""
+"""Packets that clients send by websocket only."""
+SESSION = "kvscope.session"
+"""The `Session` in the environment that Engine.IO keeps of a connection."""
 
 
 class TextPacket(Packet):  # type: ignore[misc]
-    """Socket.IO's packet, of which clients send none with bytes: half of such a one would be kept for its end."""
+    """A Socket.IO packet without attachments: the server would store half of one that has some until the rest came."""
 
     def decode(self, encoded_packet: str) -> int:
-        """Read it; it has no attachments. Raises ValueError where it is no packet, or is to have some."""
+        """Parse the packet and return its number of attachments, 0. Raises ValueError for any other packet."""
         super().decode(encoded_packet)
         if self.packet_type in (BINARY_EVENT, BINARY_ACK):
             raise ValueError(self.packet_type)
         return 0
 
 
-class WebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]
-    """Engine.IO's websocket, which takes no message that is too long or no packet."""
-
-    def __init__(self, handler: Any, server: Any) -> None:
-        super().__init__(handler, server, max_message_size=MAX_MESSAGE_BYTES)
-
-    def wait(self) -> Any:
-        """The next packet, None at the end."""
-        message = super().wait()
-        if message is None or is_packet(message, FROM_CLIENTS):
-            return message
-        self.close(PROTOCOL_ERROR, UNREADABLE)
-        return None
-
-    def close(self, *why: int | str) -> None:
-        """Close it for a reason, a code and words, or none; also while the other thread or the client does."""
-        with suppress(ConnectionClosed, LocalProtocolError):
-            self.ws.close(*why)
-
-
-def is_packet(message: str | bytes, kinds: Iterable[int]) -> bool:
-    """Whether a websocket message is an Engine.IO packet of one of these kinds."""
-    try:
-        return packet.Packet(encoded_packet=message).packet_type in kinds
-    except (ValueError, RecursionError):
-        return False
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Session:
-    """An Engine.IO session. `joined`: its handshake is complete."""
+    """One Engine.IO session. `viewer`: its Socket.IO id, once the handshake is complete.
 
+    Whoever sends to it holds `lock`, and so does the handling of a message: a frame is two packets, and no other
+    packet, such as an acknowledgement, may come between them.
+    """
+
+    id: str
     address: str
     began: float = field(default_factory=time.monotonic)
-    joined: bool = False
+    viewer: str | None = None
     unreadable: int = 0
-    sending: RLock = field(default_factory=RLock)
+    lock: RLock = field(default_factory=RLock)
 
 
 class SocketGuard:
-    """Stands between the network and `server`. At most `most` sessions at a time, and `most_per_address` of one
-    address.
-    """
+    """Stands between the network and `server`. Allows `most` sessions, and `most_per_address` from one address."""
 
     def __init__(self, server: socketio.Server, most: int, most_per_address: int) -> None:
         self._server, self._most, self._most_per_address = server, most, most_per_address
         self._lock = Lock()
         self._sessions: dict[str, Session] = {}
-        self._waiting: set[tuple[str, str]] = set()
+        self._polls: set[tuple[str, str]] = set()
+        """Requests that wait for a packet: session and transport."""
         self._app: WSGIApplication
 
     def init_app(self, app: Flask) -> None:
-        """Put it before the application, whose Socket.IO server is `server`."""
+        """Install the guard before the application, whose Socket.IO server is `server`.
+
+        Requires that a request's address is already the visitor's (hosts.py).
+        """
         engine = self._server.eio
-        engine._async = {**engine._async, "websocket": WebSocket}  # there is no option for the size of a message
+        serve_websockets(engine)
         for event, guard in (("connect", self._connect), ("message", self._message), ("disconnect", self._disconnect)):
             engine.on(event, partial(guard, engine.handlers[event]))
-        engine.send = partial(self._send, engine.send)
         self._app = app.wsgi_app
         app.wsgi_app = self  # type: ignore[method-assign]
 
-    def joined(self, session: str) -> None:
-        """The handshake of this Engine.IO session is complete."""
-        with self._lock:
-            if session in self._sessions:
-                self._sessions[session].joined = True
+    def queued_packets(self, session: Session) -> int:
+        """How many packets wait for the client. Raises KeyError when the session has ended."""
+        return int(self._server.eio.sockets[session.id].queue.qsize())
 
-    def sending(self, session: str) -> RLock:
-        """To be held while a message is sent: a frame is two packets, and no other may come between them, such as the
-        acknowledgement of a watch that has begun to send.
-        """
-        with self._lock:
-            return self._sessions[session].sending if session in self._sessions else RLock()
-
-    def end_the_late(self) -> None:
+    def end_late_handshakes(self) -> None:
         """End the sessions whose handshake takes too long."""
         before = time.monotonic() - JOINING_S
         with self._lock:
-            late = [name for name, each in self._sessions.items() if not each.joined and each.began < before]
-        for name in late:
-            self._end(name)
+            late = [session for session in self._sessions.values() if not session.viewer and session.began < before]
+        for session in late:
+            self._end(session.id)
 
     @property
     def sessions(self) -> int:
-        """How many there are."""
+        """The number of sessions."""
         with self._lock:
             return len(self._sessions)
 
@@ -152,37 +120,34 @@ class SocketGuard:
         """The WSGI interface."""
         if not environ.get("PATH_INFO", "").startswith(PATH):
             return self._app(environ, start_response)
+        decline_compression(environ)
         query = parse_qs(environ.get("QUERY_STRING", ""))
         session = query.get("sid", [""])[0]
-        waiting = session, query.get("transport", [""])[0]
-        waits = environ["REQUEST_METHOD"] == "GET" and bool(session)
+        poll = session, query.get("transport", [""])[0]
+        polls = environ["REQUEST_METHOD"] == "GET" and bool(session)
         problem = _unreadable(environ) if session else None
         with self._lock:
             if not session:
                 problem = self._no_room(network_of(environ.get("REMOTE_ADDR", "")))
-            elif waits and waiting in self._waiting:  # each holds a thread until something comes
+            elif polls and poll in self._polls:  # each holds a thread until a packet comes
                 problem = Problem(409, "Another request of this connection is already waiting.", field="sid")
-            elif waits:
-                self._waiting.add(waiting)
+            elif polls:
+                self._polls.add(poll)
         if problem is not None:
             return problem.response()(environ, start_response)
         try:
             return self._app(environ, start_response)
         finally:
-            if waits:
+            if polls:
                 with self._lock:
-                    self._waiting.discard(waiting)
+                    self._polls.discard(poll)
 
     def _no_room(self, address: str) -> Problem | None:
-        """Why no further session is begun. The lock is held."""
-        addresses = [each.address for each in self._sessions.values()]
+        """Why the address cannot have another session; None if it can. The caller holds the lock."""
+        addresses = [session.address for session in self._sessions.values()]
         if len(addresses) >= self._most:
-            return Problem(
-                503,
-                "The server has too many live connections. Try again later.",
-                limit=self._most,
-                retry_after=RETRY_S,
-            )
+            sentence = "The server has too many live connections. Try again later."
+            return Problem(503, sentence, limit=self._most, retry_after=RETRY_S)
         if addresses.count(address) >= self._most_per_address:
             sentence = "Your address has reached its limit of live connections. Close another page and try again."
             return Problem(429, sentence, limit=self._most_per_address, retry_after=RETRY_S)
@@ -194,37 +159,33 @@ class SocketGuard:
             with suppress(OSError, SocketIsClosedError):  # it is ending
                 socket.close(wait=False, abort=False, reason=self._server.reason.SERVER_DISCONNECT)
 
-    def _send(self, inner: Callable[..., None], session: str, said: Any) -> None:
-        with self.sending(session):
-            inner(session, said)
-
     def _connect(self, inner: Callable[..., Any], session: str, environ: WSGIEnvironment) -> Any:
-        made = Session(network_of(environ.get("REMOTE_ADDR", "")))
+        started = Session(session, network_of(environ.get("REMOTE_ADDR", "")))
         with self._lock:
-            problem = self._no_room(made.address)  # others may have come since this one was let in
+            problem = self._no_room(started.address)  # another session may have begun since `__call__` looked
             if problem is not None:
                 return problem.detail
-            self._sessions[session] = made
+            self._sessions[session] = environ[SESSION] = started
         return inner(session, environ)
 
     def _message(self, inner: Callable[..., Any], session: str, data: Any) -> None:
-        try:
-            inner(session, data)
-        except Exception:  # whatever Socket.IO stumbles over: it reads what the client sent as it comes
-            self._refuse(session)
-
-    def _refuse(self, session: str) -> None:
         with self._lock:
-            refused = self._sessions.get(session, Session(""))
-            refused.unreadable += 1
-            enough = refused.unreadable >= MOST_UNREADABLE
-        viewer = self._server.manager.sid_from_eio_sid(session, NAMESPACE)
-        if viewer is not None:
+            sender = self._sessions.get(session)
+        if sender is None:  # it has ended
+            return
+        with sender.lock:
+            try:
+                inner(session, data)
+            except Exception:  # Socket.IO parses what clients send without checks
+                self._refuse(sender)
+
+    def _refuse(self, session: Session) -> None:
+        session.unreadable += 1
+        if session.viewer is not None:
             body = {"run": None, "error": Problem(400, UNREADABLE).document()}
-            with self.sending(session):
-                self._server.emit("problem", body, to=viewer, namespace=NAMESPACE)
-        if enough or viewer is None:
-            self._end(session)
+            self._server.emit("problem", body, to=session.viewer, namespace=NAMESPACE)
+        if session.viewer is None or session.unreadable >= MOST_UNREADABLE:
+            self._end(session.id)
 
     def _disconnect(self, inner: Callable[..., Any], session: str, *reason: Any) -> None:
         with self._lock:
@@ -233,7 +194,10 @@ class SocketGuard:
 
 
 def _unreadable(environ: WSGIEnvironment) -> Problem | None:
-    """What is wrong with what a polling client sends; Engine.IO would wait for ever, or say that all is well."""
+    """Why the body of a polling client's request is refused; None if it is not.
+
+    Engine.IO would wait for a missing body for ever, or answer that all is well.
+    """
     if environ["REQUEST_METHOD"] != "POST":
         return None
     length = environ.get("CONTENT_LENGTH", "")
@@ -241,18 +205,13 @@ def _unreadable(environ: WSGIEnvironment) -> Problem | None:
         return Problem(411, "Content-Length is missing.", field="Content-Length")
     if int(length) > MAX_MESSAGE_BYTES:
         sentence = f"The body is longer than {MAX_MESSAGE_BYTES:,} bytes, the limit."
-        return Problem(
-            413,
-            sentence,
-            field="body",
-            limit=MAX_MESSAGE_BYTES,
-        )
+        return Problem(413, sentence, field="body", limit=MAX_MESSAGE_BYTES)
     body = environ["wsgi.input"].read(int(length))
     try:
-        kinds = {each.packet_type for each in Payload(encoded_payload=body.decode("utf-8")).packets}
+        types = {each.packet_type for each in Payload(encoded_payload=body.decode("utf-8")).packets}
     except (ValueError, RecursionError):
         return Problem(400, UNREADABLE, field="body")
-    if not kinds <= FROM_CLIENTS - NOT_POLLED:
+    if not types <= FROM_CLIENTS - NOT_POLLED:
         return Problem(400, UNREADABLE, field="body")
     environ["wsgi.input"] = io.BytesIO(body)
     return None

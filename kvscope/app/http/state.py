@@ -1,6 +1,6 @@
-"""`/api/state`: where this server keeps the weights, the KV cache and the log, how much of each, and how fast it is.
+"""`/api/state`: where this server holds the weights, the KV cache and the log, their sizes, and its speed.
 
-Totals only: nothing says whose runs they are, and no path is named.
+Totals only: nothing identifies a run's owner, and no path is named.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ import os
 import time
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.engines import EngineProcess, Seconds, summary_of
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import describe, json_answer
@@ -30,7 +31,7 @@ from kvscope.model.log.schema import ByFormat
 
 
 class Process(TypedDict):
-    """`resident_bytes`: its memory as the system counts it, null where the system does not."""
+    """`resident_bytes`: memory as the system counts it; null on systems that do not."""
 
     pid: Positive
     uptime_s: Seconds
@@ -52,7 +53,7 @@ class HeldWeights(TypedDict):
 
 
 class HeldCache(TypedDict):
-    """The pool, read off its tensor. A block in use may belong to a run that has ended, until others need it."""
+    """The cache pool, measured on its tensor. A block in use may belong to a run that has ended, until it is needed."""
 
     device: str
     dtype: str
@@ -79,8 +80,9 @@ class HeldLog(TypedDict):
 
 
 class Taken(TypedDict):
-    """Of steps that shared no pass: their number, rows through the model, time of the passes, and how many of the steps
-    other programs disturbed."""
+    """Steps that shared no pass: their number, rows through the model, duration of the passes, and how many of the
+    steps other programs disturbed.
+    """
 
     steps: Count
     rows: Count
@@ -94,8 +96,8 @@ class MeasuredPace(TypedDict):
 
 
 class State(TypedDict):
-    """`engine`: the first of `engines`. `weights`, `cache` and `pace` are of the engine with fewest runs of those that
-    have the same model as the first that is ready, and null while none is.
+    """`engine`: the first of `engines`. `weights`, `cache`, `pace`: of the engine with the fewest runs among those with
+    the model of the first ready engine; null if no engine is ready.
     """
 
     web: WebProcess
@@ -116,7 +118,7 @@ def blueprint(
     live: Live,
     reads: Reads,
 ) -> Blueprint:
-    """The route. The web process counts as started when this is called."""
+    """Return the route. The web process's uptime counts from this call."""
     routes = Blueprint("state", __name__)
     started = time.monotonic()
 
@@ -130,38 +132,37 @@ def blueprint(
     def state() -> Response:
         pid = os.getpid()
         web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
-        engines = [summary_of(each) for each in engine.engines]
-        response = jsonify(
-            web={**web, "viewers": live.viewers},
-            engine=engines[0],
-            engines=engines,
+        engines = [summary_of(one) for one in engine.engines]
+        answer = {
+            "web": {**web, "viewers": live.viewers},
+            "engine": engines[0],
+            "engines": engines,
             **_held(engine, reads),
-            log=_log(runs, sessions, budget, scheduler),
-        )
-        response.headers["Cache-Control"] = "no-store"
-        return response
+            "log": _log(runs, sessions, budget, scheduler),
+        }
+        return json_response(answer, "no-store")
 
     return routes
 
 
 def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
-    """What the engine process says that it holds."""
-    first = next((each for each in engine.engines if each.supervisor.info is not None), None)
+    """Return what the engine process reports that it holds."""
+    first = next((one for one in engine.engines if one.supervisor.info is not None), None)
     model = None if first is None else first.supervisor.info
     try:
-        held = None if first is None else reads.ask_again("held", model=first.model)
+        totals = None if first is None else reads.ask_again("held", model=first.model)
     except EngineUnavailable:
-        held = None
-    if model is None or held is None:
+        totals = None
+    if model is None or totals is None:
         return {"weights": None, "cache": None, "pace": None}
     weights = {
         "model": model["name"],
         "device": model["device"],
         "parameters": model["parameters"],
-        "bytes": held["weights"],
+        "bytes": totals["weights"],
         "stored": model["weights"]["stored"],
     }
-    return {"weights": weights, "cache": {"device": model["device"], **held["cache"]}, "pace": held["pace"]}
+    return {"weights": weights, "cache": {"device": model["device"], **totals["cache"]}, "pace": totals["pace"]}
 
 
 def _log(runs: RunLog, sessions: SessionStore, budget: Budget, scheduler: RunScheduler) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`/api/runs/<id>/twin`, `/beam`, `/change`, `/family`: runs made to learn about another, and what belongs together."""
+"""`/api/runs/<id>/twin`, `/beam`, `/change`, `/family`: runs derived from another, and all runs of a family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kvscope.model.api import BeamRequest, Caching, ChangedRequest, TwinRequest
 def blueprint(
     runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits, public: Collection[str]
 ) -> Blueprint:
-    """The routes, over this log and this engine. `public`: the runs whose ids everybody has."""
+    """Return the routes. `public`: runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
     api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
@@ -56,14 +56,16 @@ class StudyRoutes:
         """`POST /api/runs/<id>/twin`"""
         opening = self._lookup.original(run)
         steps = [seq for seq, _ in self._runs.chosen(run)]
-        asked = body(Twin, {"budget": (1, max(1, len(opening["tokens"]) + len(steps) - 1))})
+        parameters = body(Twin, {"budget": (1, max(1, len(opening["tokens"]) + len(steps) - 1))})
         if not self._lookup.known(run).closed:
             raise Problem(409, "The run has not ended. It can be repeated after it ends.", field="run")
         if not steps:
             raise Problem(409, "The run has no complete step to repeat.", field="run")
         self._lookup.same_model(opening, load=True)
-        caching: Caching = "none" if asked.cache == "none" else "forgotten" if asked.cache == "forgotten" else "kept"
-        return self._started(TwinRequest(new_id(), run, caching, (), asked.keeping()))
+        caching: Caching = (
+            "none" if parameters.cache == "none" else "forgotten" if parameters.cache == "forgotten" else "kept"
+        )
+        return self._started(TwinRequest(new_id(), run, caching, (), parameters.keeping()))
 
     @describe(
         STARTS,
@@ -76,10 +78,10 @@ class StudyRoutes:
         """`POST /api/runs/<id>/beam`"""
         self._lookup.known(run)
         steps = self._lookup.steps(run)
-        asked = body(Beam, steps.bounds())
+        parameters = body(Beam, steps.bounds())
         self._lookup.same_model(steps.opening, load=True)
-        ids = steps.before(asked.step)
-        return self._started(BeamRequest(new_id(), run, asked.step, asked.beams, asked.length, ids, b""))
+        ids = steps.before(parameters.step)
+        return self._started(BeamRequest(new_id(), run, parameters.step, parameters.beams, parameters.length, ids, b""))
 
     @describe(
         STARTS,
@@ -91,9 +93,9 @@ class StudyRoutes:
     def change(self, run: str) -> Response:
         """`POST /api/runs/<id>/change`"""
         opening = self._lookup.original(run)
-        asked = body(ChangeRun)
+        parameters = body(ChangeRun)
         self._lookup.same_model(opening, load=True)
-        return self._started(ChangedRequest(new_id(), run, tuple(asked.changes), ()), study=False)
+        return self._started(ChangedRequest(new_id(), run, tuple(parameters.changes), ()), study=False)
 
     def _started(self, request: TwinRequest | ChangedRequest | BeamRequest, *, study: bool = True) -> Response:
         visitor = count(self._limits)
@@ -127,7 +129,7 @@ class StudyRoutes:
 
 
 def _parent(member: Member) -> Parent | None:
-    """Where the run branched off, with the token it was given there."""
+    """Return where the run branched off, and its token there."""
     parent, token = member.opening.get("parent"), member.token
     if not parent or token is None:
         return None

@@ -1,7 +1,7 @@
-"""Who asks: what limits are counted by.
+"""Who sent a request: the client and the address that limits count by.
 
-A client is the token that its page keeps, so that a class behind one address is forty clients and not one. Anyone can
-make tokens up; so whatever is counted by client is counted by address too, with a wider limit.
+A client is the token that its page stores, so that a class behind one address is forty clients. Anyone can invent
+tokens, so each limit per client has a wider limit per address.
 """
 
 from __future__ import annotations
@@ -16,39 +16,38 @@ from kvscope.app.http.origins import is_own_page
 
 CLIENT_HEADER = "X-KVScope-Client"
 TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
-"""As the page makes it (static/shared/state/visitor.js)."""
+"""As in static/shared/state/identity.js."""
 OF_OTHER_SITES = ", pages of other sites"
 HOUSEHOLD_BITS = 64
-"""Of an IPv6 address: what one household or class has as its own, with every address below it."""
+"""The prefix of an IPv6 address that one household or class owns."""
 
 
 class Visitor(NamedTuple):
-    """`token` is never empty: where a client keeps none, it is the address."""
+    """The sender of a request. `token`: the client's; the address if it sent none."""
 
     token: str
     address: str
 
     @property
     def is_here(self) -> bool:
-        """Whether the request comes from the machine that the server is on."""
+        """Whether the request comes from the server's own machine."""
         return is_loopback(self.address)
 
     @property
     def owner(self) -> str:
-        """Whose runs may read each other's blocks; "" for whoever is known by an address alone.
+        """Owner of the cached blocks that the client's runs may read; "" for a client without a token.
 
-        Many may be behind one address, also behind a proxy on this machine that says nothing of itself, and none of
-        them is to learn from how much was read, or how soon, what another one asked.
+        One address may stand for many clients, also a proxy on this machine that does not name its visitors. Nobody may
+        learn from the number of blocks read, or from the time, what another client asked.
         """
         return self.token if self.token != self.address else ""
 
 
 def client_of(request: Request) -> Visitor:
-    """Whoever sent the request.
+    """Return who sent the request.
 
-    The address is that of the connection, or what a trusted proxy says of it: that is settled before the request gets
-    here. What other sites' pages send from there counts by itself: it is without limits on no machine, and takes
-    nothing of what its visitor may do.
+    The address is the connection's, or the one that a trusted proxy names (hosts.py). Requests from other sites' pages
+    count separately: they have limits on every machine, and use nothing of their visitor's share.
     """
     address = network_of(request.remote_addr or "")
     if not is_own_page(request.environ):
@@ -57,13 +56,13 @@ def client_of(request: Request) -> Visitor:
     return Visitor(token_of(request.headers.get(CLIENT_HEADER)) or address, address)
 
 
-def token_of(said: object) -> str | None:
-    """The token that a client names, if it looks like one."""
-    return said if isinstance(said, str) and TOKEN.fullmatch(said) else None
+def token_of(value: object) -> str | None:
+    """Return the token that a client names, if it has the form of one."""
+    return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is an address of this machine that no other one has."""
+    """Whether it is a loopback address."""
     try:
         return ip_address(network_of(address)).is_loopback
     except ValueError:
@@ -71,7 +70,7 @@ def is_loopback(address: str) -> bool:
 
 
 def network_of(address: str) -> str:
-    """The address as limits count it: an IPv6 one stands for its whole household, one that maps IPv4 for that."""
+    """Return the address as limits count it: an IPv6 address as its household's network, an IPv4-mapped one as IPv4."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -80,5 +79,5 @@ def network_of(address: str) -> str:
         return str(parsed)
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
-    kept = 128 - HOUSEHOLD_BITS
-    return f"{IPv6Address(int(parsed) >> kept << kept)}/{HOUSEHOLD_BITS}"
+    other_bits = 128 - HOUSEHOLD_BITS
+    return f"{IPv6Address(int(parsed) >> other_bits << other_bits)}/{HOUSEHOLD_BITS}"

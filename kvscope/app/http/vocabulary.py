@@ -1,26 +1,27 @@
-"""`/api/tokens`, `/api/embedding`, `/api/words`: how the loaded model cuts a text, and what it learned of tokens.
+"""`/api/tokens`, `/api/embedding`, `/api/words`: how the loaded model tokenizes text, and its embeddings.
 
-Nothing is stored, and it takes no run's place.
+Nothing is stored, and no run's place is taken.
 """
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import ANSWERS, ASKS
 from kvscope.app.http.answers import Cut, Embedding, WordsBeside
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
 
 
 def blueprint(pool: Pool, reads: Reads) -> Blueprint:
-    """The routes."""
+    """Return the routes."""
     named = pool.named
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 
-    # A POST, though it changes nothing: the longest prompt is longer than an address may be, and addresses are logged.
+    # POST, although nothing changes: the longest prompt is longer than an address may be, and addresses are logged.
     @routes.post("/tokens")
     @describe(
         ASKS,
@@ -30,10 +31,9 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Typed,
     )
     def tokens() -> Response:
-        asked = body(Typed)
-        response = jsonify(reads.ask("tokens", asked.prompt, asked.chat, model=named(asked.model or "")))
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        parameters = body(Typed)
+        model = named(parameters.model or "")
+        return json_response(reads.ask("tokens", parameters.prompt, parameters.chat, model=model), "no-store")
 
     @routes.get("/embedding")
     @describe(
@@ -44,10 +44,9 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         query=EmbeddingQuery,
     )
     def embedding() -> Response:
-        asked = query(EmbeddingQuery)
-        response = jsonify(reads.ask("embedding", asked.token, model=named(asked.model)))
-        response.headers["Cache-Control"] = "no-cache"  # another model may be loaded the next time
-        return response
+        parameters = query(EmbeddingQuery)
+        # Another model may be loaded later.
+        return json_response(reads.ask("embedding", parameters.token, model=named(parameters.model)), "no-cache")
 
     @routes.post("/words")
     @describe(
@@ -58,9 +57,7 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
         body=Words,
     )
     def words() -> Response:
-        asked = body(Words)
-        response = jsonify(reads.ask("words", asked.words, model=named(asked.model or "")))
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        parameters = body(Words)
+        return json_response(reads.ask("words", parameters.words, model=named(parameters.model or "")), "no-store")
 
     return routes

@@ -1,4 +1,4 @@
-"""`/api/workloads`: several requests that the engine answers together. A log of one is read as a run's is."""
+"""`/api/workloads`: several requests that the engine serves together. Their log is read as a run's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OVER = "The workload has ended. Its requests can no longer be changed."
 
 
 def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """The routes, over this log and this scheduler."""
+    """Return the routes."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)
 
@@ -41,9 +41,9 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
         body=Workload,
     )
     def workload() -> Response:
-        asked, visitor, run = body(Workload), count(limits), new_id()
+        parameters, visitor, run = body(Workload), count(limits), new_id()
         started = scheduler.start(
-            WorkloadRequest(run, asked), Requester(*visitor), partial(limits.charge, visitor), study=True
+            WorkloadRequest(run, parameters), Requester(*visitor), partial(limits.charge, visitor), study=True
         )
         return created(run, started, url_for("serving.alone", run=run))
 
@@ -57,9 +57,9 @@ def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limit
     )
     def join(run: str) -> Response:
         refuse_over(run)
-        asked = body(Join)
+        parameters = body(Join)
         count(limits)
-        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, asked)))
+        response = jsonify(id=run, request=scheduler.join(JoinRequest(run, parameters)))
         response.status_code = 201
         return response
 

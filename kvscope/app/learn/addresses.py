@@ -1,4 +1,4 @@
-"""Addresses that a step may show. Which pages, fields and values there are, the table of app.learn.picture says."""
+"""Addresses that a step may show. app.learn.picture has the pages, fields and values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class BadAddress(ValueError):
-    """An address that leads nowhere; the message names what is allowed."""
+    """An address that KVScope does not have; the message names what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`path`: of the page; `state`: the fields that the address sets, numbers as numbers."""
+    """`path`: the page's path. `state`: the fields that the address sets, numbers as numbers."""
 
     path: str
     state: Mapping[str, Any]
@@ -37,13 +37,13 @@ class Address:
 
 
 def address_of(text: str) -> Address:
-    """Reads an address. Raises BadAddress."""
+    """Parse an address. Raises BadAddress."""
     parts = urlsplit(text)
     page = pictures().get(parts.path)
     if page is None:
         raise BadAddress(f"{parts.path or text} is no page; {unknown(parts.path, pictures())}")
     state = _set(parts.path, page, "search", parts.query)
-    # A fragment without values is a place on a page, such as a heading.
+    # A fragment without values names a place on a page, such as a heading.
     if parts.path == STAGE or "=" in parts.fragment:
         state |= _set(parts.path, page, "hash", parts.fragment)
     return Address(parts.path, state)
@@ -80,16 +80,16 @@ def _value(name: str, text: str, field: Field) -> Any:
 
 
 def counts_of(run: LogReader) -> Mapping[str, int]:
-    """How many a run has of what an address and a task number: `Field.below`; and `prompt`, tokens of the prompt."""
+    """Return a run's counts by the names in `Field.below`, and `prompt`: its prompt tokens."""
     model = run.open["model"]
     sizes = {name: int(model[name]) for name in ("layers", "heads", "vocab")}
     return {**sizes, "steps": len(run.steps), "positions": len(run.tokens), "prompt": run.prompt_length}
 
 
 def outside(state: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
-    """What an address of the Stage names that a run does not have, in a sentence; None where it has all of it.
+    """Name the first field of a Stage address that a run does not have, in a sentence. None if it has all.
 
-    `counts`: of the run (`counts_of`).
+    `counts`: the run's (`counts_of`).
     """
     step = min(state.get("step", 0), counts["steps"] - 1)
     positions = counts["prompt"] + max(step, 0)

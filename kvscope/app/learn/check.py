@@ -1,4 +1,4 @@
-"""`kvscope lessons check DIR`: every claim, state, term and length of every lesson, and the table of ideas."""
+"""`kvscope lessons check DIR`: checks every claim, state, term and length of every lesson, and the table of ideas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 
 from kvscope.app.learn.facts import ByHand
 from kvscope.app.learn.faults import Fault
-from kvscope.app.learn.ideas import ideas
-from kvscope.app.learn.lesson_check import WORD, Known, LessonCheck, words_of
+from kvscope.app.learn.lesson_check import WORD, Known, LessonCheck, ideas, words_of
 from kvscope.app.learn.library import PATHS, files_of
 from kvscope.app.learn.nodes import text_of
 from kvscope.app.learn.parse import Lesson, id_of, read, read_front
@@ -23,9 +22,9 @@ SENTENCE_END = re.compile(r"[.!?:]+(?=\s|$)")
 
 @dataclass(slots=True)
 class Report:
-    """What `check` found. `claims`: expressions that were computed; `longest`: words of the longest step's prose;
-    `sections`: of documents on reading paths, of which `placed` lead somewhere; `own`: the lessons are someone's own,
-    not those that ship; `shown`: each as `rendered` gives it.
+    """The result of `check`. `claims`: number of computed expressions. `longest`: words of the longest step.
+    `sections`: of documents on reading paths; `placed` of them lead to a place. `own`: the lessons are not those that
+    ship. `shown`: each lesson as `rendered` returns it.
     """
 
     lessons: int = 0
@@ -44,7 +43,7 @@ class Report:
 
     @property
     def without_lesson(self) -> list[str]:
-        """Ideas of the course that no lesson shows."""
+        """Ideas of the course without a lesson."""
         return [idea for idea in ideas()["course"] if idea not in self.ideas]
 
 
@@ -55,8 +54,10 @@ def check(
     by_hand: ByHand,
     shipped: Path | None = None,
 ) -> Report:
-    """Check all lessons of a folder. `shipped`: the folder of the lessons that come before them; None: they are those
-    that ship, which have reading paths and must show every idea. Raises OSError.
+    """Check all lessons of a folder.
+
+    `shipped`: the folder of the lessons before them. None: these lessons ship, have reading paths and must show every
+    idea. Raises OSError.
     """
     report, lessons = Report(own=shipped is not None), [read(path) for path in files_of(folder)]
     earlier = {id_of(path): read_front(path) for path in files_of(shipped)} if shipped else {}
@@ -69,8 +70,8 @@ def check(
         introduced={term for front in earlier.values() if front for term in front.introduces},
     )
     for lesson in lessons:
-        found = LessonCheck(lesson, known)
-        _count(report, lesson, found)
+        checked = LessonCheck(lesson, known)
+        _count(report, lesson, checked)
         if lesson.id in earlier:
             report.faults.append(Fault(lesson.file, 1, "a lesson that ships has this name; give the file another"))
         known.before.add(lesson.id)
@@ -82,15 +83,15 @@ def check(
     return report
 
 
-def _count(report: Report, lesson: Lesson, found: LessonCheck) -> None:
-    report.faults += found.faults
+def _count(report: Report, lesson: Lesson, checked: LessonCheck) -> None:
+    report.faults += checked.faults
     report.lessons += 1
     report.steps += len(lesson.steps)
-    report.claims += found.claims
-    report.checks += found.checks
-    report.states += found.states
+    report.claims += checked.claims
+    report.checks += checked.checks
+    report.states += checked.states
     report.longest = max([report.longest, *map(words_of, lesson.steps)])
-    report.shown.append(found.shown)
+    report.shown.append(checked.shown)
     for idea in lesson.readable.ideas if lesson.readable else ():
         report.ideas.setdefault(idea, []).append(lesson.id)
 
@@ -99,11 +100,13 @@ def _check_paths(report: Report, folder: Path, lessons: Sequence[Lesson]) -> Non
     paths = read_paths(folder, {lesson.id: len(lesson.steps) for lesson in lessons})
     report.faults += paths.faults
     report.sections = sum(len(path.section) for path in paths.paths.values())
-    report.placed = sum(each.leads is not None for path in paths.paths.values() for each in path.section)
+    report.placed = sum(section.leads is not None for path in paths.paths.values() for section in path.section)
 
 
 def reading_level(text: str) -> float:
-    """School year whose pupils can read it: the automated readability index (Smith and Senter 1967, AMRL-TR-66-220)."""
+    """Return the school year whose pupils can read a text: the automated readability index (Smith and Senter 1967,
+    AMRL-TR-66-220).
+    """
     words, sentences = WORD.findall(text), len(SENTENCE_END.findall(text))
     if not words or not sentences:
         return 0.0

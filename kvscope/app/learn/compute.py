@@ -1,7 +1,7 @@
-"""Computes expressions over the facts of a run, within bounds of time: `{kv.bytes_per_token * 16}`.
+"""Computes expressions over the facts of a run, in limited time: `{kv.bytes_per_token * 16}`.
 
-One operation on numbers without a bound keeps every thread of the process waiting. So each operation has a bounded
-result, and the clock is read between two.
+A single unlimited operation on numbers would block every thread of the process. Therefore each operation has a limited
+result, and the clock is checked between operations.
 """
 
 from __future__ import annotations
@@ -16,22 +16,33 @@ from typing import Any
 
 from simpleeval import DEFAULT_OPERATORS, AttributeDoesNotExist, EvalWithCompoundTypes, InvalidExpression
 
+from kvscope.app import numbers
 from kvscope.app.learn.facts import Facts, Pending
 from kvscope.app.learn.nodes import Node, walk
-from kvscope.app.learn.wording import plain
 
 BRACES = re.compile(r"\{([^{}]+)\}")
 MOST_CHARACTERS = 200
 SECONDS = 0.5
-"""Of a processor, for one expression."""
+"""Processor time for one expression."""
 LARGEST_BITS, LONGEST = 128, 100_000
-"""Of a whole number: its bits; of a text or list that + makes: its characters or items."""
+"""Most bits of a whole number; most characters or items of a text or list made by +."""
 PLAIN = (bool, int, float, str, list, dict, tuple)
-"""Types of what an expression may give."""
+"""Types that an expression may return."""
+
+
+def plain(value: object) -> str:
+    """Write a value as in prose: 46,080; 0.25; “yes” for True."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return numbers.integer(value)
+    if isinstance(value, float):
+        return numbers.fixed(value, 3).rstrip("0").rstrip(".") if abs(value) < 1000 else numbers.integer(value)
+    return str(value)
 
 
 def _number(value: Any) -> Any:
-    """The value. Raises TypeError, ArithmeticError."""
+    """Return the value if it is a number in range. Raises TypeError, ArithmeticError."""
     if not isinstance(value, int | float):
         raise TypeError("only numbers can be computed with; texts and lists can be joined with +")
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
@@ -40,8 +51,8 @@ def _number(value: Any) -> Any:
 
 
 def _of_numbers(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation that has numbers and gives one."""
-    return lambda *given: _number(compute(*map(_number, given)))
+    """Return the operation with its arguments and its result checked."""
+    return lambda *arguments: _number(compute(*map(_number, arguments)))
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -68,11 +79,11 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: _sum,
 }
 WITHOUT = (ast.JoinedStr, ast.FormattedValue)
-"""A number with a format can be a text of any length."""
+"""A number with a format can become a text of any length."""
 
 
 class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
-    """The library's evaluator with `OPERATORS`, with a clock, and without methods: `.name` is the member of a fact."""
+    """The library's evaluator with `OPERATORS` and a clock, and without methods: `.name` is a member of a fact."""
 
     def __init__(self, facts: Facts) -> None:
         super().__init__(operators=dict(OPERATORS), names=dict(facts.names), functions=dict(facts.functions))
@@ -81,7 +92,7 @@ class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
         self._until = 0.0
 
     def eval(self, expr: str, previously_parsed: Any = None) -> Any:
-        self._until = time.thread_time() + SECONDS  # which does not pass while others compute
+        self._until = time.thread_time() + SECONDS  # does not advance while other threads compute
         return super().eval(expr, previously_parsed)
 
     def _eval(self, node: ast.AST) -> Any:
@@ -97,7 +108,7 @@ class _Bounded(EvalWithCompoundTypes):  # type: ignore[misc]
 
 
 class NotComputed(ValueError):
-    """An expression that cannot be computed; the message names it and the reason. `pending`: it can be later."""
+    """An expression without a value; the message names it and the reason. `pending`: it will have one later."""
 
     def __init__(self, message: str, *, pending: bool = False) -> None:
         super().__init__(message)
@@ -105,19 +116,19 @@ class NotComputed(ValueError):
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """The members that it leaves where its value would be."""
+        """The members that stand in place of its value."""
         return {"problem": str(self)} | ({"pending": True} if self.pending else {})
 
 
 class Computer:
-    """Computes over one run's facts. Nothing that an expression names can change them or reach outside."""
+    """Computes over one run's facts. No expression can change them or reach anything else."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._engine = _Bounded(facts)
 
     def value(self, expression: str) -> Any:
-        """The value. Raises NotComputed."""
+        """Return the value of an expression. Raises NotComputed."""
         if len(expression) > MOST_CHARACTERS:
             raise NotComputed(
                 f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
@@ -130,7 +141,7 @@ class Computer:
                 raise NotComputed(
                     f"{{{expression}}} cannot be computed: only the functions of docs/lessons.md can be called"
                 )
-            found = self._engine.eval(expression)
+            result = self._engine.eval(expression)
         except Pending as error:
             raise NotComputed(f"{{{expression}}}: {error}", pending=True) from None
         except (
@@ -145,9 +156,9 @@ class Computer:
             MemoryError,
         ) as error:
             raise NotComputed(f"{{{expression}}} cannot be computed: {self._reason(error)}") from None
-        if not isinstance(found, PLAIN):
+        if not isinstance(result, PLAIN):
             raise NotComputed(f"{{{expression}}} cannot be computed: it is neither a number nor a text")
-        return found
+        return result
 
     def _reason(self, error: Exception) -> str:
         name = getattr(error, "name", None) or getattr(error, "func_name", None)
@@ -156,19 +167,19 @@ class Computer:
             return f"{name} is unknown here; known are {', '.join(known)}"
         return str(error.args[0] if error.args else error)
 
-    def filled(self, given: Any) -> Any:
-        """A value of a block: a text that is one expression becomes its value, others have theirs written inside.
-        Raises NotComputed.
+    def filled(self, value: Any) -> Any:
+        """Compute the expressions in a value of a block. A text that is one expression becomes its value. Raises
+        NotComputed.
         """
-        if not isinstance(given, str):
-            return given
-        whole = BRACES.fullmatch(given.strip())
+        if not isinstance(value, str):
+            return value
+        whole = BRACES.fullmatch(value.strip())
         if whole:
             return self.value(whole[1])
-        return BRACES.sub(lambda match: plain(self.value(match[1])), given)
+        return BRACES.sub(lambda match: plain(self.value(match[1])), value)
 
     def prose(self, nodes: Sequence[Node]) -> list[Node]:
-        """A copy of a tree with `text` at each value, or `problem` where it cannot be computed."""
+        """Return a copy of a tree with `text` at each value, or `problem` if it has none."""
         tree = copy.deepcopy(list(nodes))
         for node in walk(tree):
             if node["t"] == "value":

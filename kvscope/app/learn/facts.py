@@ -1,4 +1,4 @@
-"""What expressions in a lesson may name: the facts of one run, as its frames have them (docs/lessons.md lists them)."""
+"""The facts of one run that expressions in a lesson may name, from its frames (docs/lessons.md lists them)."""
 
 from __future__ import annotations
 
@@ -7,31 +7,45 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kvscope.app.learn.wording import percent, written
-from kvscope.app.numbers import size
+from kvscope.app import numbers
+from kvscope.app.numbers import NARROW_SPACE, fixed, size
 from kvscope.model.log.reader import LogReader
 
 ByHand = Callable[[str], Mapping[str, Any]]
-"""The values of a worked example, "a" or "b", as GET /api/by-hand/… answers. Raises what the engine raises."""
+"""Returns the values of a worked example, "a" or "b", as GET /api/by-hand/… does. Raises what the engine raises."""
 
 
 class Pending(LookupError):
-    """A value that will be there later; the message says what it waits for."""
+    """A value that will exist later; the message says when."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Values by name, and functions by name."""
+    """Values and functions by name."""
 
     names: Mapping[str, Any]
     functions: Mapping[str, Callable[..., Any]]
 
 
 MOST_DIGITS = 40
+
+
+def written(text: str) -> str:
+    """Write a token as in a sentence: without the space before it, a newline as ⏎."""
+    return text.removeprefix(" ").replace("\n", "⏎")
+
+
+def percent(share: float) -> str:
+    """Write a share in whole percent; with decimals near 0 and 1, and bounds in words."""
+    value = 100 * share
+    text = numbers.percent(share, 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2)
+    return text.replace(f"<{NARROW_SPACE}", "less than ").replace(f">{NARROW_SPACE}", "more than ")
+
+
 FORMATS: Mapping[str, Callable[..., Any]] = {
     "percent": percent,
     "size": size,
-    "fixed": lambda value, digits=3: f"{value:,.{min(max(int(digits), 0), 12)}f}".replace("-", "−"),
+    "fixed": lambda value, digits=3: fixed(value, min(max(int(digits), 0), 12), grouped=True),
     "round": lambda value, digits=0: round(value, min(max(int(digits), -MOST_DIGITS), MOST_DIGITS)),
     "int": int,
     "abs": abs,
@@ -47,12 +61,12 @@ FORMATS: Mapping[str, Callable[..., Any]] = {
 
 
 def no_run(by_hand: ByHand) -> Facts:
-    """The facts of a lesson without a run."""
+    """Return the facts of a lesson without a run."""
     return Facts({}, {**FORMATS, "by_hand": _by_hand(by_hand)})
 
 
 def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
-    """The facts of a run. A function raises LookupError for a step, layer, head or position that it does not have."""
+    """Return the facts of a run. Their functions raise LookupError for a step, layer, head or position out of range."""
     model = run.open["model"]
     steps = [_step(step) for step in run.steps]
     local = sum(window is not None for window in model["windows"] or ())
@@ -78,7 +92,7 @@ def _step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kv(model: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """`bytes_per_token`: measured, what the last step's cache holds by its positions; `formula`: the same by C26."""
+    """Return the last step's cache. `bytes_per_token`: measured bytes per position; `formula`: the same by idea C26."""
     formula = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
     return {**last, "bytes_per_token": last["bytes_used"] // last["positions"], "formula": formula}
 
@@ -113,8 +127,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return math.exp(logit(step, rank) - run.steps[step]["log_z"])
 
     def sampled_chance(step: int, rank: int) -> float:
-        """Its probability in the distribution that the run chose from. Greedy chooses rank 0 always."""
-        wanted, settings, at = (
+        """Return a candidate's probability among those that the run sampled from. Greedy: 1 for rank 0, else 0."""
+        score, settings, at = (
             logit(step, rank),
             run.open.get("sampling") or {},
             run.steps[_at(step, run.steps, "step")],
@@ -124,10 +138,10 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         token = at["token"]
         if token.get("forced") or token["prob"] is None:
             raise LookupError(f"the token of step {step} was set, not chosen, so nothing is known of its filters")
-        # The chosen token has the same temperature, the same sum and the same filters.
+        # The chosen token was scaled and filtered in the same way.
         chosen = math.log(token["raw_prob"]) + at["log_z"]
-        kept = rank < at["filters"]["kept_top_p"]
-        return token["prob"] * math.exp((wanted - chosen) / settings["temperature"]) if kept else 0.0
+        is_possible = rank < at["filters"]["kept_top_p"]
+        return token["prob"] * math.exp((score - chosen) / settings["temperature"]) if is_possible else 0.0
 
     def candidate(step: int, rank: int) -> str:
         tokens = run.steps[_at(step, run.steps, "step")]["top_tokens"]
@@ -138,9 +152,9 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return sum(member["rows"] for member in members)
 
     def blocks(number: int) -> int:
-        """Blocks that the requests of a pass hold, each counted once."""
+        """Return the number of distinct blocks of a pass's running requests."""
         requests = run.passes[_at(number, run.passes, "pass")]["requests"]
-        return len({block for each in requests if each["state"] == "running" for block in each["table"]})
+        return len({block for request in requests if request["state"] == "running" for block in request["table"]})
 
     return {
         "rows": rows,
@@ -160,17 +174,17 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
 
 def _by_hand(answers: ByHand) -> Callable[..., Any]:
     def value(example: str, name: str, *places: int) -> Any:
-        """A number of a worked example, or a row or matrix: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
-        query 2 and key 1 in head 0.
+        """Return a number, row or matrix of a worked example: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
+        query 2 on key 1 in head 0.
         """
-        found: Any = answers(example)
+        result: Any = answers(example)
         for part in name.split("."):
-            if not isinstance(found, Mapping) or part not in found:
-                raise LookupError(f"the example {example} has no {name}; here it has {', '.join(map(str, found))}")
-            found = found[part]
+            if not isinstance(result, Mapping) or part not in result:
+                raise LookupError(f"the example {example} has no {name}; here it has {', '.join(map(str, result))}")
+            result = result[part]
         for index in places:
-            found = found[_at(index, found, "place")]
-        return found
+            result = result[_at(index, result, "place")]
+        return result
 
     return value
 

@@ -1,4 +1,4 @@
-"""What is wrong in a lesson file: where, what, and what is allowed."""
+"""A mistake in a lesson file: where it is, what it is, and what is allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """`file`: its name; `line`: counted from 1."""
+    """`file`: the file's name. `line`: from 1."""
 
     file: str
     line: int

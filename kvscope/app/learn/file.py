@@ -1,4 +1,4 @@
-"""A lesson as one file: the player, the lesson as it is on its recording, and the saved session's own page inside."""
+"""A lesson as one file: the player, the lesson over its recording, and the saved session's page inside."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kvscope.app.travel.file_page import Part, file_page, packed, packed_modules
 from kvscope.app.travel.page import NONCE_CHARS, SessionPage
 
 PICTURE_ID, PICTURE_TYPE = "picture", "application/vnd.kvscope.page"
-"""Of the element that has the session's page, deflated, in base64."""
+"""Id and type of the element with the session's page, deflated, in base64."""
 
 
 def lesson_file(lesson: Mapping[str, Any], session: SessionPage | None) -> Iterator[bytes]:
-    """The file's text, encoded. `lesson`: as the player gets it; `session`: the page that its steps show."""
+    """Yield the encoded text. `lesson`: as `rendered` returns it. `session`: the page that its steps show."""
     page, text = page_of("learn"), json.dumps(lesson, ensure_ascii=False)
     parts: list[Part] = []
     nonces = [sha256(text.encode()).hexdigest()[:NONCE_CHARS]]
     if session is not None:
         parts.append((PICTURE_ID, PICTURE_TYPE, packed(b"".join(session))))
-        # A document made from text obeys the policy of the one that made it too.
+        # A document made from text also obeys the policy of the page that made it.
         nonces.append(session.nonce)
     bootstrap = {"lessons": [], "lesson": lesson, "framed": False, "file": True}
     return file_page(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,26 +15,35 @@ from kvscope.app.learn.compute import Computer, NotComputed
 from kvscope.app.learn.conditions import hold_already, wrong
 from kvscope.app.learn.facts import ByHand, Facts, facts_of, no_run
 from kvscope.app.learn.faults import Fault
-from kvscope.app.learn.ideas import ideas
 from kvscope.app.learn.nodes import Node, text_of, walk
 from kvscope.app.learn.parse import Lesson, Step
 from kvscope.app.learn.picture import STAGE, pictures, unknown
 from kvscope.app.learn.render import FAULTY, conditions_of, rendered
 from kvscope.app.learn.schema import MOST_WORDS, StepBlock
+from kvscope.app.paths import LESSONS
 from kvscope.app.store.gallery import Recording
 from kvscope.model.log.frames import BadFrame
 from kvscope.model.log.reader import LogReader
 
 STEPS, CHECKS = (5, 9), 2
-"""How many steps a lesson has; the fewest of predictions and tasks in it."""
+"""Fewest and most steps of a lesson; fewest predictions and tasks."""
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 PLACES = ("layer", "head", "query", "key")
 """Fields of `show:key=4`."""
 
 
+@cache
+def ideas() -> Mapping[str, Mapping[str, str]]:
+    """Return the ideas that a lesson can show (lessons/ideas.toml), a line about each by its id.
+
+    `course`: those that the lessons that ship must show; `more`: others.
+    """
+    return tomllib.loads((LESSONS / "ideas.toml").read_text("utf-8"))
+
+
 @dataclass(slots=True)
 class Known:
-    """What a lesson may name. `before`, `introduced`: ids and terms of the lessons before it; `lessons`: all ids."""
+    """What a lesson may name. `before`, `introduced`: ids and terms of earlier lessons. `lessons`: all ids."""
 
     recordings: Mapping[str, Recording]
     glossary: Mapping[str, Mapping[str, Any]]
@@ -43,13 +54,13 @@ class Known:
 
 
 def words_of(step: Step) -> int:
-    """How many words of prose a step has."""
+    """Count the words of a step's prose."""
     return len(WORD.findall(text_of(step.prose)))
 
 
 class LessonCheck:
-    """One lesson. `faults`: what is wrong; `claims`, `states`: how many were computed and opened; `shown`: the lesson
-    as `rendered` gives it.
+    """The check of one lesson. `faults`: its mistakes. `claims`, `states`: numbers of computed claims and opened
+    states. `shown`: the lesson as `rendered` returns it.
     """
 
     def __init__(self, lesson: Lesson, known: Known) -> None:
@@ -69,9 +80,9 @@ class LessonCheck:
             self._prose(step)
         if self._runs_known:
             self._pictures()
-            for step, made in zip(lesson.steps, self.shown["steps"], strict=True):
+            for step, shown in zip(lesson.steps, self.shown["steps"], strict=True):
                 self._claims(step)
-                self._rendered(step, made)
+                self._rendered(step, shown)
 
     def _facts(self) -> Facts:
         return facts_of(self._log, self._known.by_hand) if self._log else no_run(self._known.by_hand)
@@ -82,8 +93,8 @@ class LessonCheck:
             self.faults.append(fault)
 
     def _line(self, step: Step, text: str) -> int:
-        """The line of a step that has this text; that of its heading where none has it."""
-        later = [each.line for each in self._lesson.steps if each.line > step.line]
+        """Return the line of a step that has this text, or the line of its heading."""
+        later = [step_after.line for step_after in self._lesson.steps if step_after.line > step.line]
         end = min(later, default=len(self._lines) + 1) - 1
         return next((at for at in range(step.line, end + 1) if text in self._lines[at - 1]), step.line)
 
@@ -107,7 +118,9 @@ class LessonCheck:
             return None
 
     def _needs_run(self) -> bool:
-        """Whether it names a run, which then is wrong, or shows the Stage without one, which is a mistake."""
+        """Whether it names a run (an unknown one, since it has none), or shows the Stage without one, which is a
+        mistake.
+        """
         front = self._lesson.readable
         if front is None or front.run is not None:
             return True
@@ -123,7 +136,7 @@ class LessonCheck:
 
     def _front(self) -> None:
         front, steps = self._lesson.readable, len(self._lesson.steps)
-        if not self._lesson.text:  # nothing could be read, which is said
+        if not self._lesson.text:  # the file is unreadable, which is reported
             return
         if not STEPS[0] <= steps <= STEPS[1]:
             self._say(1, f"the lesson has {steps} steps; it must have {STEPS[0]} to {STEPS[1]}")
@@ -183,43 +196,43 @@ class LessonCheck:
                 self._say(line, f"claim: {error}")
 
     def _pictures(self) -> None:
-        """What the steps show, one after another: a step without an address, or with a part of one, keeps the rest."""
+        """Check what the steps show, in order: a step without an address, or with a part of one, keeps the rest."""
         at: Address | None = None
         known: dict[str, Any] = {}
         for step in self._lesson.steps:
             before = at
             if "step" in step.blocks and step.block == StepBlock.model_validate({}):
-                at, known = None, {}  # its block cannot be read: where it and those after it are is not certain
+                at, known = None, {}  # its block is unreadable: the state here and after it is unknown
             elif step.block.at is not None:
                 at, right = self._opened(step, "at", step.block.at)
-                kept = known if before and before.is_stage else {}
-                known = self._begins(at, kept) if at and right else {}
+                earlier = known if before and before.is_stage else {}
+                known = self._begins(at, earlier) if at and right else {}
             others = [
                 self._opened(step, "link", node["address"])[0] for node in walk(step.prose) if node["t"] == "page"
             ]
             if step.predict and step.predict.shows:
                 others.insert(0, self._opened(step, "shows", step.predict.shows)[0])
-            later = [each for each in others if each]
+            later = [address for address in others if address]
             if at is None:
                 continue
             self._named_parts(step, [at, *later])
             known = _without(known, later, self._tasks(step, [at, *later], known))
 
-    def _named_parts(self, step: Step, seen: Sequence[Address]) -> None:
-        """`lit` stays while the answer is shown, so it may name parts of both pictures."""
-        self._lights(step, seen, step.block.lit, "lit")
+    def _named_parts(self, step: Step, addresses: Sequence[Address]) -> None:
+        """Check the named parts. `lit` stays while the answer is shown, so it may name parts of both pages."""
+        self._lights(step, addresses, step.block.lit, "lit")
         for node in walk([*step.title, *step.prose]):
             if node["t"] == "show":
-                self._lights(step, seen, node["names"], "show")
-                self._place(step, seen[0], node["place"])
+                self._lights(step, addresses, node["names"], "show")
+                self._place(step, addresses[0], node["place"])
 
-    def _place(self, step: Step, at: Address, given: Mapping[str, str]) -> None:
-        """Whether the picture has the place that words of the prose point at."""
-        if not given or not (at.is_stage and self._log) or not set(given) <= set(PLACES):
+    def _place(self, step: Step, at: Address, fields: Mapping[str, str]) -> None:
+        """Check that the page has the place that words of the prose point at."""
+        if not fields or not (at.is_stage and self._log) or not set(fields) <= set(PLACES):
             return
-        line = self._line(step, f"show:{next(iter(given))}=")
+        line = self._line(step, f"show:{next(iter(fields))}=")
         try:
-            place = {name: self._computer.filled(value) for name, value in given.items()}
+            place = {name: self._computer.filled(value) for name, value in fields.items()}
         except NotComputed:
             return  # said with the other expressions of the step
         texts = "&".join(f"{name}={value}" for name, value in place.items())
@@ -231,7 +244,7 @@ class LessonCheck:
             self._say(line, f"show: {why}")
 
     def _opened(self, step: Step, member: str, text: str) -> tuple[Address | None, bool]:
-        """The address, and whether it is right. Of a wrong one, which is said, the page alone, where that is known."""
+        """Return the address, and whether it is valid. Of an invalid one, only a known page is returned."""
         self.states += 1
         page = urlsplit(text).path
         try:
@@ -244,71 +257,71 @@ class LessonCheck:
             return Address(page, {}) if page in pictures() else None, False
         return address, True
 
-    def _begins(self, at: Address, kept: Mapping[str, Any]) -> dict[str, Any]:
-        """What is certain of the page's state at an address. `kept`: what was, in the step before."""
+    def _begins(self, at: Address, earlier: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is certain of the page's state at an address. `earlier`: what was certain in the step before."""
         if not (at.is_stage and self._log):
             return dict(at.state)
         run = self._log
         settings = dict(run.open.get("sampling") or {})
         parent = run.open.get("parent")
         of_run = {"prompt": run.prompt, "steps": len(run.steps), "branched_at": parent and parent["position"]}
-        return {**kept, "query": None, "key": None, **at.state, **settings, **of_run, "run": run.run}
+        return {**earlier, "query": None, "key": None, **at.state, **settings, **of_run, "run": run.run}
 
-    def _lights(self, step: Step, seen: Sequence[Address], names: Sequence[str], member: str) -> None:
+    def _lights(self, step: Step, addresses: Sequence[Address], names: Sequence[str], member: str) -> None:
         for name in names:
             line = self._line(step, name)
-            there = {part for at in seen for part in at.page.lights(_view_of(at))}
-            elsewhere = {part for at in seen for part in at.page.lights(None)}
+            there = {part for at in addresses for part in at.page.lights(_view_of(at))}
+            elsewhere = {part for at in addresses for part in at.page.lights(None)}
             if name in there:
                 continue
             if name in elsewhere:
-                views = [view for view, each in pictures()[STAGE].views.items() if name in each.parts]
+                views = [view for view, shown in pictures()[STAGE].views.items() if name in shown.parts]
                 self._say(line, f"{member}: {name} is not in this view; it is in {', '.join(views)}")
             else:
                 self._say(line, f"{member}: no part is named {name}; {unknown(name, sorted(elsewhere))}")
 
-    def _tasks(self, step: Step, seen: Sequence[Address], known: Mapping[str, Any]) -> Iterable[str]:
-        """Returns the fields that the tasks of a step ask for."""
-        counts, asked = counts_of(self._log) if self._log else {}, set[str]()
+    def _tasks(self, step: Step, addresses: Sequence[Address], known: Mapping[str, Any]) -> Iterable[str]:
+        """Check the tasks of a step and return the fields that they ask for."""
+        counts, fields = counts_of(self._log) if self._log else {}, set[str]()
         tasks = {"check": step.do and step.do.check, "cell": step.predict and step.predict.cell}
-        for member, given in tasks.items():
+        for member, task_conditions in tasks.items():
             try:
-                conditions = conditions_of(given or {}, self._computer)
+                conditions = conditions_of(task_conditions or {}, self._computer)
             except NotComputed:
                 continue  # said with the other expressions of the step
             if not conditions:
                 continue
-            asked.update(conditions)
+            fields.update(conditions)
             line = self._line(step, f"{member}:")
-            problems = [list(wrong(conditions, at.page.reported, counts)) for at in seen]
+            problems = [list(wrong(conditions, at.page.reported, counts)) for at in addresses]
             if all(problems):
                 for problem in problems[0]:
                     self._say(line, f"{member}: {problem}")
             elif hold_already(conditions, known):
                 self._say(line, f"{member}: it already holds where the step begins, so there is nothing to do")
-        return asked
+        return fields
 
-    def _rendered(self, step: Step, made: Mapping[str, Any]) -> None:
-        reason = made.get("problem", "").removeprefix(FAULTY).removeprefix(f"{self._lesson.file}:{step.line}: ")
+    def _rendered(self, step: Step, shown: Mapping[str, Any]) -> None:
+        reason = shown.get("problem", "").removeprefix(FAULTY).removeprefix(f"{self._lesson.file}:{step.line}: ")
         if reason and not step.faults and reason not in self._reasons:
             self._reasons.add(reason)
             self._say(step.line, reason)
-        for node in _nodes(made):
+        for node in _nodes(shown):
             self.claims += node["t"] == "value"
             if "problem" in node:
                 self._say(self._line(step, str(node.get("expr", ""))), node["problem"])
-        predict = made["predict"]
+        predict = shown["predict"]
         if step.predict and predict and len(predict["choices"]) > len(step.predict.choices):
             self._say(step.blocks["predict"], f"the answer {predict['answer']!r} is none of the choices")
         if predict and predict["number"] is not None and not isinstance(predict["number"], int | float):
             self._say(step.blocks["predict"], f"number: {predict['number']!r} is not a number")
 
 
-def _without(known: Mapping[str, Any], later: Iterable[Address], asked: Iterable[str]) -> dict[str, Any]:
-    """What is still certain of the Stage after a step: not what its other addresses set, nor what its tasks ask for."""
-    if not all(each.is_stage for each in later):
+def _without(known: Mapping[str, Any], later: Iterable[Address], fields: Iterable[str]) -> dict[str, Any]:
+    """Return what remains certain of the Stage's state: not what later addresses set or tasks ask for."""
+    if not all(address.is_stage for address in later):
         return {}
-    changed = {*asked, *(name for each in later for name in each.state)}
+    changed = {*fields, *(name for address in later for name in address.state)}
     return {name: value for name, value in known.items() if name not in changed}
 
 
@@ -317,10 +330,10 @@ def _view_of(at: Address) -> str | None:
     return view if isinstance(view, str) else None
 
 
-def _nodes(made: Mapping[str, Any]) -> Iterator[Node]:
-    """All nodes of a rendered step."""
-    yield from walk([*made["title"], *made["prose"]])
-    for block in (made["predict"], made["do"]):
+def _nodes(shown: Mapping[str, Any]) -> Iterator[Node]:
+    """Yield all nodes of a rendered step."""
+    yield from walk([*shown["title"], *shown["prose"]])
+    for block in (shown["predict"], shown["do"]):
         for part in (block or {}).values():
             if isinstance(part, list) and part and isinstance(part[0], dict):
                 yield from walk(part)

@@ -1,4 +1,4 @@
-"""The lessons of a folder in their order, and the recordings that they run on."""
+"""The lessons of a folder, in order, and their recordings."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from kvscope.app.text_files import files_with
 from kvscope.model.log.reader import LogReader
 
 PATHS = "paths"
-"""The folder beside that of the lessons, which has the reading paths."""
+"""The folder of reading paths, beside that of the lessons."""
 Stamp = tuple[int, int]
-"""When a file was last written, in nanoseconds, and its size in bytes: another one is another text."""
+"""A file's time of modification in nanoseconds and its size in bytes. They change when its text does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A lesson as lists have it. `number`: from 1; `steps`: how many it has; `own`: it does not ship,
-    but is of the folder that `--lessons` names.
-    """
+    """A lesson in a list. `number`: from 1. `steps`: number of steps. `own`: from the folder that `--lessons` names."""
 
     id: str
     number: int
@@ -38,8 +36,8 @@ class Listed:
 
 
 class Library:
-    """The lessons of a folder, then those of `more`. A file is read again once it has changed, so that its writer sees
-    the change at the next request. A file without readable front matter is left out of the list.
+    """The lessons of a folder, then those of `more`. A changed file is read again at the next request, so that its
+    writer sees the change. The list leaves out files without readable front matter.
     """
 
     def __init__(self, folder: Path, recordings: Sequence[Recording], more: Path | None = None) -> None:
@@ -50,28 +48,28 @@ class Library:
         self._paths: tuple[object, Paths] = (None, Paths())
 
     def _current(self) -> dict[str, Lesson]:
-        """The lessons by id, as their files are now."""
+        """Return the lessons by id, from the files as they are now."""
         with self._lock:
-            found = {}
+            current = {}
             for path in (path for folder in self._folders for path in files_of(folder)):
-                with suppress(OSError):  # removed since it was listed
+                with suppress(OSError):  # removed in the meantime
                     known, stamp = self._lessons.get(path), _stamp(path)
-                    found[path] = known if known and known[0] == stamp else (stamp, read(path))
-            self._lessons = found
-            return {lesson.id: lesson for _, lesson in found.values()}
+                    current[path] = known if known and known[0] == stamp else (stamp, read(path))
+            self._lessons = current
+            return {lesson.id: lesson for _, lesson in current.values()}
 
     @property
     def listed(self) -> list[Listed]:
-        """Those of the list, in their order."""
+        """The lessons of the list, in order."""
         own = {id_of(path) for folder in self._folders[1:] for path in files_of(folder)}
         lessons = self._current().values()
-        return [_listed(each, number, each.front, own) for number, each in enumerate(lessons, 1) if each.front]
+        return [_listed(lesson, number, lesson.front, own) for number, lesson in enumerate(lessons, 1) if lesson.front]
 
     @property
     def paths(self) -> Paths:
-        """The reading paths, over the lessons as they are now."""
+        """The reading paths over the lessons as they are now."""
         folder = self._folders[0].parent / PATHS
-        steps = {id: len(each.steps) for id, each in self._current().items()}
+        steps = {id: len(lesson.steps) for id, lesson in self._current().items()}
         with self._lock:
             state = (steps, [(path, _stamp(path)) for path in files_with(".toml", folder)])
             if self._paths[0] != state:
@@ -79,20 +77,20 @@ class Library:
             return self._paths[1]
 
     def lesson(self, id: str) -> Lesson:
-        """Raises KeyError."""
+        """Return a lesson. Raises KeyError."""
         return self._current()[id]
 
     def recording(self, lesson: Lesson) -> Recording | None:
-        """The recording that it runs on; None for none, or one that this installation lacks."""
+        """Return a lesson's recording; None if it has none, or this installation lacks it."""
         return self._recordings.get(lesson.front.run) if lesson.front and lesson.front.run else None
 
     def log(self, recording: Recording) -> LogReader:
-        """Raises codec.BadFrame, OSError."""
+        """Read a recording's log. Raises codec.BadFrame, OSError."""
         return LogReader(recording.frames())
 
 
 def _stamp(path: Path) -> Stamp:
-    """Raises OSError."""
+    """Return a file's stamp. Raises OSError."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size
 
@@ -103,5 +101,5 @@ def _listed(lesson: Lesson, number: int, front: Front, own: Container[str]) -> L
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The lesson files of a folder in their order, which is that of their names."""
+    """Return the lesson files of a folder, ordered by name."""
     return list(files_with(".md", folder))

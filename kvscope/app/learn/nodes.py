@@ -28,11 +28,11 @@ SPANS = {"strong_open": "strong", "em_open": "em"}
 ALLOWED = "headings of level 2, paragraphs, lists, **strong**, *emphasis*, `code`, links and {expressions}"
 PLACE = re.compile(r"[a-z_]+=")
 NEXT_PLACE = re.compile(r"[,&](?=[a-z_]+=(?!=))")
-"""Between two fields of a place, not between the arguments of a function."""
+"""The comma or & between two fields of a place, not between arguments of a function."""
 
 
 class Unsupported(ValueError):
-    """A piece of Markdown that a lesson may not have; `line`: of the file, counted from 0."""
+    """Markdown that a lesson may not have. `line`: of the file, from 0."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -40,14 +40,16 @@ class Unsupported(ValueError):
 
 
 def markdown() -> MarkdownIt:
-    """CommonMark with front matter and {expressions}. HTML is parsed, so that it can be refused by name."""
+    """Return a parser of CommonMark with front matter and {expressions}. It parses HTML so that HTML can be refused by
+    name.
+    """
     parser = MarkdownIt("commonmark", {"html": True}).use(front_matter_plugin)
     parser.inline.ruler.before("text", "value", _value)
     return parser
 
 
 def _value(state: StateInline, silent: bool) -> bool:
-    """{expression}, taken as it is. The rule `text` stops at braces (markdown-it: `{` and `}` are terminators)."""
+    """Parse {expression}. The library's rule `text` stops at braces."""
     if state.src[state.pos] != "{":
         return False
     end = state.src.find("}", state.pos)
@@ -60,13 +62,13 @@ def _value(state: StateInline, silent: bool) -> bool:
 
 
 def inline(text: str) -> list[Node]:
-    """One line of prose, such as a hint. Raises Unsupported."""
+    """Parse one line of prose, such as a hint. Raises Unsupported."""
     tokens = markdown().parseInline(text)
     return _spans(iter(tokens[0].children or ()), 0)
 
 
 def blocks(tokens: Sequence[Token], offset: int = 0) -> list[Node]:
-    """The nodes of block tokens. `offset`: lines of the file before them. Raises Unsupported."""
+    """Return the nodes of block tokens. `offset`: lines of the file before them. Raises Unsupported."""
     root: list[Node] = []
     open_lists = [root]
     for token in tokens:
@@ -85,29 +87,29 @@ def blocks(tokens: Sequence[Token], offset: int = 0) -> list[Node]:
 
 
 def _spans(tokens: Iterator[Token], line: int, until: str | None = None) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     for token in tokens:
         if token.type == until:
-            return found
+            return nodes
         if token.type == "text":
             if token.content:
-                found.append({"t": "text", "text": token.content})
+                nodes.append({"t": "text", "text": token.content})
         elif token.type == "softbreak":
-            found.append({"t": "text", "text": " "})
+            nodes.append({"t": "text", "text": " "})
         elif token.type == "hardbreak":
-            found.append({"t": "break"})
+            nodes.append({"t": "break"})
         elif token.type == "code_inline":
-            found.append({"t": "code", "text": token.content})
+            nodes.append({"t": "code", "text": token.content})
         elif token.type == "value":
-            found.append({"t": "value", "expr": token.content})
+            nodes.append({"t": "value", "expr": token.content})
         elif token.type in SPANS:
             end = token.type.replace("_open", "_close")
-            found.append({"t": SPANS[token.type], "children": _spans(tokens, line, end)})
+            nodes.append({"t": SPANS[token.type], "children": _spans(tokens, line, end)})
         elif token.type == "link_open":
-            found.append(_link(str(token.attrs["href"]), line) | {"children": _spans(tokens, line, "link_close")})
+            nodes.append(_link(str(token.attrs["href"]), line) | {"children": _spans(tokens, line, "link_close")})
         else:
             raise Unsupported(_refusal(token), line)
-    return found
+    return nodes
 
 
 def _link(href: str, line: int) -> Node:
@@ -128,7 +130,7 @@ def _link(href: str, line: int) -> Node:
 
 
 def _place(text: str) -> dict[str, str]:
-    """The fields of query=8,key=1, as text."""
+    """Parse the fields of query=8,key=1, as text."""
     fields = (part.partition("=") for part in NEXT_PLACE.split(text))
     return {name: unquote(value) for name, _, value in fields}
 
@@ -140,14 +142,14 @@ def _refusal(token: Token) -> str:
 
 
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    """All nodes, each before what is inside it."""
+    """Yield all nodes, each before its children."""
     for node in nodes:
         yield node
         yield from walk(node.get("children", ()))
 
 
 def text_of(nodes: Sequence[Node]) -> str:
-    """The words of a tree; an expression is one word."""
+    """Return the words of a tree; an expression counts as one."""
     return "".join(
         " \n" if node["t"] in ("paragraph", "item", "break") else node.get("text", "0" if node["t"] == "value" else "")
         for node in walk(nodes)

@@ -1,4 +1,4 @@
-"""Reads a lesson file. What is wrong in one step leaves the others readable."""
+"""Reads a lesson file. A mistake in one step leaves the others readable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP_LEVEL = "h2"
 
 @dataclass(slots=True)
 class Step:
-    """`line`: of its heading, counted from 1; `blocks`: lines of its blocks by kind."""
+    """`line`: of the heading, from 1. `blocks`: line of each block by kind."""
 
     title: list[Node]
     line: int
@@ -34,23 +34,23 @@ class Step:
 
 @dataclass(slots=True)
 class Lesson:
-    """`id`: the file's name without its ending; `front`: None where it cannot be read."""
+    """`id`: the file's name without its ending. `front`: None if it has mistakes."""
 
     id: str
     file: str
     front: Front | None
     steps: list[Step]
     faults: list[Fault]
-    """Of the file as a whole and of all its steps."""
+    """Mistakes of the file as a whole and of all steps."""
     unreadable: bool = False
-    """Whether the file as a whole has faults."""
+    """The file as a whole has mistakes."""
     readable: Front | None = None
-    """Of front matter with mistakes, the members without any, so that a check names no consequences of a mistake."""
+    """The correct members of the front matter, so that a check does not report consequences of a mistake."""
     text: str = ""
 
 
 def read(path: Path) -> Lesson:
-    """The lesson of a file; one that is not UTF-8 has that fault and no step. Raises OSError."""
+    """Read a lesson. A file that is not UTF-8 has that mistake and no step. Raises OSError."""
     try:
         return parse(text_of(path.read_bytes()), id_of(path), path.name)
     except NotUtf8 as error:
@@ -58,12 +58,12 @@ def read(path: Path) -> Lesson:
 
 
 def id_of(path: Path) -> str:
-    """The id of the lesson in a file: its name without the ending, composed (NFC), as macOS may decompose it."""
+    """Return the id of the lesson in a file: the name without its ending, in NFC (macOS may decompose it)."""
     return unicodedata.normalize("NFC", path.stem)
 
 
 def read_front(path: Path) -> Front | None:
-    """The front matter alone, which takes a tenth of the time. Raises OSError, NotUtf8."""
+    """Read only the front matter, in a tenth of the time. Raises OSError, NotUtf8."""
     tokens = markdown().parse(text_of(path.read_bytes()))
     return (
         read_block(Front, tokens[0].content, path.name, 1)[0] if tokens and tokens[0].type == "front_matter" else None
@@ -71,13 +71,13 @@ def read_front(path: Path) -> Front | None:
 
 
 def parse(text: str, id: str, file: str) -> Lesson:
-    """The lesson that a text holds."""
+    """Parse the text of a lesson."""
     tokens = markdown().parse(text)
     lesson = Lesson(id, file, None, [], [], text=text)
     if tokens and tokens[0].type == "front_matter":
-        lesson.front, found = read_block(Front, tokens[0].content, file, 1)
+        lesson.front, faults = read_block(Front, tokens[0].content, file, 1)
         lesson.readable = lesson.front or readable(tokens[0].content)
-        lesson.faults += found
+        lesson.faults += faults
         tokens = tokens[1:]
     else:
         lesson.faults.append(Fault(file, 1, f"the file must begin with ---; {allowed(Front)}"))
@@ -95,7 +95,7 @@ def parse(text: str, id: str, file: str) -> Lesson:
 
 
 def _split(tokens: Sequence[Token]) -> tuple[list[Token], list[tuple[Token, list[Token]]]]:
-    """What stands before the first heading of a step; then each heading's inline token with what follows it."""
+    """Split tokens at the steps' headings: those before; then each heading's inline token with the tokens after it."""
     before: list[Token] = []
     parts: list[tuple[Token, list[Token]]] = []
     rest = iter(tokens)
@@ -126,17 +126,17 @@ def _step(heading: Token, tokens: list[Token], file: str) -> Step:
 
 def _take_block(step: Step, token: Token, file: str) -> None:
     kind, line = token.info.strip(), _line(token)
-    model = {str(name): each for name, each in BLOCKS.items()}.get(kind)
+    model = {str(name): schema for name, schema in BLOCKS.items()}.get(kind)
     if model is None:
         step.faults.append(Fault(file, line, f"the block {kind or 'without a name'!r} is none of {', '.join(BLOCKS)}"))
     elif kind in step.blocks:
         step.faults.append(Fault(file, line, f"the step has a second block {kind}; it may have one"))
     else:
         step.blocks[kind] = line
-        found, faults = read_block(model, token.content, file, line)
+        block, faults = read_block(model, token.content, file, line)
         step.faults += faults
-        if found is not None:
-            setattr(step, "block" if kind == "step" else kind, found)
+        if block is not None:
+            setattr(step, "block" if kind == "step" else kind, block)
 
 
 def _line(token: Token) -> int:

@@ -1,4 +1,4 @@
-"""Reading paths: where each section of a document has its place here; and questions, each with its lesson."""
+"""Reading paths, which give each section of a document its place in KVScope; and questions, each with its lesson."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kvscope.app.text_files import NotUtf8, files_with, text_of
 
 QUESTIONS = "questions.toml"
 Leads = Annotated[str, Field(min_length=1, max_length=400)]
-"""A lesson, a step of one, "09-the-loop#3", counted from 1, or an address of KVScope."""
+"""A lesson, one of its steps ("09-the-loop#3", from 1), or an address of KVScope."""
 
 
 class Section(Strict):
-    """A section of a document, by its heading. It leads somewhere, or `nowhere` says why it does not."""
+    """A section of a document, by its heading. It leads to a place, or `nowhere` says why not."""
 
     heading: str = Field(min_length=1, max_length=200)
     leads: Leads | None = None
@@ -36,7 +36,7 @@ class Section(Strict):
 
 
 class ReadingPath(Strict):
-    """One document."""
+    """A document."""
 
     title: str = Field(min_length=1, max_length=200)
     by: str = Field("", max_length=200, description="who wrote it")
@@ -54,80 +54,85 @@ class Questions(Strict):
 
 @dataclass(slots=True)
 class Paths:
-    """All that a folder has. `faults`: files and entries that are wrong, which are left out."""
+    """The reading paths of a folder. `faults`: mistakes, whose files and entries are left out."""
 
     paths: dict[str, ReadingPath] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """For the page of lessons, with the address of each place."""
+        """Return the JSON for the page of lessons, with the address of each place."""
         return {
             "paths": [
                 {
                     "title": path.title,
                     "by": path.by,
                     "sections": [
-                        each.model_dump() | {"leads": each.leads and address_from(each.leads)} for each in path.section
+                        section.model_dump() | {"leads": section.leads and address_from(section.leads)}
+                        for section in path.section
                     ],
                 }
                 for path in self.paths.values()
             ],
-            "questions": [{"ask": each.ask, "leads": address_from(each.leads)} for each in self.questions],
+            "questions": [{"ask": question.ask, "leads": address_from(question.leads)} for question in self.questions],
         }
 
     def along(self, lesson: str) -> dict[int, list[str]]:
-        """By step from 0: the sections that lead there, “title, heading” each."""
-        found: dict[int, list[str]] = {}
+        """Return the sections that lead to each step of a lesson, by step from 0: “title, heading”."""
+        sections: dict[int, list[str]] = {}
         for path in self.paths.values():
             for section in path.section:
                 id, _, step = (section.leads or "").partition("#")
                 if id == lesson and step:
-                    found.setdefault(int(step) - 1, []).append(f"“{path.title}”, {section.heading}")
-        return found
+                    sections.setdefault(int(step) - 1, []).append(f"“{path.title}”, {section.heading}")
+        return sections
 
 
 def address_from(leads: str) -> str:
-    """The address of a place: `/learn/09-the-loop#3` of `09-the-loop#3`; an address stays as it is."""
+    """Return the address of a place: `/learn/09-the-loop#3` for `09-the-loop#3`; an address is unchanged."""
     return leads if leads.startswith("/") else f"/learn/{leads}"
 
 
 def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
-    """All paths of a folder. `steps`: how many each lesson has. What leads nowhere is a fault."""
-    found = Paths()
+    """Read the paths of a folder. `steps`: number of steps of each lesson. A place that does not exist is a mistake."""
+    result = Paths()
 
     def led(file: Path, leads: str | None) -> bool:
-        """Whether it leads somewhere, or is not to; else it is a fault, and the entry is left out."""
+        """Whether an entry is valid. An invalid one is reported and left out."""
         why = leads and _nowhere(leads, steps)
         if why:
-            found.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
+            result.faults.append(Fault(file.name, 1, f"{leads}: {why}"))
         return not why
 
     for file in files_with(".toml", folder):
         try:
-            given = tomllib.loads(text_of(file.read_bytes()))
+            content = tomllib.loads(text_of(file.read_bytes()))
             if file.name == QUESTIONS:
-                found.questions = [each for each in Questions.model_validate(given).question if led(file, each.leads)]
+                result.questions = [
+                    question for question in Questions.model_validate(content).question if led(file, question.leads)
+                ]
             else:
-                path = found.paths[file.stem] = ReadingPath.model_validate(given)
-                path.section = [each for each in path.section if led(file, each.leads)]
+                path = result.paths[file.stem] = ReadingPath.model_validate(content)
+                path.section = [section for section in path.section if led(file, section.leads)]
         except NotUtf8 as error:
-            found.faults.append(Fault(file.name, error.line, str(error)))
+            result.faults.append(Fault(file.name, error.line, str(error)))
         except (tomllib.TOMLDecodeError, ValidationError) as error:
-            found.faults += _faults(file, error)
-    return found
+            result.faults += _faults(file, error)
+    return result
 
 
 def _faults(file: Path, error: tomllib.TOMLDecodeError | ValidationError) -> Iterator[Fault]:
     if isinstance(error, ValidationError):
-        for each in error.errors():
-            yield Fault(file.name, 1, f"{'.'.join(map(str, each['loc']))}: {each['msg'].removeprefix('Value error, ')}")
+        for mistake in error.errors():
+            yield Fault(
+                file.name, 1, f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg'].removeprefix('Value error, ')}"
+            )
     else:
         yield Fault(file.name, 1, f"this is not TOML: {error}")
 
 
 def _nowhere(lead: str, steps: Mapping[str, int]) -> str:
-    """Why it leads nowhere; empty if it leads somewhere."""
+    """Return why a place does not exist; empty if it does."""
     if lead.startswith("/"):
         try:
             address_of(lead)

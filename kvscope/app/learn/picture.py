@@ -1,7 +1,7 @@
 """What a lesson may name of the pages that it shows: static/embed/picture.json.
 
-Each page has its parts, which a step can light, and its state, which a task can ask for and partly an address can set.
-Tests hold the table against the page's code.
+Each page has parts, which a step can light, and a state: tasks can ask for it, and addresses can set some of it. Tests
+compare the table with the page's code.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kvscope.app.paths import STATIC
 
 STAGE = "/"
 SHORT, LONG = 12, 60
-"""How many names are listed at most: where one of them is meant, and where none is."""
+"""Most names that a message lists: with a suggestion, and without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a page's state. `below`: the count of a run that it stays below; `from_`, `to`, `by`: the values
-    that the page's control gives; `of`: the values of a choice; `none`: it may be null; `setting`: of the sampling, so
-    a run of the reader's own can have any; `place`: the part of an address that sets it, empty if none does;
-    `reported`: whether the page says it, so that a task can ask for it.
+    """One value of a page's state. `below`: the run's count that it stays below. `from_`, `to`, `by`: range and step of
+    the page's control. `of`: values of a choice. `none`: it may be null. `setting`: of the sampling, so a reader's own
+    run may have any value. `place`: the part of an address that sets it; empty if none does. `reported`: the page
+    reports it, so a task can ask for it.
     """
 
     kind: Literal["whole", "number", "choice", "flag", "text"]
@@ -42,7 +42,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of the Stage. `name`: how a reader finds it."""
+    """A view of the Stage. `name`: its name on the page."""
 
     name: str
     parts: tuple[str, ...]
@@ -50,7 +50,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page. `parts`: those that are there whatever it shows."""
+    """A page. `parts`: its parts in every view."""
 
     paths: tuple[str, ...]
     state: Mapping[str, Field]
@@ -59,40 +59,40 @@ class Picture:
 
     @property
     def reported(self) -> Mapping[str, Field]:
-        """Fields that a task can ask for."""
-        return {name: each for name, each in self.state.items() if each.reported}
+        """The fields that a task can ask for."""
+        return {name: value for name, value in self.state.items() if value.reported}
 
     def set_by(self, place: Literal["search", "hash"]) -> tuple[str, ...]:
-        """Fields that this part of an address sets."""
-        return tuple(name for name, each in self.state.items() if each.place == place)
+        """Return the fields that this part of an address sets."""
+        return tuple(name for name, value in self.state.items() if value.place == place)
 
     def lights(self, view: str | None) -> tuple[str, ...]:
-        """Names of the parts that can be lit, in one view or, without one, in any."""
-        shown = [each for name, each in self.views.items() if view in (None, name)]
-        return tuple(dict.fromkeys([*self.parts, *(part for each in shown for part in each.parts)]))
+        """Return the parts that can be lit in a view, or in any."""
+        shown = [item for name, item in self.views.items() if view in (None, name)]
+        return tuple(dict.fromkeys([*self.parts, *(part for item in shown for part in item.parts)]))
 
 
 @cache
 def pictures() -> Mapping[str, Picture]:
-    """All pages by path."""
+    """Return all pages by path."""
     pages = json.loads((STATIC / "embed" / "picture.json").read_text("utf-8"))
     return {path: page for page in map(_picture, pages) for path in page.paths}
 
 
 def _picture(page: Mapping[str, Any]) -> Picture:
     views = {name: View(view["name"], tuple(view["parts"])) for name, view in page.get("views", {}).items()}
-    state = {name: _field(name, each, tuple(views)) for name, each in page["state"].items()}
+    state = {name: _field(name, value, tuple(views)) for name, value in page["state"].items()}
     return Picture(tuple(page["paths"]), state, tuple(page.get("parts", ())), views)
 
 
-def _field(name: str, given: Mapping[str, Any], views: tuple[str, ...]) -> Field:
-    """`view` is one of the page's views."""
-    renamed = {{"from": "from_", "in": "place"}.get(key, key): value for key, value in given.items()}
-    return Field(**renamed | {"of": views if name == "view" else tuple(given.get("of", ()))})
+def _field(name: str, fields: Mapping[str, Any], views: tuple[str, ...]) -> Field:
+    """Read a field; the values of `view` are the page's views."""
+    renamed = {{"from": "from_", "in": "place"}.get(key, key): value for key, value in fields.items()}
+    return Field(**renamed | {"of": views if name == "view" else tuple(fields.get("of", ()))})
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that refuses a name: what may be meant, and what there is unless that is long."""
+    """Return the end of a message that refuses a name: a suggestion, and the known names if they are few."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.75)
     if not names:

@@ -1,4 +1,4 @@
-"""A lesson over the facts of a run, as the player gets it: expressions computed, false claims with their words."""
+"""A lesson over the facts of a run, for the player: expressions computed, false claims with their alternative text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAULTY = "This step has a mistake in its file and cannot be shown whole: "
 
 
 def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
-    """The lesson as JSON. What cannot be computed has its reason as `problem`; the rest is there."""
+    """Return the lesson as JSON. `problem` gives the reason for anything that cannot be computed."""
     front, computer = lesson.front, Computer(facts)
     steps: list[dict[str, Any]] = []
     for step in lesson.steps:
@@ -55,20 +55,20 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
 
 
 def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
-    """What is so on this run in place of what the prose takes for granted."""
-    found = []
+    """Return the alternative text of each claim that is false on this run."""
+    lines = []
     for claim in step.block.claims:
         try:
             if not computer.value(claim.holds):
-                found.append(_line(claim.otherwise, computer))
+                lines.append(_line(claim.otherwise, computer))
         except NotComputed as error:
             if not error.pending:
-                found.append([{"t": "text", "text": str(error)}])
-    return found
+                lines.append([{"t": "text", "text": str(error)}])
+    return lines
 
 
-def _address(given: str, computer: Computer) -> str:
-    text = str(computer.filled(given))
+def _address(template: str, computer: Computer) -> str:
+    text = str(computer.filled(template))
     address_of(text)
     return text
 
@@ -89,9 +89,9 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
 
 
 def choices_of(block: Predict, computer: Computer) -> list[str]:
-    """Each once. On a reader's own run the right one may be another than those in the file."""
-    given = [*block.choices, *([] if block.answer is None else [block.answer])]
-    return list(dict.fromkeys(str(computer.filled(each)) for each in given))
+    """Return the choices, each once. On a reader's run the right one may differ from those in the file."""
+    choices = [*block.choices, *([] if block.answer is None else [block.answer])]
+    return list(dict.fromkeys(str(computer.filled(choice)) for choice in choices))
 
 
 def _do(block: Do, computer: Computer) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def _do(block: Do, computer: Computer) -> dict[str, Any]:
     }
 
 
-def conditions_of(given: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
-    """By field, a bound and its value each: {"step": {"equals": 3}}."""
+def conditions_of(conditions: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
+    """Return the bounds with their values, by field: {"step": {"equals": 3}}."""
     return {
         name: {
-            bound: [computer.filled(each) for each in value] if isinstance(value, list) else computer.filled(value)
+            bound: [computer.filled(item) for item in value] if isinstance(value, list) else computer.filled(value)
             for bound, value in (
-                wanted.model_dump(exclude_none=True) if isinstance(wanted, Bounds) else {"equals": wanted}
+                condition.model_dump(exclude_none=True) if isinstance(condition, Bounds) else {"equals": condition}
             ).items()
         }
-        for name, wanted in given.items()
+        for name, condition in conditions.items()
     }
 
 

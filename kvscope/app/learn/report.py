@@ -1,4 +1,4 @@
-"""What `kvscope lessons check DIR` prints."""
+"""The output of `kvscope lessons check DIR`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from kvscope.app.learn.check import Report, check
-from kvscope.app.learn.ideas import ideas
+from kvscope.app.learn.lesson_check import ideas
 from kvscope.app.paths import LESSONS, STATIC
 from kvscope.app.store.gallery import found
 from kvscope.model.by_hand.examples import EXAMPLES
 
 
 def report_of(folder: Path, recordings: Path) -> Report:
-    """Checks the lessons of a folder against the recordings of another. Lessons of one's own come after those that
-    ship. Raises OSError.
+    """Check the lessons of a folder with the recordings of another. A reader's own lessons follow those that ship.
+    Raises OSError.
     """
     glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
     shipped = LESSONS / "en"
@@ -29,17 +29,17 @@ def report_of(folder: Path, recordings: Path) -> Report:
 
 @cache
 def worked_out(example: str) -> dict[str, Any]:
-    """A worked example, computed here. Raises LookupError for one that there is not."""
+    """Compute a worked example in this process. Raises LookupError for an unknown one."""
     if example not in EXAMPLES:
         raise LookupError(f"there is no worked example {example}; there are {', '.join(EXAMPLES)}")
-    # By its name, as the engine's service is: what serves pages knows no tensors, and imports this file too.
+    # Imported by its name: the web process also imports this module, and must not load tensors.
     derivation = import_module("kvscope.model.by_hand.derivation")
-    found: dict[str, Any] = derivation.derive(EXAMPLES[example]).as_json()
-    return found
+    answer: dict[str, Any] = derivation.derive(EXAMPLES[example]).as_json()
+    return answer
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Mistakes first, then the figures; of the lessons that ship, also which show each idea."""
+    """Yield the mistakes, then the figures; for the lessons that ship, also the lessons of each idea."""
     yield from map(str, report.faults)
     lessons = "1 lesson" if report.lessons == 1 else f"{report.lessons} lessons"
     yield f"{lessons}, {report.steps} steps, {report.checks} predictions and tasks"

@@ -1,4 +1,4 @@
-"""The one schema of a lesson file: its front matter, and the blocks `step`, `predict` and `do` of a step."""
+"""The schema of a lesson file: its front matter, and the blocks `step`, `predict` and `do`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_WORDS = 60
-"""Of a step's prose."""
+"""Most words of a step's prose."""
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 Value = str | int | float | bool
 """A value, or a text with expressions in braces."""
@@ -18,7 +18,7 @@ class Strict(BaseModel):
 
 
 class Front(Strict):
-    """What stands between the two lines `---` at the beginning of the file."""
+    """The front matter, between the two lines `---` at the beginning."""
 
     title: Text = Field(description="a question or a short statement")
     minutes: int = Field(ge=1, le=60, description="how long the lesson takes")
@@ -46,18 +46,18 @@ class Bounds(Strict):
 
 
 Conditions = dict[str, Value | Bounds]
-"""What the page's state must be: a value of a field, or bounds for it."""
+"""Conditions on the page's state: a value or bounds by field."""
 
 
 class Claim(Strict):
-    """What the step's prose takes for granted of the run."""
+    """What the step's prose assumes about the run."""
 
     holds: Text = Field(description="an expression that is true or false")
     otherwise: Text = Field(description="shown where it is false: what is so on this run")
 
 
 class StepBlock(Strict):
-    """Where the step is, in an address of KVScope, and what it takes for granted."""
+    """The address that the step shows, and what it assumes."""
 
     at: str | None = Field(None, max_length=400, description="an address of KVScope; none: as the step before")
     lit: list[str] = Field([], description="names of parts of the picture that are lit when the step begins")
@@ -69,7 +69,7 @@ class Asked(Strict):
 
 
 class Predict(Asked):
-    """A question that is answered before the answer can be seen. One of `number`, `answer` and `cell` is given."""
+    """A question to answer before the answer is visible. It has one of `number`, `answer` and `cell`."""
 
     ask: Text
     number: Value | None = Field(None, description="the right number")
@@ -83,8 +83,8 @@ class Predict(Asked):
 
     @model_validator(mode="after")
     def _asks_for_one(self) -> Predict:
-        given = [name for name in ("number", "answer", "cell") if getattr(self, name) is not None]
-        if len(given) != 1:
+        answers = [name for name in ("number", "answer", "cell") if getattr(self, name) is not None]
+        if len(answers) != 1:
             raise ValueError("a prediction has exactly one of number, answer (with choices) and cell")
         if (self.answer is not None) != (len(self.choices) > 1):
             raise ValueError("answer and at least two choices belong together")
@@ -92,7 +92,7 @@ class Predict(Asked):
 
 
 class Do(Asked):
-    """A task, done once the page's state is what `check` says."""
+    """A task. It is done when the page's state meets `check`."""
 
     task: Text
     check: Conditions

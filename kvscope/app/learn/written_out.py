@@ -1,4 +1,4 @@
-"""A lesson as its writer wants to read it: the text of each step with its numbers, and every answer."""
+"""A lesson for its writer: the text of each step with its numbers, and every answer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MARKS = {"strong": "**", "em": "*"}
 
 
 def lines_of(lesson: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a lesson as `rendered` gives it."""
+    """Yield the lines of a lesson as `rendered` returns it."""
     yield f"=== {lesson['id']}: {lesson['title']}"
     for number, step in enumerate(lesson["steps"], 1):
         yield ""
         yield f"--- {number}. {_line(step['title'])}"
         yield from _of(("shows", step["at"]), ("lit", ", ".join(step["lit"])), ("problem", step.get("problem")))
         yield from filter(None, _text(step["prose"]).split("\n"))
-        yield from (f"instead: {_line(each)}" for each in step["untrue"])
+        yield from (f"instead: {_line(line)}" for line in step["untrue"])
         if step["predict"]:
             yield from _predict(step["predict"])
         if step["do"]:
@@ -30,17 +30,17 @@ def lines_of(lesson: Mapping[str, Any]) -> Iterator[str]:
             yield f"done: {_line(task['done'])}"
 
 
-def _predict(asked: Mapping[str, Any]) -> Iterator[str]:
-    yield f"ask: {_line(asked['ask'])}"
-    yield from (f"  ( ) {choice}" for choice in asked["choices"])
-    yield from _hints(asked["hints"])
-    if asked["number"] is not None:
-        right = f"{short(asked['number'])} {asked['unit']}".strip()
-        room = f" (within {percent(asked['within'], 0)})" if asked["within"] else ""
+def _predict(block: Mapping[str, Any]) -> Iterator[str]:
+    yield f"ask: {_line(block['ask'])}"
+    yield from (f"  ( ) {choice}" for choice in block["choices"])
+    yield from _hints(block["hints"])
+    if block["number"] is not None:
+        right = f"{short(block['number'])} {block['unit']}".strip()
+        room = f" (within {percent(block['within'], 0)})" if block["within"] else ""
         yield f"answer: It is {right}.{room}"
-    yield from _of(("answer", asked["answer"]))
-    yield from _of(("answer: the place", asked["cell"] and _asked(asked["cell"])), ("then shows", asked["shows"]))
-    yield f"because: {_line(asked['because'])}"
+    yield from _of(("answer", block["answer"]))
+    yield from _of(("answer: the place", block["cell"] and _asked(block["cell"])), ("then shows", block["shows"]))
+    yield f"because: {_line(block['because'])}"
 
 
 def _hints(hints: Sequence[Sequence[Node]]) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _text(nodes: Sequence[Node]) -> str:
 
 
 def _node(node: Node) -> str:
-    """Markdown, without the targets of links."""
+    """Return a node as Markdown, without the targets of links."""
     inside = _text(node.get("children", ()))
     if node["t"] in ("text", "value"):
         return str(node.get("text") or f"(not on this run: {node.get('problem')})")

@@ -1,4 +1,4 @@
-"""Reads a block of YAML into its schema. What is wrong is said once, with its line and what is allowed."""
+"""Reads a block of YAML into its schema. Each mistake is reported once, with its line and what is allowed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kvscope.app.learn.schema import Bounds, Claim, Front, Strict
 
 Model = TypeVar("Model", bound=Strict)
 INSIDE: dict[str, type[Strict]] = {"check": Bounds, "cell": Bounds, "claims": Claim}
-"""Schemas of members of members."""
+"""Schemas of nested members."""
 KINDS = ("str", "int", "float", "bool", "Bounds")
-"""What pydantic adds to the place of a mistake in a value of one of several types."""
+"""Names that pydantic adds to the place of a mistake in a value of several types."""
 QUOTE = 'put a text in quotes that has ": " in it or begins with one of { [ & * ! % @ ` > | or a quote'
 MUST_BE = {
     "list_type": "must be a list, such as [a, b]",
@@ -29,7 +29,7 @@ MUST_BE = {
     "float_type": "must be a number",
     "string_type": "must be a text",
 }
-"""By pydantic's name of a mistake."""
+"""By pydantic's name of the mistake."""
 RANKS = {
     "string_type": 1,
     "model_type": 2,
@@ -40,66 +40,68 @@ RANKS = {
     "float_parsing": 2,
     "bool_parsing": 2,
 }
-"""Of a value of several types: which mistake is said, the smallest first."""
+"""Which mistake is reported for a value of several types: the one with the smallest rank."""
 READ_AS = {dict: "a mapping", list: "a list", bool: "yes or no", int: "a number", float: "a number"}
 
 
 def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Model | None, list[Fault]]:
-    """What a block says. `line`: the one before its first, counted from 1."""
+    """Read a block. `line`: the line before its first, from 1."""
     try:
-        given = yaml.safe_load(text)
-        return model.model_validate({} if given is None else given), []
+        content = yaml.safe_load(text)
+        return model.model_validate({} if content is None else content), []
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.line + 1 if error.problem_mark else 0
         return None, [Fault(file, line + at, f"this is not YAML: {error.problem}; {QUOTE}")]
     except yaml.YAMLError as error:
         return None, [Fault(file, line, f"this is not YAML: {error}; {QUOTE}")]
     except ValidationError as error:
-        return None, [Fault(file, line + _line_of(_place(each), text), _said(each, model)) for each in _causes(error)]
+        return None, [
+            Fault(file, line + _line_of(_place(mistake), text), _said(mistake, model)) for mistake in _causes(error)
+        ]
 
 
 def readable(text: str) -> Front | None:
-    """The members of front matter that have no mistakes; None if it is no mapping."""
+    """Return the correct members of front matter; None if it is not a mapping."""
     try:
-        given = yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError:
         return None
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         return None
-    whole = {"title": "-", "minutes": 1} | given
+    whole = {"title": "-", "minutes": 1} | content
     try:
         return Front.model_validate(whole)
     except ValidationError as error:
-        wrong = {each["loc"][0] for each in error.errors() if each["loc"]}
-        return Front.model_validate({"title": "-", "minutes": 1} | {n: v for n, v in given.items() if n not in wrong})
+        wrong = {mistake["loc"][0] for mistake in error.errors() if mistake["loc"]}
+        return Front.model_validate({"title": "-", "minutes": 1} | {n: v for n, v in content.items() if n not in wrong})
 
 
 def allowed(model: type[Strict]) -> str:
-    """The members of a block, in a sentence."""
+    """Return the names of a block's members, in a sentence."""
     return f"allowed are {', '.join(model.model_fields)}"
 
 
 def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
-    """One mistake for each place. A member that is missing because another is misspelt is no mistake of its own."""
+    """Yield one mistake per place. A member that is missing because another is misspelt is not reported."""
     errors = error.errors()
-    strangers = [str(each["loc"][-1]) for each in errors if each["type"] == "extra_forbidden"]
-    seen = set[tuple[int | str, ...]]()
-    # In a value of several types, what is wrong inside a mapping says more than that it is no text.
-    for each in sorted(errors, key=lambda each: (-len(_place(each)), RANKS.get(each["type"], 0))):
-        place = _place(each)
-        misspelt = each["type"] == "missing" and any(
+    strangers = [str(mistake["loc"][-1]) for mistake in errors if mistake["type"] == "extra_forbidden"]
+    reported = set[tuple[int | str, ...]]()
+    # In a value of several types, a mistake inside a mapping says more than that it is not a text.
+    for mistake in sorted(errors, key=lambda mistake: (-len(_place(mistake)), RANKS.get(mistake["type"], 0))):
+        place = _place(mistake)
+        misspelt = mistake["type"] == "missing" and any(
             "did you mean" in unknown(name, [str(place[-1])]) for name in strangers
         )
-        if not misspelt and not any(other[: len(place)] == place for other in seen):
-            seen.add(place)
-            yield each
+        if not misspelt and not any(other[: len(place)] == place for other in reported):
+            reported.add(place)
+            yield mistake
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:
-    """Where the mistake is, without the names of types that pydantic adds."""
+    """Return the place of a mistake, without the names of types that pydantic adds."""
     first, *rest = error["loc"] or ("",)
-    kept = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
-    return (first, *kept) if first != "" else ()
+    place = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
+    return (first, *place) if first != "" else ()
 
 
 def _said(error: ErrorDetails, model: type[Strict]) -> str:
@@ -110,11 +112,11 @@ def _said(error: ErrorDetails, model: type[Strict]) -> str:
         return f"{name} is unknown; {allowed(inside)}"
     if error["type"] == "missing":
         return f"{name} is missing"
-    given = error["input"]
+    value = error["input"]
     if len(place) == 2 and place[0] in ("check", "cell") and error["type"] in RANKS:
         return f"{name} must be a value, or bounds: {', '.join(Bounds.model_fields)}"
-    if error["type"] == "string_type" and type(given) in READ_AS:
-        return f"{name} is read as {READ_AS[type(given)]}: put the text in quotes"
+    if error["type"] == "string_type" and type(value) in READ_AS:
+        return f"{name} is read as {READ_AS[type(value)]}: put the text in quotes"
     if error["type"] in MUST_BE:
         return f"{name} {MUST_BE[error['type']]}"
     message = error["msg"].removeprefix("Value error, ")
@@ -122,7 +124,7 @@ def _said(error: ErrorDetails, model: type[Strict]) -> str:
 
 
 def _line_of(place: tuple[int | str, ...], text: str) -> int:
-    """The line of a block on which a member begins, counted from 1; 0 where it is not in the text."""
+    """Return the line of a block on which a member begins, from 1; 0 if the text does not have it."""
     name = next((str(part) for part in place), "")
     lines = (number for number, line in enumerate(text.splitlines(), 1) if line.lstrip("- ").startswith(f"{name}:"))
     return next(lines, 0)

@@ -1,4 +1,4 @@
-"""What the pages of a site share: their modules and style sheets, each in one file that is named by its content."""
+"""The files that a site's pages share: modules and style sheets, each named by its content."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kvscope.app.travel.file_page import packed_modules
 
 FOLDER = "assets"
 MESSAGE = "message"
-"""The page with nothing but words, which has no script."""
+"""The page of a message, which has no script."""
 ALL_LETTERS = "".join(map(chr, chain(range(0x20, 0x530), range(0x1E00, 0x2600))))
-"""Of all files of the pages' fonts."""
+"""Selects all files of the fonts."""
 HASH_CHARS = 12
 
 
 def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
-    """The assets by page, and the files that they name."""
+    """Return the assets by page, and the content of their files."""
     static, files = STATIC, dict[str, bytes]()
 
     def file(name: str, suffix: str, content: str) -> str:
@@ -33,10 +33,10 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
         files[named] = content.encode()
         return named
 
-    # What it renders is a script: its values are quoted as JSON.
+    # The template renders a script, with its values quoted as JSON.
     start = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=False).get_template("start.jinja")
     fonts = file("fonts", "css", "\n".join(page_source.faces(static, ALL_LETTERS)))
-    assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "shared" / "ui" / "message.css"))])}
+    assets = {MESSAGE: Assets([file(MESSAGE, "css", page_source.joined(static / "message.css"))])}
     for page in pages():
         sheet = file(page.id, "css", page_source.joined(static / page.style))
         code = start.render(packed=json.dumps(packed_modules(page)), entry=page_source.name_of(page.script))
@@ -46,7 +46,7 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
 
 
 def version_of(recordings: Path, lessons: Path | None) -> str:
-    """Changes with the code, the looks, the recordings and the lessons of which a site's pages are made."""
+    """Return a version that changes with the code, the styles, the recordings and the lessons of a site's pages."""
     folders = [Path(__file__).parents[1], STATIC, TEMPLATES, LESSONS, recordings, lessons]
     digest = sha256(page_source.own_version().encode())
     for path in _files(folder for folder in folders if folder is not None):

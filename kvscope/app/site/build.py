@@ -1,4 +1,4 @@
-"""`kvscope site DIR`: asks the application for every page and answer of a site, and writes what it answers."""
+"""`kvscope site DIR`: requests every page and answer of a site from the application, and writes them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -15,13 +16,14 @@ from urllib.parse import urlencode, urlsplit
 from flask import Flask, render_template
 from werkzeug.test import Client, TestResponse
 
+from kvscope.app.engine.calls import EngineUnavailable
+from kvscope.app.engine.pool import Pool
 from kvscope.app.factory import Parts, build
 from kvscope.app.http.site import ENVIRONMENT, Assets, Site, file_of
 from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.folder import CannotWrite, SiteFolder
-from kvscope.app.site.no_engine import NoEngines
 from kvscope.app.store.gallery import Recording, found
 from kvscope.app.store.sessions import Damaged, manifest_of
 from kvscope.app.travel.file import SessionFile, of_session
@@ -31,22 +33,22 @@ from kvscope.app.travel.words import Share
 from kvscope.model.by_hand.examples import EXAMPLES
 
 ASSETS, PAGES = "assets", "pages"
-"""Parts of the site beside its sessions."""
+"""Parts of the site besides its sessions."""
 REMEDY = {
     False: "It is left out. Restore it from a backup, or delete it: kvscope sessions delete {session}",
     True: "Its earlier files stay. Restore it from a backup, or delete it: kvscope sessions delete {session}",
 }
-"""What can be done about a damaged session, by whether the site has files of it."""
+"""What to do about a damaged session; the key says whether the site has files of it."""
 REPORTED_EVERY = 20
 INSTALL = "/install"
 NOWHERE = "http://localhost/"
-"""The application's address while it is asked for files: it is not in them."""
+"""The application's address while it answers; the files do not have it."""
 OK = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did. `damaged`: sessions that were left out or as they were, each with what is wrong."""
+    """The result of a build. `damaged`: messages about sessions that were left out or left as they were."""
 
     sessions: int
     written: int
@@ -55,9 +57,9 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """`server`, `address`: as Site has them; `sessions`: ids of those to be written beside the recordings, none for all
-    that are saved.
+class Options:
+    """What to write. `server`, `address`: as in Site. `sessions`: ids to write besides the recordings; none: all saved
+    sessions.
     """
 
     server: str = ""
@@ -67,23 +69,35 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the Stage and Serving open with: ids of recorded sessions, and of the run in the log that the first is."""
+    """What the Stage and Serving open with: ids of recorded sessions, and of the first one's run in the log."""
 
     session: str | None
     workload: str | None
     run: str | None
 
 
-def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[str], None]) -> Built:
-    """Write the site. `report` gets lines about the progress. Raises CannotWrite, StoreError."""
+class NoEngines(Pool):
+    """Computes the worked examples, which need no model's weights, and nothing else. It is never started."""
+
+    def call(self, method: str, *arguments: Any, **how: Any) -> Any:
+        """Answer `by_hand`. Raises EngineUnavailable for any other method."""
+        if method != "by_hand":
+            raise EngineUnavailable("A static site has no model.")
+        # Imported by its name, as the engine's service is: what serves pages knows no tensors.
+        derivation = import_module("kvscope.model.by_hand.derivation")
+        return derivation.derive(*arguments).as_json()
+
+
+def build_site(settings: Settings, out: Path, options: Options, report: Callable[[str], None]) -> Built:
+    """Write the site. `report` receives lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
-    host = urlsplit(wanted.address).hostname or "localhost"
+    host = urlsplit(options.address).hostname or "localhost"
     app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
         opening = opening_of(found(settings.recordings_dir))
-        return _Build(app, parts, folder, wanted, version).run(opening, report)
+        return _Build(app, parts, folder, options, version).run(opening, report)
     finally:
         parts.runs.close()
 
@@ -91,19 +105,19 @@ def build_site(settings: Settings, out: Path, wanted: Wanted, report: Callable[[
 class _Build:
     """One build of a site into a folder."""
 
-    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, wanted: Wanted, version: str) -> None:
+    def __init__(self, app: Flask, parts: Parts, folder: SiteFolder, options: Options, version: str) -> None:
         self._app, self._sessions, self._gallery = app, parts.sessions, parts.gallery
-        self._folder, self._wanted, self._version = folder, wanted, version
+        self._folder, self._options, self._version = folder, options, version
         self._client: Client = app.test_client()
         self._listed: list[dict[str, Any]] = []
         self._runs = parts.runs
 
     def run(self, opening: Opening, report: Callable[[str], None]) -> Built:
-        """Write what has changed, and remove what is gone. Raises CannotWrite, StoreError."""
+        """Write what changed and remove what is no longer part of the site. Raises CannotWrite, StoreError."""
         shipped = [card.id for card in self._gallery.cards()]
         self._listed = self._chosen(shipped)
-        ids = [*shipped, *(each["id"] for each in self._listed)]
-        stamp = _stamp(self._version, self._wanted.server, self._wanted.address)
+        ids = [*shipped, *(session["id"] for session in self._listed)]
+        stamp = _stamp(self._version, self._options.server, self._options.address)
         damaged, left_out, written = [], set[str](), 0
         for number, session in enumerate(ids, 1):
             unit = f"session {session}"
@@ -112,13 +126,13 @@ class _Build:
                     self._folder.write(unit, stamp, dict(self._session(session)))
                     written += 1
                 except Damaged as error:
-                    kept = self._folder.keep(unit)
-                    damaged.append(f"{error} {REMEDY[kept].format(session=session)}")
-                    if not kept:
+                    stays = self._folder.keep(unit)
+                    damaged.append(f"{error} {REMEDY[stays].format(session=session)}")
+                    if not stays:
                         left_out.add(session)
             if number % REPORTED_EVERY == 0 or number == len(ids):
                 report(f"{number} of {len(ids)} sessions")
-        self._listed = [each for each in self._listed if each["id"] not in left_out]
+        self._listed = [session for session in self._listed if session["id"] not in left_out]
         shown = [session for session in ids if session not in left_out]
         stamp = _stamp(stamp, shown)
         if not self._folder.is_written(PAGES, stamp):
@@ -128,19 +142,19 @@ class _Build:
         return Built(len(shown), written, self._folder.finish(), damaged)
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
-        """What there is to tell of the sessions that are no recordings. Raises CannotWrite for an unknown one."""
-        saved = [each for each in self._sessions.listed() if each["id"] not in shipped]
-        asked = set(self._wanted.sessions)
-        if missing := asked - {each["id"] for each in saved} - set(shipped):
+        """Return the saved sessions to write that are not recordings. Raises CannotWrite for an unknown id."""
+        saved = [session for session in self._sessions.listed() if session["id"] not in shipped]
+        names = set(self._options.sessions)
+        if missing := names - {session["id"] for session in saved} - set(shipped):
             raise CannotWrite(f"There is no session {min(missing)!r}. `kvscope sessions list` lists all.")
-        return [each for each in saved if not asked or each["id"] in asked]
+        return [session for session in saved if not names or session["id"] in names]
 
     @cached_property
     def _assets(self) -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
         return build_assets()
 
     def _session(self, session: str) -> Iterator[tuple[str, bytes]]:
-        """The files of a session, by name. Raises Damaged."""
+        """Yield the files of a session. Raises Damaged."""
         file, base = of_session(self._sessions, session), f"api/sessions/{session}"
         yield log_file(f"/{base}", file)
         if file.manifest.get("values"):
@@ -154,13 +168,13 @@ class _Build:
         picture = self._get(f"/{base}.png")
         if picture.status_code == OK:
             yield f"{base}.png", picture.data
-        if address := self._wanted.address:
-            asked = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
-            yield f"oembed/{session}.json", asked.data
+        if address := self._options.address:
+            answer = self._get(f"/oembed?{urlencode({'url': f'{address}s/{session}'})}", base=address)
+            yield f"oembed/{session}.json", answer.data
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """The files of the pages beside the sessions, and of the answers that they ask for."""
-        lessons = [each["id"] for each in self._json("/api/lessons")["lessons"]]
+        """Yield the files of the other pages, and of the answers that they request."""
+        lessons = [lesson["id"] for lesson in self._json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
         yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
         workload = opening.workload if opening.workload in shown else None
@@ -168,13 +182,13 @@ class _Build:
             framed = f"/embed/{workload}" if under else f"/s/{workload}"
             yield self._page(framed if workload else f"{under}/serving", file_of(f"{under}/serving"))
         alone = [page.address for page in pages() if page.id not in ("stage", "serving", "by-hand")]
-        both = ["/memory", *(f"/by-hand/{each}" for each in EXAMPLES), *(f"/learn/{each}" for each in lessons)]
-        for path in dict.fromkeys([*alone, *both, *(f"/embed{each}" for each in both)]):
+        both = ["/memory", *(f"/by-hand/{name}" for name in EXAMPLES), *(f"/learn/{name}" for name in lessons)]
+        for path in dict.fromkeys([*alone, *both, *(f"/embed{name}" for name in both)]):
             yield self._page(path)
         with self._app.test_request_context(INSTALL, **self._as_file(file_of(INSTALL), NOWHERE)):
             yield file_of(INSTALL), render_template("install.html", csp_nonce=self._version).encode()
-        answers = ["index", "code", "lessons", *(f"lessons/{each}" for each in lessons)]
-        for name in [*answers, *(f"by-hand/{each}" for each in EXAMPLES)]:
+        answers = ["index", "code", "lessons", *(f"lessons/{name}" for name in lessons)]
+        for name in [*answers, *(f"by-hand/{name}" for name in EXAMPLES)]:
             yield data_file(f"/api/{name}.js", self._json(f"/api/{name}"))
         yield data_file("/static/shared/words/glossary.js", self._json("/static/shared/words/glossary.json"))
         if opening.run:
@@ -184,7 +198,7 @@ class _Build:
             yield log_file(base, self._run(opening.run))
 
     def _run(self, run: str) -> SessionFile:
-        """A run under its own id, by which its family and the pages know it."""
+        """Return a run under its own id, which its family and the pages use."""
 
         def frames() -> Iterator[bytes]:
             return self._runs.all_frames(run)
@@ -192,7 +206,7 @@ class _Build:
         return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))
 
     def _page(self, path: str, name: str | None = None) -> tuple[str, bytes]:
-        """The file of the page at this path."""
+        """Return the name and content of a page's file."""
         name = name or file_of(path)
         response = self._get(path, name)
         if response.status_code != OK:
@@ -206,21 +220,21 @@ class _Build:
         return response.json
 
     def _get(self, path: str, name: str = "", base: str = NOWHERE) -> TestResponse:
-        # Not buffered, an answer that is a file would stay open.
+        # Unbuffered, an answer from a file would stay open.
         return self._client.get(path, buffered=True, **self._as_file(name, base))
 
     def _as_file(self, name: str, base: str) -> dict[str, Any]:
-        """What a request for the file of this name has, below an address of the server."""
-        address, server = self._wanted.address, self._wanted.server
+        """Return the arguments of a request for a file of the site."""
+        address, server = self._options.address, self._options.server
         site = Site(name, address, server, self._version, self._assets[0], self._listed)
         return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:
-    """What the pages without a session open with."""
-    starting = [each for each in recorded if each.example and each.card]
-    run = next((each for each in starting if not each.workload), None)
-    workload = next((each for each in starting if each.workload), None)
+    """Return what the pages without a session open with."""
+    starting = [recording for recording in recorded if recording.example and recording.card]
+    run = next((recording for recording in starting if not recording.workload), None)
+    workload = next((recording for recording in starting if recording.workload), None)
     return Opening(
         run.card.id if run and run.card else None,
         workload.card.id if workload and workload.card else None,
@@ -229,12 +243,12 @@ def opening_of(recorded: Sequence[Recording]) -> Opening:
 
 
 def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
-    """The file of the log at this path: its manifest and its parts, as a saved page has them."""
+    """Return the file of a log: its manifest and its parts, as in a saved page."""
     return data_file(f"{base}/frames.js", {"manifest": file.manifest, "parts": dict(frame_parts(file))})
 
 
 def data_file(path: str, value: Any) -> tuple[str, bytes]:
-    """A script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
+    """Return a script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
     text = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
     return path[1:], f"(self.kvscopeData ??= {{}})[{json.dumps(path)}] = JSON.parse({text});\n".encode()
 

@@ -1,7 +1,6 @@
-"""The folder of a static site: what is in it, by a manifest; files that are written whole, and only if they differ.
+"""The folder of a static site: a manifest of its files, written atomically and only if they differ.
 
-The manifest names a file before the file is written, so that the next build knows, and can remove, whatever a build
-wrote that was killed.
+The manifest names a file before the file is written, so that the next build can remove what a killed build wrote.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 MANIFEST, PART = "kvscope-site.json", "kvscope-site.part"
-"""`PART`: a file that is being written. All have this one name, so that a killed build leaves one at most."""
+"""`PART`: the name of any file while it is written; a killed build leaves at most this one."""
 FORMAT = 1
 UNFINISHED = ""
-"""Stamp of a part of which any number of files are written."""
+"""Stamp of a part that may be incomplete."""
 
 
 class CannotWrite(Exception):
@@ -34,7 +33,7 @@ class Unit(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What MANIFEST says."""
+    """The content of MANIFEST."""
 
     model_config = ConfigDict(strict=True)
 
@@ -44,17 +43,17 @@ class Manifest(BaseModel):
 
 
 class SiteFolder:
-    """The folder at `path`, with its manifest's units by name. Methods raise CannotWrite."""
+    """The folder at `path`, with the units of its manifest by name. Methods raise CannotWrite."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._earlier = self._read()
         self._units: dict[str, Unit] = {}
         self._remove(PART)
-        self._save(self._earlier)  # before all else, so that a folder of a build that was cut short is known as a site
+        self._save(self._earlier)  # first of all, so that the folder of an interrupted build is known as a site
 
     def is_written(self, unit: str, stamp: str) -> bool:
-        """Whether the part is there with this stamp; then it stays as it is."""
+        """Whether the part was written with this stamp. If so, it stays."""
         known = self._earlier.get(unit)
         if known is None or known.stamp != stamp or not all(self._at(name).is_file() for name in known.files):
             return False
@@ -62,7 +61,7 @@ class SiteFolder:
         return True
 
     def keep(self, unit: str) -> bool:
-        """Keep what there is of a part that cannot be written now; whether an earlier build wrote it to its end."""
+        """Keep a part that cannot be written now. Return whether an earlier build completed it."""
         known = self._earlier.get(unit)
         if known is None or known.stamp == UNFINISHED:
             return False
@@ -70,7 +69,7 @@ class SiteFolder:
         return True
 
     def write(self, unit: str, stamp: str, files: Mapping[str, bytes]) -> None:
-        """Write a part. Its files are in the manifest before they are in the folder."""
+        """Write a part. The manifest names its files first."""
         known = self._earlier.get(unit, Unit(stamp=UNFINISHED, files=[]))
         self._earlier[unit] = Unit(stamp=UNFINISHED, files=sorted({*known.files, *files}))
         self._save(self._earlier | self._units)
@@ -79,48 +78,58 @@ class SiteFolder:
         self._units[unit] = Unit(stamp=stamp, files=sorted(files))
 
     def finish(self) -> int:
-        """Remove what is of no part any more, and say so in the manifest; how many files there are."""
-        there, gone = _names(self._units.values()), _names(self._earlier.values())
-        for name in gone - there:
+        """Remove files of no current part, and update the manifest. Return the number of files."""
+        current, earlier = _names(self._units.values()), _names(self._earlier.values())
+        for name in earlier - current:
             self._remove(name)
         self._save(self._units)
-        return len(there)
+        return len(current)
 
     def _read(self) -> dict[str, Unit]:
         try:
             if not self._path.exists() or not any(self._path.iterdir()):
                 return {}
-            found = Manifest.model_validate_json((self._path / MANIFEST).read_bytes())
-            if found.format != FORMAT:
-                raise ValueError("another version's")
-        except (FileNotFoundError, ValueError, ValidationError):
+            content = (self._path / MANIFEST).read_bytes()
+            self._check_format(content)
+            units = Manifest.model_validate_json(content).units
+        except (FileNotFoundError, ValueError, RecursionError):
             raise CannotWrite(
                 f"{self._path} is not empty and has no {MANIFEST} of KVScope. Choose another folder."
             ) from None
         except OSError as error:
             raise CannotWrite(f"{self._path} cannot be read: {error.strerror}.") from None
-        for name in _names(found.units.values()):
+        for name in _names(units.values()):
             self._at(name)
-        return found.units
+        return units
+
+    def _check_format(self, content: bytes) -> None:
+        """Raise CannotWrite for a manifest of another format, whose content this version cannot know."""
+        manifest = json.loads(content)
+        stated = manifest.get("format") if isinstance(manifest, dict) else None
+        if isinstance(stated, int) and stated != FORMAT:
+            raise CannotWrite(
+                f"{self._path} is a site of format {stated}; this KVScope writes format {FORMAT}. Use the version of "
+                "KVScope that wrote the site, or choose another folder. Nothing was changed."
+            )
 
     def _at(self, name: str) -> Path:
-        """The place of a file of the site. Raises CannotWrite for a name that leads elsewhere: whoever has written the
-        manifest, or put a link into the folder, must not decide what else is overwritten or removed.
+        """Return the path of a file of the site. Raises CannotWrite for a name outside the folder: a manifest or a link
+        by somebody else must not decide what is overwritten or removed.
         """
-        given, inside = PurePosixPath(name), False
+        parts, inside = PurePosixPath(name), False
         with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links that lead to each other
-            place = self._path.resolve() / given
-            inside = bool(given.parts) and place.resolve() == place
-        if not inside or ".." in given.parts or given.is_absolute():
+            place = self._path.resolve() / parts
+            inside = bool(parts.parts) and place.resolve() == place
+        if not inside or ".." in parts.parts or parts.is_absolute():
             raise CannotWrite(
                 f"{self._path / MANIFEST} names {name!r}, or a build would write it, and that is outside the folder or "
                 "a link. Remove the link, or choose another folder."
             )
-        return self._path / given
+        return self._path / parts
 
     def _save(self, units: Mapping[str, Unit]) -> None:
-        said = Manifest(format=FORMAT, units=dict(units)).model_dump()
-        self._write(MANIFEST, json.dumps(said, indent=1, sort_keys=True).encode())
+        content = Manifest(format=FORMAT, units=dict(units)).model_dump()
+        self._write(MANIFEST, json.dumps(content, indent=1, sort_keys=True).encode())
 
     def _write(self, name: str, content: bytes) -> None:
         path, part = self._at(name), self._at(PART)
@@ -142,7 +151,7 @@ class SiteFolder:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise CannotWrite(f"{path} cannot be removed: {error.strerror}.") from None
-        with suppress(OSError):  # the folder has other files
+        with suppress(OSError):  # the folder still has files
             while (path := path.parent) != self._path:
                 path.rmdir()
 

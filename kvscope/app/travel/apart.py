@@ -1,6 +1,6 @@
-"""Has a stranger's file read by a process of its own (app.travel.reading), which may take too long or too much memory.
+"""Reads an imported file in its own process (app.travel.reading), which is ended if it takes too much time or memory.
 
-This process serves everybody meanwhile; it gets the session's frames, checked, out of a file on the disk.
+This process keeps serving, and gets the session's checked frames through a file on disk.
 """
 
 from __future__ import annotations
@@ -24,56 +24,56 @@ from kvscope.model.api import Refused
 from kvscope.model.log.frames import from_stream
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""A library's threads would each take memory of its own; nothing is multiplied here."""
+"""Each library thread would need memory, and nothing is multiplied here."""
 PROCESS = (sys.executable, "-m", reading.__name__)
 GRACE_S = 5
 
 
 def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
-    """The session in a file, whole and checked, and how many bytes it has; what is read of it waits in `folder`.
+    """Return the session in a file, checked as a whole, and its size in bytes. `folder`: for its frames while they are
+    read.
 
-    The frames stay readable for as long as somebody has the Imported. Raises Refused, and OSError where the disk of
-    `folder` is full.
+    The frames stay readable as long as the Imported exists. Raises Refused, and OSError for a full disk.
     """
-    with tempfile.TemporaryFile(dir=folder, prefix="import-") as made:
-        said = _said(file, made.fileno())
-        if said.get("errno") == errno.EFBIG:
+    with tempfile.TemporaryFile(dir=folder, prefix="import-") as unpacked:
+        report = _said(file, unpacked.fileno())
+        if report.get("errno") == errno.EFBIG:
             raise Refused("file", "The file is too large when decompressed.", limit=reading.MOST_FRAMES_BYTES)
-        if "errno" in said:
-            raise OSError(said["errno"], os.strerror(said["errno"]))
-        if "refused" in said:
-            field, message, limit, status = said["refused"]
+        if "errno" in report:
+            raise OSError(report["errno"], os.strerror(report["errno"]))
+        if "refused" in report:
+            field, message, limit, status = report["refused"]
             raise Refused(field, message, limit=limit, status=status)
-        content = mmap.mmap(made.fileno(), 0, access=mmap.ACCESS_READ)
-    frames, parts = said["frames"], said["parts"]
-    values = Values(said["level"], parts, _part(content, frames, None)) if parts else None
-    return Imported(said["words"], _part(content, 0, frames), values), len(content)
+        content = mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
+    frames, parts = report["frames"], report["parts"]
+    values = Values(report["level"], parts, _part(content, frames, None)) if parts else None
+    return Imported(report["words"], _part(content, 0, frames), values), len(content)
 
 
 def _part(content: mmap.mmap, first: int, end: int | None) -> Callable[[], Iterator[bytes]]:
     return lambda: islice(from_stream(content), first, end)
 
 
-def _said(file: IO[bytes], made: int) -> dict[str, Any]:
-    """What the process said that read `file` and wrote its frames to the descriptor `made`."""
+def _said(file: IO[bytes], descriptor: int) -> dict[str, Any]:
+    """Run the process that reads `file`, and return its report. `descriptor`: of the file for the frames."""
     try:
         done = subprocess.run(
-            [*PROCESS, str(made)],
+            [*PROCESS, str(descriptor)],
             stdin=file,
             capture_output=True,
-            pass_fds=(made,),
+            pass_fds=(descriptor,),
             env={**os.environ, **ONE_THREAD},
             timeout=reading.DEADLINE_S + GRACE_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise _too_much() from None
-    if done.returncode < 0:  # one of its limits ended it
+    if done.returncode < 0:  # a resource limit ended it
         raise _too_much()
     if done.returncode:
         raise RuntimeError(f"reading a file failed: {done.stderr.decode('utf-8', 'replace')[-2000:]}")
-    said: dict[str, Any] = json.loads(done.stdout)
-    return said
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
 
 
 def _too_much() -> Refused:

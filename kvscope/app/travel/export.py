@@ -1,4 +1,4 @@
-"""Writes a run or a saved session to a file, with or without a server at work on the same data."""
+"""Writes a run or a saved session to a file, also while a server uses the same data."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SUFFIXES = (".html", ".safetensors")
 
 
 class CannotExport(Exception):
-    """There is nothing to write, or no place to write it to; the message is one readable sentence."""
+    """Nothing to write, or no place for it; the message is one sentence."""
 
 
 def export(folder: Path, url: str | None, name: str, out: Path, level: str | None) -> int:
-    """Write the session or the ended run `name` to `out`, a page or data as its suffix says; bytes written.
+    """Write the session or ended run `name` to `out`, as a page or as data by its suffix. Return the bytes written.
 
-    `folder` and `url` as in store.database.connect. `out` is there once it is whole. Raises CannotExport, StoreError.
+    `folder`, `url`: as in store.database.connect. `out` appears when it is complete. Raises CannotExport, StoreError.
     """
     if out.suffix not in SUFFIXES:
         raise CannotExport(f"{out} must end in {' or '.join(SUFFIXES)}: the ending selects the format.")
@@ -36,7 +36,7 @@ def export(folder: Path, url: str | None, name: str, out: Path, level: str | Non
 
 @contextmanager
 def stored(folder: Path, url: str | None, name: str, level: str | None = None) -> Iterator[SessionFile]:
-    """The session or the ended run `name`, to be read for as long as this lasts. Raises CannotExport, StoreError."""
+    """Open the session or ended run `name` for reading. Raises CannotExport, StoreError."""
     if not url and not (folder / FILE).exists():
         raise CannotExport(f"{folder} contains no runs or sessions. Name the data folder with --data.")
     with RunLog(folder, url, alone=False) as runs:

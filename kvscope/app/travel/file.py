@@ -1,4 +1,4 @@
-"""What a session has when it leaves as a file, and the file that any safetensors reader opens."""
+"""The content of a session's file, and its safetensors form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABOUT = ("id", "title", "notes", "open", "created")
 
 
 class NotStored(Exception):
-    """The session has less than was asked for; `stored` is its level."""
+    """The session has fewer values than requested. `stored`: its level."""
 
     def __init__(self, level: str, stored: str) -> None:
         super().__init__(f"level is {level!r}; this session was saved with {stored!r}.")
@@ -26,9 +26,8 @@ class NotStored(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A session, or as much of it as a file is to have.
-
-    `frames` and `values` give what the manifest names, in its order, each time they are called.
+    """A session, or the part of it that a file gets. `frames`, `values`: return the payloads that the manifest lists,
+    in order, at each call.
     """
 
     manifest: dict[str, Any]
@@ -37,34 +36,34 @@ class SessionFile:
 
     @property
     def level(self) -> str:
-        """How much of the exact values it has: one of LEVELS."""
+        """The level of its exact values: one of LEVELS."""
         return level_of(self.manifest)
 
     @property
     def stored_bytes(self) -> int:
-        """About its size: that of its frames and its exact values."""
+        """The approximate size: of its frames and exact values."""
         values = self.manifest.get("values")
         return int(self.manifest["bytes"]) + sum(part["bytes"] for part in (values["parts"] if values else ()))
 
     def archive(self) -> bytes:
-        """All of it as one safetensors file (docs/frames.md, One file)."""
+        """Return it as one safetensors file (docs/frames.md, One file)."""
         about = {field: self.manifest[field] for field in ABOUT}
         return join(self.frames(), {"session": json.dumps(about, ensure_ascii=False)}, self.values())
 
 
 def level_of(manifest: dict[str, Any]) -> str:
-    """How much of the exact values is stored with a session."""
+    """Return the level of a session's stored exact values."""
     values = manifest.get("values")
     return values["level"] if values else LEVELS[0]
 
 
 def of_session(sessions: SessionStore, session: str, level: str | None = None) -> SessionFile:
-    """A session at a level, with all it has for None. Raises KeyError, Deleted, Damaged, NotStored."""
+    """Return a session at a level; None: all that is stored. Raises KeyError, Deleted, Damaged, NotStored."""
     manifest = sessions.manifest(session)
     stored = level_of(manifest)
-    wanted = level or stored
-    if LEVELS.index(wanted) > LEVELS.index(stored):
-        raise NotStored(wanted, stored)
+    chosen = level or stored
+    if LEVELS.index(chosen) > LEVELS.index(stored):
+        raise NotStored(chosen, stored)
 
     def frames() -> Iterator[bytes]:
         return sessions.all_frames(session)
@@ -75,18 +74,18 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
     def fewer() -> Iterator[bytes]:
         return map(only_qkv, values())
 
-    if wanted == stored:
+    if chosen == stored:
         return SessionFile(manifest, frames, values)
-    if wanted == "attention":
+    if chosen == "attention":
         return SessionFile({**manifest, "values": None}, frames, lambda: iter(()))
     parts = [describe(payload) for payload in fewer()]
-    about = {"level": wanted, "bytes": sum(part["bytes"] for part in parts), "parts": parts}
+    about = {"level": chosen, "bytes": sum(part["bytes"] for part in parts), "parts": parts}
     return SessionFile({**manifest, "values": about}, frames, fewer)
 
 
 def of_run(runs: RunLog, run: str) -> SessionFile:
-    """A run or a workload as it would be shared, without any words. Raises KeyError for a study of another run, and for
-    what is unknown or has no end yet.
+    """Return a run or workload as it would be shared without words. Raises KeyError for a derived run, and for an
+    unknown or open one.
     """
     head = runs.head(run)
     if head is None or not head.closed:

@@ -1,4 +1,4 @@
-"""A page of KVScope as one file with everything inside, from which it plays without a server and without a network."""
+"""A page of KVScope as one file that works without a server and without a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kvscope.app.travel.card import Card
 
 TEMPLATE = "file.html"
 Part = tuple[str, str, str]
-"""Id, type and text of an element."""
+"""Id, type and text of a script element."""
 
 
 def file_page(
@@ -33,10 +33,10 @@ def file_page(
     code: str,
     card: Card | None = None,
 ) -> Iterator[bytes]:
-    """The file's text, encoded, in pieces.
+    """Return the encoded text of the file, in pieces.
 
-    `text`: all that its fonts have to write; `data`: JSON by the id of its element; `nonces`: of its own scripts, then
-    of those of a page inside it; `card`: shown without scripts; `code`: the page's modules, of `packed_modules`.
+    `text`: all text that its fonts must cover. `data`: JSON by the id of its element. `nonces`: of its scripts, then of
+    a page inside it. `card`: shown without scripts. `code`: from `packed_modules`.
     """
     static = STATIC
     environment = Environment(
@@ -63,12 +63,10 @@ def file_page(
 
 @cache
 def packed_modules(page: Page) -> str:
-    """All modules that a page is made of, as they were when they were first asked for: packing them takes longer than
-    the rest of a file.
-    """
+    """Return all modules of a page, packed once per process: packing takes longer than the rest of a file."""
     return packed(json.dumps(page_source.modules(STATIC, page.script), ensure_ascii=False).encode())
 
 
 def packed(payload: bytes) -> str:
-    """Deflated (zlib, RFC 1950), in base64."""
+    """Return bytes deflated (zlib, RFC 1950), in base64."""
     return base64.b64encode(zlib.compress(payload)).decode()

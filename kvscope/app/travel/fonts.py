@@ -1,4 +1,4 @@
-"""Text on pictures: Inter as the page has it, one file per script. A letter that none of them has is drawn as a box."""
+"""Text on pictures: Inter, one file per script. A letter without a font is drawn as a box."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from PIL import ImageDraw, ImageFont
 
 FACE = re.compile(r"url\(\./(files/[\w.-]+\.woff2)\)[^}]*?unicode-range:\s*([^;}]+)", re.S)
 BOX_EM = 0.62
-"""Width of a box, in font sizes."""
+"""Width of a box in font sizes."""
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 class Fonts:
-    """Fonts of one picture: they are not shared, as a face of FreeType belongs to one thread."""
+    """Fonts of one picture. A FreeType face belongs to one thread, so they are not shared."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder` holds wght.css and the files it names; without them Pillow's own font is used."""
+        """Read the fonts. `folder` has wght.css and its files; without them, Pillow's font is used."""
         sheet = folder / "wght.css"
-        found = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
-        self._faces = [(folder / name, list(_ranges(text))) for name, text in found]
+        files = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
+        self._faces = [(folder / name, list(_ranges(text))) for name, text in files]
         self._fonts: dict[tuple[Path | None, int, int], Font] = {}
         self._files: dict[str, Path | None] = {}
 
     def width(self, text: str, size: int, weight: int = 400) -> float:
-        """How long the text is in one line, in pixels."""
+        """Return the width of one line in pixels."""
         return sum(_length(font, run, size) for font, run in self._runs(text, size, weight))
 
     def draw(
         self, on: ImageDraw.ImageDraw, at: tuple[float, float], text: str, size: int, colour: str, weight: int = 400
     ) -> None:
-        """Draw the text in one line; `at` is where its baseline begins."""
+        """Draw one line. `at`: the beginning of its baseline."""
         x, y = at
         for font, run in self._runs(text, size, weight):
             if font is None:
@@ -45,7 +45,7 @@ class Fonts:
             x += _length(font, run, size)
 
     def lines(self, text: str, size: int, weight: int, width: float, most: int) -> list[str]:
-        """The text in at most `most` lines, broken at spaces or inside long words; "…" says that it was cut."""
+        """Break the text into at most `most` lines, at spaces or inside long words; "…" marks a cut."""
         lines, line = [], ""
         for word in re.findall(r"\s*\S+", text):
             rest = word if line else word.lstrip()
@@ -66,7 +66,7 @@ class Fonts:
         return [*lines[: most - 1], f"{last.rstrip()}…"]
 
     def _runs(self, text: str, size: int, weight: int) -> Iterator[tuple[Font | None, str]]:
-        """The text in pieces of one font each; None where no font has the letters."""
+        """Split the text by font; None for letters without one."""
         for path, run in groupby(text, self._file_of):
             yield (None if path is None else self._font(path, size, weight)), "".join(run)
 
@@ -94,7 +94,7 @@ class Fonts:
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int]]:
-    """What a style sheet's `unicode-range` covers: "U+0000-00FF,U+0131"."""
+    """Parse a `unicode-range`: "U+0000-00FF,U+0131"."""
     for low, high in re.findall(r"U\+([0-9A-Fa-f]+)(?:-([0-9A-Fa-f]+))?", text):
         yield int(low, 16), int(high or low, 16)
 

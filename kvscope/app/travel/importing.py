@@ -1,8 +1,8 @@
-"""Reads a session out of a file that a stranger made: a joined safetensors file, or the page of `app.travel.page`.
+"""Reads a session from a stranger's file: a joined safetensors file, or a page of `app.travel.page`.
 
-Nothing of the file is run. Of a page only the elements are read that hold its manifest and its parts, and of the
-manifest only the words; everything else follows from the parts. Every number is checked before it is relied on. The
-server leaves it to a process of its own (app.travel.apart).
+No code of the file runs. Of a page, only the elements with its manifest and parts are read, and of the manifest only
+the words and the version; everything else follows from the parts. Every number is checked before use. The server does
+this in its own process (app.travel.apart).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kvscope.app.bodies import Bounds, read
+from kvscope.app.store.sessions import SCHEMA
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.travel.page_parts import MANIFEST_ID, PART_TYPE, VALUES_TYPE, part_id, values_id
 from kvscope.app.travel.words import MAX_SHARE_BYTES, Share, bounds_of, bounds_of_workload
@@ -34,15 +35,13 @@ SCRIPTS = ("application/json", PART_TYPE, VALUES_TYPE)
 SCRIPT = re.compile(rb"<script\b[^<>]{0,300}>", re.IGNORECASE)
 MARKUP = re.compile(rb"<(/script)?")
 PART = re.compile(r"parts\[\d+\]")
+SCHEMA_VERSION = re.compile(r"[0-9]{1,6}", re.ASCII)
 MOST_SCRIPTS = MOST_FRAMES + MOST_VALUES + 100
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file has: the words of a session, its frames, and the exact values stored with them.
-
-    The frames and values are the same each time they are asked for.
-    """
+    """The words, frames and exact values of a session's file. `frames` returns the same payloads at each call."""
 
     words: dict[str, Any]
     frames: Callable[[], Iterator[bytes]]
@@ -50,10 +49,7 @@ class Imported:
 
 
 def read_file(buffer: memoryview) -> Imported:
-    """The session in a file, whole and checked. The buffer must stay as it is for as long as the frames are read.
-
-    Raises Refused.
-    """
+    """Read and check the session in a file. The buffer must not change while the frames are read. Raises Refused."""
     try:
         source = _Page(buffer) if _is_page(buffer) else _of_archive(buffer)
         check = LogCheck()
@@ -71,7 +67,7 @@ def read_file(buffer: memoryview) -> Imported:
 
 
 def _bounds(check: LogCheck) -> Bounds:
-    """Which places the words can name."""
+    """Return the places that the words can name."""
     if check.passes is not None:
         return bounds_of_workload(check.passes)
     model, positions = check.opening.model, len(check.opening.tokens) + check.steps
@@ -79,12 +75,12 @@ def _bounds(check: LogCheck) -> Bounds:
 
 
 def _is_page(buffer: memoryview) -> bool:
-    """A joined file begins with the length of its header, whose last bytes are 0."""
+    """Whether the file is a page. A joined file begins with a length, whose last bytes are 0."""
     return bytes(buffer[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
 
 
 def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
-    """The exact values in a file, None where it has none."""
+    """Check the exact values of a file; None if it has none."""
     check, parts = ValuesCheck(log), []
     for payload in source.values():
         check.take(payload)
@@ -102,7 +98,7 @@ def _of_archive(buffer: memoryview) -> Archive:
 
 
 class _Page:
-    """The same out of a page of app.travel.page. Raises BadFile."""
+    """The session in a page of app.travel.page. Raises BadFile."""
 
     def __init__(self, buffer: memoryview) -> None:
         self._buffer, self._places = buffer, _places(buffer)
@@ -114,13 +110,14 @@ class _Page:
         about = read_json(self._text(manifest), "The manifest")
         if not isinstance(about, dict):
             raise BadFile("The manifest", "is not an object")
+        _check_version(about.get("schema"))
         self.about: dict[str, Any] = about
 
     def _text(self, place: range) -> bytes:
         return bytes(self._buffer[place.start : place.stop])
 
     def frames(self) -> Iterator[bytes]:
-        """Payloads of the log, in order."""
+        """Yield the payloads of the log, in order."""
         for seq in count():
             place = self._places.get(part_id(seq))
             if place is None:
@@ -128,7 +125,7 @@ class _Page:
             yield _unpacked(self._text(place), f"parts[{seq}]")
 
     def values(self) -> Iterator[bytes]:
-        """Payloads of the `values` frames, by step and then by layer."""
+        """Yield the payloads of the `values` frames, by step and layer."""
         for step in count():
             if values_id(step, 0) not in self._places:
                 return
@@ -139,6 +136,19 @@ class _Page:
                 yield _decoded(self._text(place), f"values[step {step}, layer {layer}]")
 
 
+def _check_version(schema: object) -> None:
+    """Raise BadFile unless this is the version of saved sessions that this KVScope writes."""
+    if schema == SCHEMA:
+        return
+    if not (isinstance(schema, str) and SCHEMA_VERSION.fullmatch(schema)):
+        raise BadFile("The page", "is not from KVScope: its manifest has no schema version")
+    raise BadFile(
+        "The page",
+        f"has a saved session of schema version {schema}; this KVScope reads version {SCHEMA}. Open the file in a "
+        "browser, which needs no KVScope, or import it with the version of KVScope that wrote it",
+    )
+
+
 def _decoded(text: bytes, where: str) -> bytes:
     try:
         return base64.b64decode(text.strip(), validate=True)
@@ -147,7 +157,7 @@ def _decoded(text: bytes, where: str) -> bytes:
 
 
 def _unpacked(packed: bytes, where: str) -> bytes:
-    """The bytes of a part, never more than a frame has."""
+    """Unpack a part, up to the largest size of a frame."""
     inflate = zlib.decompressobj()
     try:
         payload = inflate.decompress(_decoded(packed, where), MAX_FRAME_BYTES + 1)
@@ -161,10 +171,10 @@ def _unpacked(packed: bytes, where: str) -> bytes:
 
 
 def _places(page: memoryview) -> dict[str, range]:
-    """Where the text of each script element is that holds data, by id: the page may be too large to be copied.
+    """Return where the text of each data element is, by id: the page may be too large to copy.
 
-    Only their start tags go through Python's HTML parser: on what is made to keep it busy it takes minutes for a file
-    of 300 KB. The text of such an element has no `<`, so that it ends where the next one is.
+    Only start tags go through Python's HTML parser, which can take minutes for a hostile file of 300 KB. The text of
+    such an element has no `<`, so it ends at the next one.
     """
     places: dict[str, range] = {}
     for number, tag in enumerate(SCRIPT.finditer(page)):

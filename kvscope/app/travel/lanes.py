@@ -1,4 +1,4 @@
-"""A workload's first round as lanes over time, for what is shown of it without its page."""
+"""A workload's first round as lanes over time, for its card and picture, as static/serving/lanes.js draws them."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Lane:
     prompt: str
     arrives: float
     ends: float | None = None
-    """When it was done, went away, or was refused; None where the log does not say."""
+    """When it ended: done, cancelled or refused. None if the log does not say."""
     reads: list[tuple[float, float]] = field(default_factory=list)
-    """Passes that read of its prompt."""
+    """Start and end of the passes that read its prompt."""
     words: list[float] = field(default_factory=list)
-    """When each of its tokens was out."""
+    """When each token was generated."""
     tokens: list[dict[str, Any]] = field(default_factory=list)
-    """These."""
+    """The generated tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """`passes`: of the round; `ends`: when the last thing in it was over."""
+    """`passes`: number in the round. `ends`: time of the last event."""
 
     lanes: list[Lane]
     passes: int
@@ -37,9 +37,9 @@ class Lanes:
 
 
 def lanes_of(log: Iterable[Header]) -> Lanes:
-    """The lanes of a workload's frames, `open` first."""
+    """Return the lanes of a workload's frames, `open` first."""
     opening, *frames = log
-    lanes = [Lane(asked["prompt"], asked["arrives_ms"]) for asked in opening.data["study"]["requests"]]
+    lanes = [Lane(request["prompt"], request["arrives_ms"]) for request in opening.data["study"]["requests"]]
     passes, ends = 0, 0.0
     for frame in frames:
         if frame.kind == "asked":
@@ -58,6 +58,8 @@ def lanes_of(log: Iterable[Header]) -> Lanes:
                 lane.words += [ends] * len(chosen)
         for event in frame.data["events"]:
             if event["what"] in ENDS:
-                lanes[event["request"]].ends = event["ms"]
+                # The last token exists when its pass ends, whatever time the log has for the event.
+                by_pass = frame.kind == "pass" and event["what"] == "done"
+                lanes[event["request"]].ends = ends if by_pass else event["ms"]
     last = [lane.ends for lane in lanes if lane.ends is not None]
     return Lanes(lanes, passes, max([ends, *last]))

@@ -1,6 +1,6 @@
-"""The picture of a saved workload: its title, and a lane for each request over the milliseconds it really took.
+"""The picture of a saved workload: its title, and a lane per request over the measured time.
 
-In the page's colours: amber was read of the prompt, green is a word of the answer, a thin line is the wait before.
+In the page's colours: amber for prefill, green for each generated token, a thin line for waiting.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kvscope.app.travel.thumbnail import INK, LINE, MARGIN, MUTED, PAGE, SIZE, f
 
 COMPUTED, OUTPUT = PAGE["computed"], PAGE["output"]
 TOP, BOTTOM = 176, 548
-"""Where the lanes are, in pixels."""
+"""Top and bottom of the lanes, in pixels."""
 HIGHEST, THICKEST, NAMES = 56.0, 22.0, 300
 MOST = 12
-"""Lanes there is room for."""
+"""Most lanes that fit."""
 SECOND = 1000
 
 
 def draw(shown: Lanes, title: str, model: str, folder: Path) -> bytes:
-    """A PNG as of app.travel.thumbnail. `folder`: that of the page's sans."""
+    """Return a PNG. `folder`: of the font."""
     tokens = sum(len(lane.words) for lane in shown.lanes)
     foot = (
         f"{shortened(model, 40)} · {_counted(len(shown.lanes), 'request')}, {tokens} tokens in "
@@ -57,7 +57,7 @@ def _x(ms: float, shown: Lanes) -> float:
 
 
 def _cut(fonts: Fonts, text: str) -> str:
-    """As much of the text as there is room for beside the lanes."""
+    """Cut the text to the space beside the lanes."""
     return fonts.lines(text, 20, 400, NAMES - 24, 1)[0]
 
 

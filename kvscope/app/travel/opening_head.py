@@ -1,4 +1,4 @@
-"""The head that a saved session opens with: which it is, and where it looks, read off the frames."""
+"""The head that a saved session opens with, and where it looks, from the frames."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ CELLS = 32 * 32
 
 
 class NothingToShow(Exception):
-    """The frames do not hold the weights of that head."""
+    """The frames lack the weights of that head."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningHead:
-    """One head at one step. A weight w is kept as the frames have it: 255·√w, rounded."""
+    """One head at one step. A weight w is stored as in the frames: 255·√w, rounded."""
 
     layer: int
     head: int
     query: int
-    """The position whose look is meant."""
+    """The position that looks."""
     tokens: list[dict[str, Any]]
-    """Prompt and chosen tokens, all of the run."""
+    """All tokens of the run: prompt and answer."""
     prompt_length: int
     rows: list[bytes]
-    """For each query from 0 to `query`, its weights on keys 0 … query; empty of a row that was read from the cache."""
+    """For each query from 0 to `query`, its weights on keys 0 … query; empty for a row from the cache."""
 
     @property
     def key(self) -> int:
-        """Where `query` looks most."""
+        """The key with the largest weight."""
         row = self.rows[-1]
         return row.index(max(row))
 
     @property
     def share(self) -> float:
-        """The weight of `query` on `key`, 0 … 1."""
+        """The weight of `query` on `key`, from 0 to 1."""
         return weight_of(max(self.rows[-1]))
 
 
 def opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHead:
-    """What the page shows first of a run with these frames, opened at `opens` (docs/sessions.md).
+    """Return what the page shows first of a run with these frames, opened at `opens` (docs/sessions.md).
 
-    Raises NothingToShow for a log that is not a run's with a complete step.
+    Raises NothingToShow unless the log is a run's with a complete step.
     """
     try:
         return _opening_head(payloads, opens)
@@ -77,8 +77,8 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
-    """The head that the page chooses for a run that does not say: as static/stage/facts/opening-head.js has it."""
-    found: dict[tuple[int, int], int] = {}
+    """Return the head that the page chooses for a run that names none, as static/stage/facts/opening-head.js does."""
+    strongest: dict[tuple[int, int], int] = {}
     first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:
         (layers, heads, queries, keys), values = codec.octets(payload, "attention")
@@ -90,13 +90,13 @@ def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int
                     at = ((layer * heads + head) * queries + index) * keys
                     if query >= first and query - NEAREST >= 1:
                         most = max(values[at + 1 : at + query - NEAREST + 1])
-                        found[place] = max(found.get(place, 0), most)
-    most = max(found.values(), default=0)
-    return min((place for place, value in found.items() if value == most), default=(0, 0)) if most else (0, 0)
+                        strongest[place] = max(strongest.get(place, 0), most)
+    most = max(strongest.values(), default=0)
+    return min((place for place, value in strongest.items() if value == most), default=(0, 0)) if most else (0, 0)
 
 
 def _rows_of(part: tuple[dict[str, Any], bytes], layer: int, head: int) -> Iterator[tuple[int, bytes]]:
-    """The query rows of a head that a part of a step holds, each by its position, without keys that come after it."""
+    """Yield a head's query rows in a part of a step, each with its position, without later keys."""
     data, payload = part
     (layers, heads, queries, keys), values = codec.octets(payload, "attention")
     within = layer - data["first_layer"], head - data["first_head"]

@@ -1,8 +1,8 @@
-"""A saved session as one HTML page that has everything inside: it plays without a server and without a network.
+"""A saved session as one HTML page that works without a server and without a network.
 
-Its parts are script elements of types that no browser runs, in base64, under the ids that `part_id` and `values_id`
-give: each frame of the log deflated (zlib, RFC 1950), each frame of exact values as it is, since deflating hardly makes
-numbers smaller. Element `manifest` is the session's manifest as JSON, which has the SHA-256 of each part.
+Its parts are script elements of types that no browser runs, in base64, with the ids of `part_id` and `values_id`: each
+frame of the log deflated (zlib, RFC 1950), each frame of exact values as it is, since deflating hardly shrinks numbers.
+The element `manifest` has the session's manifest as JSON, with the SHA-256 of each part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NONCE_CHARS = 22
 
 
 def opened(manifest: dict[str, Any]) -> dict[str, Any]:
-    """The session data that the page gets before it reads any frames."""
+    """Return the session data that the page needs before it reads frames."""
     values = manifest.get("values")
     return {
         **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},
@@ -37,20 +37,20 @@ def opened(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def frame_parts(file: SessionFile) -> Iterator[tuple[str, str]]:
-    """Id and text of the part of each frame of its log."""
+    """Yield id and text of the part of each frame of the log."""
     return ((part_id(seq), packed(payload)) for seq, payload in enumerate(file.frames()))
 
 
 @cache
 def _looks(page: Page) -> str:
-    """Stands for the code and the looks of a page, as they were when this was first asked for (`packed_modules`)."""
+    """Return a hash of a page's code and styles, computed once per process."""
     shell = (TEMPLATES / TEMPLATE).read_text("utf-8")
     looks = [packed_modules(page), page_source.styles(STATIC, page.style, ""), shell]
     return sha256(json.dumps(looks).encode()).hexdigest()
 
 
 class SessionPage:
-    """The page of one session; iterating gives its text, encoded, in chunks."""
+    """The page of one session. Iterating yields its encoded text."""
 
     def __init__(self, file: SessionFile) -> None:
         self._file, self._manifest, self._version = file, file.manifest, page_source.own_version()
@@ -58,17 +58,17 @@ class SessionPage:
 
     @cached_property
     def tag(self) -> str:
-        """Changes whenever the page's text does."""
-        asked = [self._manifest["id"], self._file.level, self._version, _looks(self._page), links()]
-        return sha256(json.dumps(asked).encode()).hexdigest()[:32]
+        """A tag that changes when the page's text does."""
+        content = [self._manifest["id"], self._file.level, self._version, _looks(self._page), links()]
+        return sha256(json.dumps(content).encode()).hexdigest()[:32]
 
     @property
     def file_name(self) -> str:
-        """What it is called when it is saved."""
+        """The name of the downloaded file."""
         return f"kvscope-{self._manifest['id']}.html"
 
     def measure(self) -> int:
-        """Its exact size in bytes. The log is packed for that, and dropped; values need not even be read."""
+        """Return its exact size in bytes. The log is packed for this; values are not read."""
         values = self._value_parts
         written = self._written((values_id(part["step"], part["layer"]), VALUES_TYPE, "") for part in values)
         return sum(map(len, written)) + sum((part["bytes"] + 2) // 3 * 4 for part in values)
@@ -85,18 +85,18 @@ class SessionPage:
 
     @cached_property
     def nonce(self) -> str:
-        """Lets its own scripts and styles in."""
-        # Whoever wrote the words cannot have known it, so no markup in them could have carried it.
+        """The nonce of its scripts and styles."""
+        # The author of the words cannot know it, so no markup in them can have it.
         return sha256(json.dumps([self.tag, self._manifest]).encode()).hexdigest()[:NONCE_CHARS]
 
     def _written(self, values: Iterator[Part]) -> Iterator[bytes]:
-        """The page's text, encoded, with these elements for the exact values."""
+        """Yield the page's encoded text, with these elements for the exact values."""
         frames = ((name, PART_TYPE, text) for name, text in frame_parts(self._file))
         card, text = self._words()
         bootstrap = {
             "version": self._version,
             "examples": [],
-            "limits": {},  # nothing can be asked for from a file
+            "limits": {},  # a file sends no requests
             "session": opened(self._manifest) | {"file": True},
         }
         return file_page(
@@ -116,15 +116,15 @@ class SessionPage:
         return packed_modules(self._page)
 
     def _words(self) -> tuple[Card, str]:
-        """What is said of the run to who has no JavaScript, and every text that the page may have to show."""
-        seen = [json.dumps(self._manifest, ensure_ascii=False)]
+        """Return the card for readers without JavaScript, and every text that the page may show."""
+        texts = [json.dumps(self._manifest, ensure_ascii=False)]
         if self._manifest.get("workload"):
             card = card_of_workload(self._manifest, [*map(header, self._file.frames())])
-            return card, "".join([*seen, *(f"{prompt}{text}" for prompt, text in card.answers)])
+            return card, "".join([*texts, *(f"{prompt}{text}" for prompt, text in card.answers)])
         chosen = []
         for payload in self._file.frames():
-            found = header(payload)
-            if found.kind == "step":
-                chosen.append(found.data["token"])
-                seen += [token["text"] for token in found.data.get("top_tokens", [])]
-        return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(seen)
+            frame = header(payload)
+            if frame.kind == "step":
+                chosen.append(frame.data["token"])
+                texts += [token["text"] for token in frame.data.get("top_tokens", [])]
+        return card_of(self._manifest, [(self._manifest["prompt"], text_of(chosen))]), "".join(texts)

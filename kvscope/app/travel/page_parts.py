@@ -1,4 +1,4 @@
-"""Where the page of a session has the session inside: the ids and types of its elements (app.travel.page)."""
+"""Ids and types of the elements that hold a session in its page (app.travel.page)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ PART_TYPE, VALUES_TYPE = "application/vnd.kvscope.part", "application/vnd.kvscop
 
 
 def part_id(seq: int) -> str:
-    """The element that has frame `seq`."""
+    """Return the id of the element with frame `seq`."""
     return f"part-{seq}"
 
 
 def values_id(step: int, layer: int) -> str:
-    """The element that has the exact values of a step in a layer."""
+    """Return the id of the element with the exact values of a layer in a step."""
     return f"values-{step}-{layer}"

@@ -1,7 +1,7 @@
-"""The page's own code and looks as text, for a page that must carry them itself.
+"""The code and styles of a page as text, for a page that must contain them.
 
-Modules are found from the entry on, as the browser would load them: a checkout's own, or the bundle of a wheel. Each
-gets a name that does not depend on an address, for an import map.
+Modules are collected from the entry on, as the browser would load them: from a checkout, or the bundle of a wheel. Each
+gets a name without an address, for an import map.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 FONTS = ("@fontsource-variable/inter/wght.css", "@fontsource-variable/jetbrains-mono/wght.css")
-"""Style sheets under static/vendor that have nothing but the faces of the page's fonts."""
+"""Style sheets under static/vendor with the faces of the page's fonts."""
 
 
 _SPECIFIER = re.compile(r"""(\b(?:from|import)\s*\(?\s*)(["'])([^"'\s]+)\2""")
@@ -26,7 +26,7 @@ _RANGES = re.compile(r"unicode-range:\s*([^;]+);")
 
 
 def own_version() -> str:
-    """The version of KVScope that is installed."""
+    """Return the installed version of KVScope."""
     try:
         return version("kvscope")
     except PackageNotFoundError:
@@ -34,22 +34,19 @@ def own_version() -> str:
 
 
 def name_of(path: str) -> str:
-    """The name under which a module at `path` below static/ is imported."""
+    """Return the import name of the module at `path` below static/."""
     return f"kvscope/{path}"
 
 
 def modules(static: Path, entry: str) -> dict[str, str]:
-    """The source of every module that `entry` leads to, by name, each importing the others by their names.
-
-    Raises OSError when one that is named by the import map cannot be read.
-    """
+    """Return the source of every module that `entry` imports, by name, with imports by name. Raises OSError."""
     imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     known = {name: address.removeprefix("/static/") for name, address in imports.items()}
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
-        if name_of(path) in found:
+        if name_of(path) in sources:
             continue
 
         def renamed(match: re.Match[str], importer: str = path) -> str:
@@ -59,30 +56,32 @@ def modules(static: Path, entry: str) -> dict[str, str]:
             waiting.append(target)
             return f"{match[1]}{match[2]}{name_of(target)}{match[2]}"
 
-        found[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
-    return found
+        sources[name_of(path)] = _SPECIFIER.sub(renamed, (static / path).read_text("utf-8"))
+    return sources
 
 
 def _beside(static: Path, importer: str, specifier: str) -> str | None:
-    """The path below static/ of a module named relative to another, None for what only looks like one."""
+    """Return the path below static/ of a relative import; None for text that only looks like one."""
     if not specifier.startswith("."):
         return None
-    path = normpath(PurePosixPath(importer).parent / specifier)  # not resolved: a table may be a link to the model's
+    path = normpath(
+        PurePosixPath(importer).parent / specifier
+    )  # not resolved: a table may be a link to one of the model's
     return path if (static / path).is_file() else None
 
 
 def styles(static: Path, sheet: str, text: str) -> str:
-    """`sheet` with all that it imports, and the font files inside that `text` and the page's own Latin words need."""
+    """Return `sheet` with its imports, and the font files that `text` and the page's Latin words need."""
     return "\n".join([*faces(static, text), joined(static / sheet)])
 
 
 def joined(sheet: Path) -> str:
-    """A style sheet with those that it imports in their places."""
+    """Return a style sheet with its imports in place."""
     return _IMPORTED.sub(lambda match: joined(sheet.parent / match[1]), sheet.read_text("utf-8"))
 
 
 def faces(static: Path, text: str) -> Iterator[str]:
-    """The font faces that the letters of `text` and the page's own Latin words need, each with its file inside."""
+    """Yield the font faces that `text` and the page's Latin words need, each with its file inside."""
     needed = {ord(character) for character in text} | {ord("a")}
     for font in FONTS:
         sheet = static / "vendor" / font
@@ -98,8 +97,8 @@ def _inside(path: Path) -> str:
 
 def _covers(ranges: str, needed: set[int]) -> bool:
     """Whether a CSS unicode-range, such as `U+0-FF,U+131`, has any of the code points."""
-    for each in ranges.split(","):
-        low, _, high = each.strip().removeprefix("U+").partition("-")
+    for item in ranges.split(","):
+        low, _, high = item.strip().removeprefix("U+").partition("-")
         first, last = int(low, 16), int(high or low, 16)
         if any(first <= point <= last for point in needed):
             return True

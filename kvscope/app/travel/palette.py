@@ -1,4 +1,4 @@
-"""The page's colours, read from its own style sheet: there they are stated, and nowhere else."""
+"""The page's colours, read from its style sheet, the only place that states them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SHEET = "shared/ui/base.css"
 
 @cache
 def light() -> dict[str, str]:
-    """The custom properties of the light theme by name, without their two dashes."""
+    """Return the custom properties of the light theme by name, without the two dashes."""
     sheet = (STATIC / SHEET).read_text("utf-8")
     rules = sheet.partition(":root {")[2].partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):\s*([^;]+);", rules))
 
 
 def version() -> str:
-    """Another one when a property of that theme changes."""
+    """Return a version that changes with any property of that theme."""
     return sha256(repr(sorted(light().items())).encode()).hexdigest()[:8]

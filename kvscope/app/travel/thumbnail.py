@@ -1,6 +1,6 @@
-"""The picture of a saved session: its title, its tokens, and where the head that it opens with looks.
+"""The picture of a saved session: its title, its tokens, and where its opening head looks.
 
-Drawn from the frames alone, in the colours of the page's light theme.
+Drawn from the frames in the colours of the page's light theme.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from kvscope.app.travel.palette import light
 SIZE = 1200, 630
 MARGIN = 56
 MATRIX = 384
-"""Side of the square that holds the head's weights, in pixels."""
+"""Side of the square of the head's weights, in pixels."""
 MATRIX_TOP = 174
 TEXT_LEFT = MARGIN + MATRIX + 48
 LINES = 4
-"""Rows of tokens there is room for."""
+"""Most rows of tokens that fit."""
 CHIP_HEIGHT, CHIP_GAP, CHIP_PAD, CHIP_SIZE = 46, 8, 11, 25
 PAGE = light()
 PAPER, INK, MUTED, LINE, AMBER, GREEN, MARK, LIGHT_INK = (
     PAGE[name] for name in ("bg", "ink", "muted", "line-strong", "computed", "output", "mark", "on-strong")
 )
 EARLIER, NOW = (PAGE[name].split(", ") for name in ("attention", "attention-now"))
-"""Attention 0 → 1, of earlier rows and of the one that is meant."""
+"""Colours of attention from 0 to 1: of earlier rows, and of the selected row."""
 MASKED = "#efece3"
 Middle = Callable[[Image.Image, ImageDraw.ImageDraw, Fonts], None]
 LONGEST_TOKEN = 18
 
 
 def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
-    """A PNG of SIZE. `folder`: that of the page's sans."""
+    """Return a PNG of SIZE. `folder`: of the font."""
     generated = len(shown.tokens) - shown.prompt_length
     foot = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
 
@@ -52,7 +52,7 @@ def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
 
 
 def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
-    """A PNG of SIZE with the title above and the foot below what `middle` draws."""
+    """Return a PNG of SIZE with the title above and the foot below what `middle` draws."""
     picture = Image.new("RGB", SIZE, PAPER)
     on, fonts = ImageDraw.Draw(picture), Fonts(folder)
     lines = fonts.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
@@ -64,12 +64,12 @@ def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
     fonts.draw(on, (at, SIZE[1] - 26), "Scope", 26, MARK, 740)
     fonts.draw(on, (SIZE[0] - MARGIN - fonts.width(foot, 22), SIZE[1] - 26), foot, 22, MUTED)
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG")  # Optimized, it takes four times as long and has 4 % fewer bytes
+    picture.save(buffer, "PNG")  # Optimized, it takes four times as long for 4 % fewer bytes.
     return buffer.getvalue()
 
 
 def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
-    """A cell per query and key; what is masked has the paper's grey."""
+    """Draw a cell per query and key; masked cells are grey."""
     earlier, now = _ramp(EARLIER), _ramp(NOW)
     side = len(shown.rows)
     cells = Image.new("RGB", (side, side), ImageColor.getrgb(MASKED))
@@ -77,7 +77,7 @@ def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
         ramp = now if query == side - 1 else earlier
         for key, value in enumerate(row):
             cells.putpixel((key, query), ramp[value])
-    # Small ones keep their edges, large ones are averaged: no cell is left out.
+    # Small matrices keep sharp edges; large ones are averaged, so that no cell is lost.
     how = Image.Resampling.NEAREST if side <= MATRIX else Image.Resampling.BOX
     picture.paste(cells.resize((MATRIX, MATRIX), how), (MARGIN, MATRIX_TOP))
     on = ImageDraw.Draw(picture)
@@ -86,7 +86,7 @@ def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
 
 
 def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
-    """The look in words, under the tokens."""
+    """Write where the head looks, below the tokens."""
     query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
     where = f"Layer {shown.layer}, head {shown.head}:"
     what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({percent(shown.share, 0)})"
@@ -97,7 +97,7 @@ def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
 
 
 def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
-    """Tokens as boxes, shaded by the weight the query gives them: all of them, or those nearest to query and key."""
+    """Draw tokens as boxes, shaded by the query's weight: all, or those nearest to query and key."""
     ramp, row = _ramp(NOW), shown.rows[-1]
     for x, y, width, at in _placed(fonts, shown):
         top = MATRIX_TOP + y * (CHIP_HEIGHT + CHIP_GAP)
@@ -113,13 +113,13 @@ def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
 
 
 def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
-    """Left, line, width and position of each token that is drawn; position None is a gap."""
+    """Return left, line, width and position of each drawn token; position None is a gap."""
     last = shown.query
     nearness = [min(abs(at - shown.key), abs(at - last)) for at in range(last + 1)]
     for radius in range(max(nearness), -1, -1):
-        kept = [at for at in range(last + 1) if nearness[at] <= radius]
+        near = [at for at in range(last + 1) if nearness[at] <= radius]
         items: list[int | None] = []
-        for at in kept:
+        for at in near:
             if at and (not items or items[-1] != at - 1):
                 items.append(None)
             items.append(at)
@@ -132,7 +132,7 @@ def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, i
 def _laid_out(
     fonts: Fonts, shown: OpeningHead, items: Sequence[int | None]
 ) -> list[tuple[float, int, float, int | None]] | None:
-    """The items in lines; None when there is no room for all."""
+    """Place the items in lines; None if they do not fit."""
     placed: list[tuple[float, int, float, int | None]] = []
     x, line, right = float(TEXT_LEFT), 0, SIZE[0] - MARGIN
     for at in items:
@@ -155,15 +155,17 @@ def _quoted(token: dict[str, Any]) -> str:
 
 
 def _visible(token: dict[str, Any]) -> str:
-    """The token's text, controls escaped; the bytes of one that is only a part of a letter."""
+    """Return a token's text with controls escaped; its bytes if it is a part of a letter."""
     text: str = token["text"]
     if "\ufffd" in text:
         return "".join(f"\\x{byte:02X}" for byte in bytes.fromhex(token["bytes"]))
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
 
 
 def _ramp(colours: Sequence[str]) -> list[tuple[int, int, int]]:
-    """A colour per companded weight 0 … 255: 255·√w is what the page's drawings shade by, too."""
+    """Return a colour per companded weight 0 … 255: the page's drawings shade by 255·√w too."""
     stops = [ImageColor.getrgb(stop)[:3] for stop in colours]
     ramp = []
     for value in range(256):

@@ -1,4 +1,4 @@
-"""What a session says of its run: a title, notes, and what it opens with. Taken from a request, and from a file."""
+"""The words of a session: title, notes, and what it opens with. Requests and files have the same."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MAX_TITLE_CHARS = 200
 MAX_NOTES = 50
 MAX_NOTE_CHARS = 2000
 MAX_SHARE_BYTES = 1536 * 1024
-"""All notes at their longest still fit when every character is written as two escapes of six bytes."""
+"""The longest notes fit even if every character is written as two escapes of six bytes."""
 View = Literal["model", "block", "head", "pair", "tokens", "cache", "time", "effects"]
 
 SHOWN = r"[^\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]"
-"""A character that reads the same wherever it is shown: no control character, no bidi embedding, override or isolate,
-which changes the order of what follows it when it is left open."""
+"""A character that reads the same everywhere: no control character, and no bidi embedding, override or isolate, which
+can change the order of the text after it."""
 Title = Annotated[str, Field(max_length=MAX_TITLE_CHARS, pattern=f"^{SHOWN}*$")]
 NoteText = Annotated[str, Field(min_length=1, max_length=MAX_NOTE_CHARS, pattern=rf"^(?:{SHOWN}|\n)*$")]
 
@@ -53,7 +53,7 @@ class Share(Body):
     values: Level = Field("attention", description="what is stored beyond the frames")
 
     def words(self) -> dict[str, Any]:
-        """`title`, `notes` and `open`, absent members filled in, so that the same words are the same value."""
+        """Return `title`, `notes`, `open` with absent members filled in, so that the same words are one value."""
         return {
             "title": self.title or "",
             "notes": [note.model_dump() for note in self.notes or []],
@@ -62,11 +62,11 @@ class Share(Body):
 
 
 def bounds_of_workload(passes: int) -> Bounds:
-    """The same of a workload: a step is a pass, and nothing is said of layers, heads or positions."""
+    """Return the bounds of a workload: a step is a pass, and there are no layers, heads or positions."""
     return {"step": (0, passes - 1), **dict.fromkeys(("layer", "head", "query", "key"), NOWHERE)}
 
 
 def bounds_of(layers: int, heads: int, steps: int, positions: int) -> Bounds:
-    """Which places a run of `steps` steps has. `layers`, `heads`: of its model; `positions`: of all its tokens."""
+    """Return the places of a run. `layers`, `heads`: of the model. `positions`: of all tokens."""
     sizes = {"step": steps, "layer": layers, "head": heads, "query": positions, "key": positions}
     return {name: (0, size - 1) for name, size in sizes.items()}

@@ -4,61 +4,78 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { accountOf, decodeSteps, decodeTimes } from "../shared/compare/differences.js";
 import { bytes, integer, milliseconds } from "../shared/facts/format.js";
+import { formatReadBy } from "../shared/facts/weights.js";
 import { Badge } from "../shared/ui/badge.js";
 import { Chart } from "../shared/ui/chart.js";
+import { Table } from "../shared/ui/table.js";
 import { msg } from "../shared/words/msg.js";
-import { timesApart } from "./times-apart.js";
 
 const MINUS = "\u2212";
 
 /**
- * @param {{a: Object|null, b: Object|null, runs: Object[], version: *, isHere: (run: Object) => boolean}} props sides; null: no step of that run is
- *   here; `isHere`: whether this server computed a run
+ * @param {{a: Object|null, b: Object|null, runs: Object[], version: *, isHere: (run: Object) => boolean}} props `a`, `b`: {run, step}, or null
+ *   for a run that has no such step; `isHere`: whether this server computed a run
  */
 export function FiguresCard({ a, b, runs, version, isHere }) {
   const apart = timesApart(runs[0], runs[1], isHere);
-  const [one, other] = [a, b].map((side) => side && accountOf(side));
+  const accounts = [a, b].map((side) => side && accountOf(side));
   const decode = runs.map(decodeTimes);
-  const quiet = [one, other].every((each) => !each?.disturbed);
-  const disturbed = !apart && (!quiet || decode.some(({ disturbed }) => disturbed > 0));
-  const row = (name, format, value) => ({ name, format, a: one && value(one), b: other && value(other) });
-  const medians = {
-    name: msg`Median decode step of the run`,
-    format: milliseconds,
-    a: decode[0].median,
-    b: decode[1].median,
-  };
+  const isQuiet = accounts.every((account) => !account?.disturbed);
+  const isDisturbed = !apart && (!isQuiet || decode.some(({ disturbed }) => disturbed > 0));
+  const row = (name, format, value, differs = true) =>
+    rowOf(
+      name,
+      format,
+      accounts.map((account) => account && value(account)),
+      differs,
+    );
+  const times = [
+    row(msg`Time of the step`, milliseconds, ({ total }) => total, isQuiet),
+    row(msg`Forward passes`, milliseconds, ({ forward }) => forward, isQuiet),
+    rowOf(
+      msg`Median decode step of the run`,
+      milliseconds,
+      decode.map(({ median }) => median),
+    ),
+  ];
   return html`<section class="own-card stack box compare-costs" aria-label=${msg`Cache and time`}>
-    <h2>${msg`Cache and time`} <${Badge} origin=${disturbed ? "disturbed" : "measured"} /></h2>
-    <table class="compare-figures">
-      <thead><tr><th scope="col">${msg`In this step`}</th><th scope="col" class="is-number">A</th><th scope="col" class="is-number">B</th><th scope="col" class="is-number">B − A</th></tr></thead>
-      <tbody>
-        ${[
-          row(msg`K and V in the cache`, bytes, ({ used }) => used),
-          row(msg`Whole blocks for it`, bytes, ({ reserved }) => reserved),
-          row(msg`Written`, bytes, ({ written }) => written),
-          row(msg`Rows computed`, integer, ({ rows }) => rows),
-          ...(apart
-            ? []
-            : [
-                { ...row(msg`Time of the step`, milliseconds, ({ total }) => total), quiet },
-                { ...row(msg`Forward passes`, milliseconds, ({ forward }) => forward), quiet },
-                medians,
-              ]),
-        ].map((each) => html`<${Row} key=${each.name} ...${each} />`)}
-      </tbody>
-    </table>
-    ${apart ? html`<p class="muted small">${apart}</p>` : html`<${Causes} sides=${[one, other]} decode=${decode} />`}
+    <h2>${msg`Cache and time`} <${Badge} origin=${isDisturbed ? "disturbed" : "measured"} /></h2>
+    <${Table}
+      name=${msg`In this step`} columns=${[{ head: msg`In this step` }, { head: "A" }, { head: "B" }, { head: "B − A" }]}
+      rows=${[
+        row(msg`K and V in the cache`, bytes, ({ used }) => used),
+        row(msg`Whole blocks for it`, bytes, ({ reserved }) => reserved),
+        row(msg`Written`, bytes, ({ written }) => written),
+        row(msg`Rows computed`, integer, ({ rows }) => rows),
+        ...(apart ? [] : times),
+      ]}
+    />
+    ${apart ? html`<p class="muted small">${apart}</p>` : html`<${Causes} sides=${accounts} decode=${decode} />`}
     ${!apart && html`<${Times} runs=${runs} version=${version} step=${a?.step ?? b?.step ?? null} />`}
   </section>`;
 }
 
-/** @param {Object} props `quiet`: false where a value was disturbed, so that a difference would say nothing */
-function Row({ name, format, a, b, quiet = true }) {
-  const shown = (value) => (value === null ? "–" : format(value));
-  const change =
-    a === null || b === null || !quiet ? "–" : a === b ? "0" : `${b < a ? MINUS : "+"}${format(Math.abs(b - a))}`;
-  return html`<tr><th scope="row">${name}</th><td class="is-number">${shown(a)}</td><td class="is-number">${shown(b)}</td><td class="is-number">${change}</td></tr>`;
+/**
+ * @param {import("../shared/log/run.js").Run} a
+ * @param {import("../shared/log/run.js").Run} b
+ * @param {(run: import("../shared/log/run.js").Run) => boolean} isHere whether this server computed a run
+ * @returns {string|null} why times of both runs must not stand side by side; null if they may
+ */
+export function timesApart(a, b, isHere) {
+  if (isHere(a) !== isHere(b))
+    return msg`One of the runs was recorded, perhaps on another machine, so times do not stand side by side.`;
+  const [one, other] = [a, b].map(({ steps }) => formatReadBy(steps));
+  if (one !== null && other !== null && one !== other)
+    return msg`A reads the weights in ${one}, B in ${other}, so times do not stand side by side.`;
+  return null;
+}
+
+/** @returns {import("../shared/ui/table.js").Row} both values and B − A; `differs`: false where a disturbed value makes the difference useless */
+function rowOf(name, format, values, differs = true) {
+  const [a, b] = values;
+  const known = a !== null && b !== null && differs;
+  const change = known ? (a === b ? "0" : `${b < a ? MINUS : "+"}${format(Math.abs(b - a))}`) : "–";
+  return { key: name, head: name, cells: [...values.map((value) => (value === null ? "–" : format(value))), change] };
 }
 
 function Causes({ sides, decode }) {

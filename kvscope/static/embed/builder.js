@@ -1,13 +1,13 @@
-/** What an embed shows, a frame that shows it, and the text to paste. */
+/** The embed builder: options of an embed, a preview, and the text to paste. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { linkTo } from "../shared/log/root.js";
-import { momentInWords } from "../shared/state/moment.js";
 import { SPEEDS } from "../shared/state/player.js";
 import { VIEWS, viewName } from "../shared/state/views.js";
 import { Copied } from "../shared/ui/copied.js";
 import { msg } from "../shared/words/msg.js";
+import { momentInWords } from "../stage/state/moment.js";
 import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
 import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
 

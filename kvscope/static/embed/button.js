@@ -8,7 +8,7 @@ import { msg } from "../shared/words/msg.js";
 /** Loaded on demand: few visitors embed a run. */
 const BUILDER = async () => (await import("./builder.js")).EmbedBuilder;
 
-/** @param {{id: string, title: string, moment: Object, class?: string}} props of a saved session; `moment`: what is in sight, of `momentOf` */
+/** @param {{id: string, title: string, moment: Object, class?: string}} props of a saved session; `moment`: of `momentOf` */
 export function EmbedButton({ id, title, moment, class: className = null }) {
   const [opened, setOpened] = useState(null);
   return html`<button type="button" class=${className} onClick=${() => setOpened(moment)}>${msg`Embed…`}</button>

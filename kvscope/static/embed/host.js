@@ -1,11 +1,11 @@
 /**
- * An embed's side of the messages between it and the page around it. What it says goes to any origin, so it holds nothing
- * but numbers and the name of a view; what it hears counts only when it comes from the window right around it.
+ * Exchanges messages with the page around an embed. Messages go to any origin, so they contain only numbers and the name of a view.
+ * Messages are accepted only from the parent window.
  */
 
 import { commandOf, PROTOCOL, sizeMessages, stepMessage } from "./protocol.js";
 
-/** What a run opens with is laid out bit by bit; a height is said once it is likely to last, in ms. */
+/** The layout of a run grows while it opens; its height is sent after this time, in ms. */
 const SETTLING_MS = 200;
 
 /**
@@ -15,7 +15,7 @@ const SETTLING_MS = 200;
 export function createEmbedHost({ window, store, controller }) {
   const { parent } = window;
   const alone = parent === window;
-  let told = "";
+  let lastSent = "";
   let height = 0;
   let settling = null;
   let settled = false;
@@ -26,13 +26,13 @@ export function createEmbedHost({ window, store, controller }) {
 
   const sendStep = () => {
     const { run, problem } = store.state();
-    // Until all is there, what is shown is not yet what it opens with.
+    // Until the run is complete, the page does not show what it opens with.
     if (!run?.close && !problem) return;
     const message = stepMessage(store.state());
     const text = JSON.stringify(message);
-    if (!message || text === told) return;
-    if (!told) send({ kvscope: PROTOCOL, type: "ready" });
-    told = text;
+    if (!message || text === lastSent) return;
+    if (!lastSent) send({ kvscope: PROTOCOL, type: "ready" });
+    lastSent = text;
     send(message);
     settling ??= window.setTimeout(settle, SETTLING_MS);
   };
@@ -47,9 +47,9 @@ export function createEmbedHost({ window, store, controller }) {
   };
 
   const COMMANDS = {
-    /** The page around has begun to listen: all is said again. */
+    /** The page around has begun to listen: sends everything again. */
     hello() {
-      told = "";
+      lastSent = "";
       sendHeight();
       sendStep();
     },
@@ -69,10 +69,10 @@ export function createEmbedHost({ window, store, controller }) {
   window.addEventListener("message", onMessage);
   const unsubscribe = store.subscribe(sendStep);
   return {
-    /** @param {number} wanted in CSS pixels: of the frame, so that nothing in it has to be scrolled */
-    reportHeight(wanted) {
-      if (wanted === height) return;
-      height = wanted;
+    /** @param {number} needed height of the frame at which nothing scrolls, in CSS pixels */
+    reportHeight(needed) {
+      if (needed === height) return;
+      height = needed;
       sendHeight();
     },
     dispose() {

@@ -1,4 +1,4 @@
-/** A page of its own beside the Stage, alone or inside another page: its theme, and how high its frame would have to be. */
+/** Mounts a page other than the Stage, alone or inside another page: its theme, and the height that its frame should have. */
 
 import { html } from "htm/preact";
 import { render } from "preact";
@@ -6,23 +6,22 @@ import { useEffect } from "preact/hooks";
 import { useOwnTheme } from "../shared/ui/own-theme.js";
 import { joinLesson, litStore } from "./page-picture.js";
 import { isPicture } from "./picture.js";
-import { embedOfSearch } from "./protocol.js";
-import { tellHeight } from "./tell-height.js";
+import { embedOfSearch, sizeMessages } from "./protocol.js";
 
 /**
- * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: which of its parts are lit, and which the pointer is at
+ * @param {Function} Page gets `props`, `framed`, `theme`, `setTheme` and `lights`: of `litStore`
  * @param {{framed: boolean, settings: Object, props: Object, hasEnded?: () => boolean}} options `framed`: inside another page; `settings`: of `storageOr`;
- *   `hasEnded`: whether what the page shows is complete
+ *   `hasEnded`: whether the page shows a complete result
  */
 export function mountOwnPage(Page, { framed, settings, props, hasEnded = () => true }) {
   // Before the page changes its address.
   const picture = isPicture(window);
-  const asked = framed ? embedOfSearch(window.location.search).theme : null;
+  const themeOfEmbed = framed ? embedOfSearch(window.location.search).theme : null;
 
   const lights = litStore();
 
   function Whole() {
-    const [theme, setTheme] = useOwnTheme(settings, asked);
+    const [theme, setTheme] = useOwnTheme(settings, themeOfEmbed);
     useEffect(() => {
       if (picture) return joinLesson({ window, setTheme, lights, hasEnded });
       return framed ? tellHeight() : undefined;
@@ -31,4 +30,18 @@ export function mountOwnPage(Page, { framed, settings, props, hasEnded = () => t
   }
 
   render(html`<${Whole} />`, document.getElementById("page"));
+}
+
+/**
+ * Tells the page around an embed the height that its frame should have, now and whenever it changes.
+ *
+ * @returns {() => void} stops telling
+ */
+function tellHeight() {
+  const tell = () => {
+    for (const message of sizeMessages(Math.ceil(document.body.scrollHeight))) window.parent.postMessage(message, "*");
+  };
+  const observer = new ResizeObserver(tell);
+  observer.observe(document.body);
+  return () => observer.disconnect();
 }

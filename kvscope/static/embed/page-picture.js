@@ -1,4 +1,4 @@
-/** A page beside the Stage as the picture of a lesson. What such a page shows is in its address, so the address is what it says. */
+/** A page other than the Stage as the picture of a lesson. Its address has its whole state, so the page reports its address. */
 
 import { pathOf } from "../shared/log/root.js";
 import { changed, storeOf } from "../shared/state/create-store.js";
@@ -6,7 +6,7 @@ import { followLit } from "../shared/ui/lit.js";
 import { createPicture } from "./picture.js";
 import { createSight } from "./sight.js";
 
-/** How often the address is looked at, in ms: browsers do not say when a page changes its own. */
+/** Interval between checks of the address, in ms: browsers do not report when a page changes its own. */
 const LOOK_MS = 200;
 
 /** @returns {Object} the page's name, its address, and the parameters of both parts of it */
@@ -20,13 +20,13 @@ export function pageShows({ pathname, search, hash }, ...place) {
   };
 }
 
-/** The part of a page's state that its picture needs: which of its parts are lit, and which the pointer is at. */
+/** The lit names, and the names under the pointer. */
 const LIT = {
   lit: (_state, { names }) => ({ lit: names }),
   point: (_state, { names }) => ({ pointed: names }),
 };
 
-/** @returns {{state: () => {lit: string[], pointed: string[]}, dispatch: Function, subscribe: Function}} followed by the page */
+/** @returns {{state: () => {lit: string[], pointed: string[]}, dispatch: Function, subscribe: Function}} the page outlines its names */
 export function litStore() {
   const store = storeOf({ lit: [], pointed: [] }, (state, action) => changed(LIT, state, action));
   followLit(document, store);
@@ -35,8 +35,8 @@ export function litStore() {
 
 /**
  * @param {{window: Window, setTheme: (theme: string) => void, lights: {state: Function, dispatch: Function}, hasEnded: () => boolean}} parts
- *   `hasEnded`: whether what the page shows is complete, and not still being computed
- * @returns {() => void} ends it
+ *   `hasEnded`: whether the page shows a complete result, not one that is still being computed
+ * @returns {() => void} ends the exchange
  */
 export function joinLesson({ window, setTheme, lights: store, hasEnded }) {
   document.documentElement.dataset.lesson = "true";

@@ -1,17 +1,17 @@
-/** What an embed's address asks for, and what it and the page around it may say to each other (docs/embed.md). Pure. */
+/** The parameters of an embed's address, and the messages between it and the page around it (docs/embed.md). Pure. */
 
 import { PROPERTIES } from "../shared/state/location.js";
 import { SPEEDS } from "../shared/state/player.js";
 import { THEMES } from "../shared/state/theme.js";
 
-/** Parts of the page that an embed can be without. */
+/** Parts of the page that an embed can hide. */
 export const HIDEABLE = ["prompt", "controls", "header", "notes"];
-/** `auto`: as the reader has it. */
+/** `auto`: the reader's theme. */
 export const EMBED_THEMES = ["auto", ...THEMES];
 /** Marks a message as one of this protocol, in its first version. */
 export const PROTOCOL = 1;
 
-/** @returns {number|undefined} the speed nearest to the one named */
+/** @returns {number|undefined} the speed nearest to the requested one */
 function speed(text) {
   const value = /^[+-]?\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isNaN(value)) return undefined;
@@ -32,22 +32,22 @@ const READERS = {
 
 /**
  * @param {string} search with or without its `?`
- * @returns {{link: Object, hide: string[], theme: "auto"|"light"|"dark", autoplay: boolean, speed: number}} what is not
- *   there or cannot be read has its default; of a name that is there twice, the last that can be read counts
+ * @returns {{link: Object, hide: string[], theme: "auto"|"light"|"dark", autoplay: boolean, speed: number}} a missing or
+ *   invalid parameter has its default; of a repeated name, the last valid value counts
  */
 export function embedOfSearch(search) {
-  const asked = {};
+  const parameters = {};
   for (const [name, text] of new URLSearchParams(search)) {
     const value = Object.hasOwn(READERS, name) ? READERS[name](text) : undefined;
-    if (value !== undefined) asked[name] = value;
+    if (value !== undefined) parameters[name] = value;
   }
-  const { hide = [], theme = "auto", autoplay = false, speed: pace = 1, ...link } = asked;
+  const { hide = [], theme = "auto", autoplay = false, speed: pace = 1, ...link } = parameters;
   return { link, hide, theme, autoplay, speed: pace };
 }
 
 /**
  * @param {*} data of a message from the page around
- * @returns {{type: "hello"|"play"|"pause"}|{type: "goto", link: Object}|null} null for what is no command
+ * @returns {{type: "hello"|"play"|"pause"}|{type: "goto", link: Object}|null} the command; null for anything else
  */
 export function commandOf(data) {
   if (typeof data !== "object" || data === null || data.kvscope !== PROTOCOL) return null;
@@ -56,18 +56,18 @@ export function commandOf(data) {
   return type === "goto" ? { type, link: linkOf(data) } : null;
 }
 
-/** The places that a message names; what cannot be read is left out, what is out of bounds is brought inside. */
+/** Reads the places in a message; leaves out invalid ones, and clamps those out of bounds. */
 function linkOf(data) {
   const link = {};
   for (const [name, read] of Object.entries(LINK)) {
-    const given = data[name];
-    const value = typeof given === "number" || typeof given === "string" ? read(String(given)) : undefined;
+    const field = data[name];
+    const value = typeof field === "number" || typeof field === "string" ? read(String(field)) : undefined;
     if (value !== undefined) link[name] = value;
   }
   return link;
 }
 
-/** @returns {Object|null} what an embed says of the moment it shows; null while it shows none. Numbers and a view's name. */
+/** @returns {Object|null} the message about the current step: numbers and a view's name; null while an embed shows no run */
 export function stepMessage({ run, step, selection, playing }) {
   if (!run?.steps.length) return null;
   const { layer, head, query, key, view } = selection;
@@ -85,7 +85,7 @@ export function stepMessage({ run, step, selection, playing }) {
   };
 }
 
-/** @returns {Object[]} what an embed says of its height in CSS pixels: to embed.js, and to Canvas */
+/** @returns {Object[]} the messages about an embed's height in CSS pixels: for embed.js, and for Canvas */
 export function sizeMessages(height) {
   return [
     { kvscope: PROTOCOL, type: "size", height },

@@ -12,8 +12,8 @@ const HEIGHT_PX = 640;
 
 /**
  * @param {{path: string, framed?: string, title: string, name?: string, heading?: string, say: string, prints: {name: string, sheet: string}[],
- *   class?: string}} props `path`: of the page, with its search; `framed`: of its embed, which mostly has the same below /embed; `name`: of
- *   the button; `prints`: ways to print it, `sheet` is on the root element meanwhile
+ *   class?: string}} props `path`: of the page, with its search; `framed`: path of its embed, by default the same below /embed; `name`: of
+ *   the button; `prints`: ways to print the page, which set `data-worksheet` of the root element to `sheet`
  */
 export function ShareAddress({
   path,

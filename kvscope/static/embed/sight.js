@@ -1,22 +1,22 @@
-/** Keeps what a step talks about in sight while the page around it is still being drawn. */
+/** Keeps the parts that a step names visible while the page is still being drawn. */
 
 /** How long a view may take to draw its parts, in ms: some wait for values that the server computes. */
 const DRAWING_MS = 8000;
-/** What a reader does to look elsewhere. */
+/** Events with which a reader looks elsewhere. */
 const LOOKS_ELSEWHERE = ["wheel", "touchstart", "pointerdown", "keydown"];
-/** Lines of a list that the address names. */
+/** Lines of a list that the address has locked. */
 const LOCKED = "[data-locked]";
-/** Shares of a part in sight at which the browser says that it has moved. */
+/** Visible shares of a part at which the browser reports that it has moved. */
 const SHARES = Array.from({ length: 21 }, (_, at) => at / 20);
 
-/** Least room between a part and the edge that cuts it off, in px: for its outline. */
+/** Least space between a part and the edge that clips it, in px: for its outline. */
 const MARGIN_PX = 8;
 
 /**
  * @param {Window} window
- * @returns {{show: (inside: ParentNode & Node, names: string[]) => void, end: () => void}} `show`: brings the parts with these names
- *   into sight, unfolded, as soon as they are there; and again when what grows around them moves them away, until the reader looks elsewhere.
- *   Of a part with locked lines it is the last of these. Where not all fit, the names that come first do
+ * @returns {{show: (inside: ParentNode & Node, names: string[]) => void, end: () => void}} `show` unfolds the parts with
+ *   these names and scrolls to them as soon as they are drawn, and again when other parts grow and move them, until the reader looks
+ *   elsewhere. Of a part with locked lines it shows the last of these. If not all parts fit, the first names are shown
  */
 export function createSight(window) {
   let end = () => {};
@@ -31,22 +31,22 @@ export function createSight(window) {
 
 function keepInSight(window, inside, names) {
   let parts = [];
-  const bring = () => bringIntoSight(window, parts);
-  const moved = new IntersectionObserver(bring, { threshold: SHARES });
+  const scroll = () => scrollToParts(window, parts);
+  const moved = new IntersectionObserver(scroll, { threshold: SHARES });
   const look = () => {
-    const found = names.map((name) => partIn(inside, name)).filter((part) => part !== null);
-    if (found.length !== parts.length || found.some((part, at) => part !== parts[at])) {
+    const named = names.map((name) => partIn(inside, name)).filter((part) => part !== null);
+    if (named.length !== parts.length || named.some((part, at) => part !== parts[at])) {
       moved.disconnect();
-      parts = found;
+      parts = named;
       for (const part of parts) {
         if (part instanceof HTMLDetailsElement) part.open = true;
         moved.observe(part);
       }
     }
-    bring();
+    scroll();
   };
-  const drawn = new MutationObserver(look);
-  drawn.observe(inside, {
+  const drawing = new MutationObserver(look);
+  drawing.observe(inside, {
     childList: true,
     subtree: true,
     attributes: true,
@@ -54,7 +54,7 @@ function keepInSight(window, inside, names) {
   });
   const end = () => {
     moved.disconnect();
-    drawn.disconnect();
+    drawing.disconnect();
     window.clearTimeout(timer);
     for (const type of LOOKS_ELSEWHERE) window.removeEventListener(type, end, { capture: true });
   };
@@ -64,20 +64,20 @@ function keepInSight(window, inside, names) {
   return end;
 }
 
-/** @returns {Element|null} the first part with a name, or the last line that is locked in it */
+/** @returns {Element|null} the first part with a name, or its last locked line */
 function partIn(inside, name) {
   const named = inside.querySelector(`[data-lit="${CSS.escape(name)}"], [data-names~="${CSS.escape(name)}"]`);
   return [...(named?.querySelectorAll(LOCKED) ?? [])].at(-1) ?? named;
 }
 
-function bringIntoSight(window, parts) {
+function scrollToParts(window, parts) {
   const together = fitting(window, parts);
   if (together.every((part) => isInSight(window, part))) return;
   if (together.length === 1) together[0].scrollIntoView({ block: edgeOf(window, together[0]) });
   else centre(window, together);
 }
 
-/** Parts that can be seen together, of which each may be in a list that scrolls by itself. */
+/** Centres parts that fit together; each may be in a list that scrolls separately. */
 function centre(window, parts) {
   for (const part of parts) part.scrollIntoView({ block: "nearest" });
   const around = scrolledWith(window, parts);
@@ -87,17 +87,17 @@ function centre(window, parts) {
   around.scrollBy({ top: (top + bottom - first - last) / 2, behavior: "instant" });
 }
 
-/** @returns {Element} the innermost that scrolls all of the parts */
+/** @returns {Element} the innermost element that scrolls all of the parts */
 function scrolledWith(window, parts) {
   for (let around = parts[0].parentElement; around; around = around.parentElement) {
-    // What scrolls only sideways has no visible overflow either.
+    // An element that scrolls only sideways has no visible overflow either.
     if (window.getComputedStyle(around).overflowY === "visible" || around.scrollHeight <= around.clientHeight) continue;
     if (parts.every((part) => around.contains(part))) return around;
   }
   return window.document.scrollingElement;
 }
 
-/** @returns {Element[]} the first part, and those of the others that can be seen together with it */
+/** @returns {Element[]} the first part, and the others that fit on the screen together with it */
 function fitting(window, parts) {
   const together = parts.slice(0, 1);
   if (together.length === 0) return together;
@@ -113,13 +113,13 @@ function fitting(window, parts) {
   return together;
 }
 
-/** Above the last locked line are the others, which stay in sight if they can. */
+/** Returns the edge to scroll to. The other locked lines are above the last one and stay visible if they fit. */
 function edgeOf(window, part) {
   if (part.matches(LOCKED)) return "nearest";
   return isTall(window, part) ? "start" : "center";
 }
 
-/** Of a tall part its beginning is what has to be seen. */
+/** Returns whether a part is visible; of a tall part, its beginning. */
 function isInSight(window, part) {
   const { top, bottom } = part.getBoundingClientRect();
   const [first, last] = opening(window, part);
@@ -128,7 +128,7 @@ function isInSight(window, part) {
     : top >= first + MARGIN_PX && bottom <= last - MARGIN_PX;
 }
 
-/** @returns {number[]} first and last y at which a part can be seen: all that it scrolls in cuts off what is outside */
+/** @returns {number[]} first and last y at which a part is visible: each element that scrolls it clips it */
 function opening(window, part) {
   let [first, last] = [0, window.innerHeight];
   for (let around = part.parentElement; around; around = around.parentElement) {
@@ -139,7 +139,7 @@ function opening(window, part) {
   return [first, last];
 }
 
-/** @returns {number} height in which a part can be seen, in px */
+/** @returns {number} height in which a part is visible, in px */
 function roomFor(window, part) {
   const [first, last] = opening(window, part);
   return last - first - 2 * MARGIN_PX;

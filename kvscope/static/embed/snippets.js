@@ -2,32 +2,35 @@
 
 import { msg } from "../shared/words/msg.js";
 
-/** Scripts run, links open, and nothing else of the page around is in reach. */
+/** Allows scripts and links, and nothing else on the page around. */
 const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 const PLACE = ["step", "layer", "head", "query", "key", "view"];
 
-/** What an embed does when its address leaves a parameter out (docs/embed.md). */
+/** The defaults of an embed's parameters (docs/embed.md). */
 export const PLAIN = { at: {}, hide: [], theme: "auto", autoplay: false, speed: 1 };
 
 /**
  * @param {string} base address of the embed, without parameters
  * @param {{at: Object, hide: string[], theme: string, autoplay: boolean, speed: number}} options `at`: step, layer, head,
- *   query, key, view; null or missing: as in the session
+ *   query, key, view; null or missing: the session's own
  * @returns {string} the address with the parameters that differ from PLAIN
  */
 export function embedAddress(base, { at, hide, theme, autoplay, speed }) {
-  const given = PLACE.filter((name) => at[name] !== null && at[name] !== undefined).map((name) => [name, at[name]]);
-  if (hide.length) given.push(["hide", hide.join(",")]);
-  if (theme !== PLAIN.theme) given.push(["theme", theme]);
-  if (autoplay) given.push(["autoplay", 1]);
-  if (autoplay && speed !== PLAIN.speed) given.push(["speed", speed]);
-  const query = given.map(([name, value]) => `${name}=${value}`).join("&");
+  const parameters = PLACE.filter((name) => at[name] !== null && at[name] !== undefined).map((name) => [
+    name,
+    at[name],
+  ]);
+  if (hide.length) parameters.push(["hide", hide.join(",")]);
+  if (theme !== PLAIN.theme) parameters.push(["theme", theme]);
+  if (autoplay) parameters.push(["autoplay", 1]);
+  if (autoplay && speed !== PLAIN.speed) parameters.push(["speed", speed]);
+  const query = parameters.map(([name, value]) => `${name}=${value}`).join("&");
   return query ? `${base}?${query}` : base;
 }
 
 /**
- * Where an embed can be pasted. `instructions`: how; `fits`: the snippet has embed.js, which sets the frame to the height of
- * its content. Elsewhere the frame has the chosen height.
+ * The kinds of pages that an embed can be pasted into. `fits`: the snippet has embed.js, which sets the frame to the height of its
+ * content. Otherwise the frame has the chosen height.
  */
 export const HOSTS = [
   { id: "html", name: msg`HTML page`, make: withScript, fits: true, instructions: msg`Paste it into the page’s HTML.` },

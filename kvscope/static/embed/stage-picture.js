@@ -1,4 +1,4 @@
-/** The Stage as the picture of a lesson: its state as the lesson's tasks may ask for it, and what a lesson may make it show. */
+/** The Stage as the picture of a lesson: reports its state for the lesson's tasks, and shows what the lesson requests. */
 
 import { namesUnder } from "../shared/state/lit.js";
 import { addressOf } from "../stage/state/address.js";
@@ -11,7 +11,7 @@ export function stageShows(state) {
   const { run, step, selection, playing, whatIf, hover, ended } = state;
   if (!run?.open || !run.steps.length) return null;
   const { sampling, parent } = run.open;
-  const has = (wanted) => ended.some(({ run: of, experiment }) => of === run.id && experiment === wanted);
+  const has = (name) => ended.some(({ run: of, experiment }) => of === run.id && experiment === name);
   const { layer, head, query, key, view } = selection;
   return {
     page: "stage",
@@ -37,14 +37,14 @@ const NOTHING_LOCKED = { query: null, key: null };
 export function joinLesson({ window, store, controller }) {
   document.documentElement.dataset.lesson = "true";
   const sight = createSight(window);
-  let wanted = null;
+  let requested = null;
 
-  /** Shows what the lesson asked for, once the log has that step. */
+  /** Shows the requested place, once the log has its step. */
   const show = () => {
     const { run } = store.state();
-    if (!wanted || !run?.steps.length || !(run.close || run.steps.length > (wanted.step ?? 0))) return;
-    const link = { ...NOTHING_LOCKED, ...wanted };
-    wanted = null;
+    if (!requested || !run?.steps.length || !(run.close || run.steps.length > (requested.step ?? 0))) return;
+    const link = { ...NOTHING_LOCKED, ...requested };
+    requested = null;
     controller.applyLink(link);
   };
 
@@ -53,8 +53,8 @@ export function joinLesson({ window, store, controller }) {
     read: () => stageShows(store.state()),
     commands: {
       goto(data) {
-        wanted = /** @type {any} */ (commandOf(data)).link;
-        // What was tried in an earlier step is not this one's.
+        requested = /** @type {any} */ (commandOf(data)).link;
+        // A what-if of an earlier step of the lesson does not apply here.
         if (store.state().whatIf) store.dispatch({ type: "whatIf", patch: null });
         show();
       },
@@ -62,7 +62,7 @@ export function joinLesson({ window, store, controller }) {
       pause: () => controller.pause(),
       lit({ names }) {
         store.dispatch({ type: "lit", names });
-        // The map has names too, but the view beside it is what a step talks about.
+        // The map has names too, but a step talks about the view beside it.
         const view = window.document.getElementById(VIEW_PANEL);
         if (view) sight.show(view, names);
       },

@@ -1,22 +1,22 @@
-/** Tells the page around an embed how high its frame would have to be, so that nothing in the panel in sight is cut. */
+/** Tells the page around an embed the height of the frame at which the visible panel is shown completely. */
 
 import { useEffect } from "preact/hooks";
 
-/** The height of the stage where all panels stand side by side, in CSS pixels. */
+/** The height of the stage when all panels are side by side, in CSS pixels. */
 const WIDE_STAGE_PX = 680;
-/** What is laid out bit by bit is measured once it is at rest for this long, in ms. */
+/** The height is measured when the layout has not changed for this long, in ms. */
 const REST_MS = 60;
 
 /**
  * @param {{current: HTMLElement}} stage the element that holds the panels
- * @param {{reportHeight: (height: number) => void}|null} host null: there is no page around
+ * @param {{reportHeight: (height: number) => void}|null} host null: no page is around
  */
 export function useFrameHeight(stage, host) {
   useEffect(() => {
     if (!host) return undefined;
     const element = stage.current;
     let timer = 0;
-    const measure = () => host.reportHeight(Math.ceil(element.getBoundingClientRect().top + wantedBy(element)));
+    const measure = () => host.reportHeight(Math.ceil(element.getBoundingClientRect().top + heightNeededBy(element)));
     const soon = () => {
       clearTimeout(timer);
       timer = setTimeout(measure, REST_MS);
@@ -43,8 +43,8 @@ export function useFrameHeight(stage, host) {
   }, [stage, host]);
 }
 
-/** @returns {number} the height at which the panel in sight shows all it has */
-function wantedBy(stage) {
+/** @returns {number} the height at which the visible panel is shown completely */
+function heightNeededBy(stage) {
   const panels = [...stage.querySelectorAll(".panel")].filter((panel) => panel.offsetParent !== null);
   const { left, width } = stage.getBoundingClientRect();
   const inSight = panels.find((panel) => Math.abs(panel.getBoundingClientRect().left - left) < width / 2);
@@ -59,7 +59,7 @@ function heightOf(panel) {
   return own + parseFloat(paddingTop) + parseFloat(paddingBottom);
 }
 
-/** What is stretched to the panel says how high it must be at least; everything else is as high as it is. */
+/** Returns the height of a part; of one that is stretched to the panel, its `min-height`. */
 function naturalHeight(part) {
   const { minHeight, marginTop, marginBottom } = getComputedStyle(part);
   return (parseFloat(minHeight) || part.offsetHeight) + parseFloat(marginTop) + parseFloat(marginBottom);

@@ -18,7 +18,7 @@ export function WheelHint() {
     const onWheel = (event) => {
       const box = scrollable(event.target, event.deltaY);
       if (event.ctrlKey || event.metaKey) {
-        // Or the browser would magnify the page around.
+        // Otherwise the browser would zoom the page around.
         event.preventDefault();
         box?.scrollBy({ top: event.deltaY, behavior: "instant" });
       } else if (box && getComputedStyle(box).overflowY === "hidden") {
@@ -38,12 +38,12 @@ export function WheelHint() {
   </p>`;
 }
 
-/** @returns {Element|null} the nearest element around `from` that has more to show in the direction of `delta` */
+/** @returns {Element|null} the nearest element around `from` that can scroll in the direction of `delta` */
 function scrollable(from, delta) {
   for (let element = from; element instanceof Element; element = element.parentElement) {
     const { overflowY } = getComputedStyle(element);
-    const left = delta > 0 ? element.scrollHeight - element.clientHeight - element.scrollTop : element.scrollTop;
-    if (overflowY !== "visible" && element.clientHeight > 0 && left > LEAST_PX) return element;
+    const hidden = delta > 0 ? element.scrollHeight - element.clientHeight - element.scrollTop : element.scrollTop;
+    if (overflowY !== "visible" && element.clientHeight > 0 && hidden > LEAST_PX) return element;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-/** The numbers of the calculator's charts. Knows neither the chart library nor colours. Pure. */
+/** The numbers of the calculator's charts. Pure. */
 
 import { workOf } from "./layout.js";
 import { requestBytes } from "./sizes.js";
@@ -16,22 +16,20 @@ const POINTS = 60;
 /** FLOP/B: below any decode step to above any prompt. */
 const INTENSITIES = [0.1, 100_000];
 
-/** @returns {number[]} whole numbers from 1 to `most`, evenly on a logarithmic scale, each once */
+/** @returns {number[]} different whole numbers from 1 to `most`, evenly spaced on a logarithmic scale */
 export function lengthsUpTo(most) {
   const all = Array.from({ length: POINTS }, (_, at) => Math.round(most ** (at / (POINTS - 1))));
   return [...new Set(all)];
 }
 
-/** @returns {{x: number[], y: number[]}} bytes of one request's cache by its tokens */
+/** @returns {{x: number, y: number}[]} bytes of one request's cache, from 1 token to `most` tokens */
 export function cacheCurve(model, stored, most) {
-  const x = lengthsUpTo(most);
-  return { x, y: x.map((tokens) => requestBytes(model, tokens, stored).value) };
+  return lengthsUpTo(most).map((tokens) => ({ x: tokens, y: requestBytes(model, tokens, stored).value }));
 }
 
-/** @returns {{x: number[], y: number[]}} operations of attention alone in a prefill of so many tokens */
+/** @returns {{x: number, y: number}[]} FLOP of attention alone, in prefills of 1 to `most` tokens */
 export function attentionCurve(model, most) {
-  const x = lengthsUpTo(most);
-  return { x, y: x.map((tokens) => attentionFlops(model, tokens)) };
+  return lengthsUpTo(most).map((tokens) => ({ x: tokens, y: attentionFlops(model, tokens) }));
 }
 
 /** @returns {number} FLOP of attention over a prompt, without the projections, whose FLOP grow linearly with its length */
@@ -45,10 +43,13 @@ export function pairCost(model) {
   return attentionFlops({ ...model, window: null }, 1);
 }
 
-/** @returns {{x: number[], y: number[]}} the roofline: memory bounds it up to the ridge, then the peak */
+/**
+ * @param {{bandwidth: number, flops: number}} machine in B/s and FLOP/s
+ * @returns {{x: number, y: number}[]} the roofline, in FLOP/s by FLOP/B: bandwidth bounds it up to the ridge, then the peak
+ */
 export function roof(machine) {
-  const x = [INTENSITIES[0], machine.flops / machine.bandwidth, INTENSITIES[1]].sort((a, b) => a - b);
-  return { x, y: x.map((intensity) => attainable(intensity, machine).value) };
+  const intensities = [INTENSITIES[0], machine.flops / machine.bandwidth, INTENSITIES[1]].sort((a, b) => a - b);
+  return intensities.map((intensity) => ({ x: intensity, y: attainable(intensity, machine).value }));
 }
 
 /**

@@ -126,24 +126,6 @@ def test_a_run_that_ends_while_its_place_is_being_taken_gives_it(
     assert engine.scheduler.evicted == 0
 
 
-def test_a_run_that_has_ended_before_its_place_is_taken_gives_it(
-    engine_side: Started, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = engine_side(model="delay=0.05", max_open_runs=1)
-    pause(engine, "a")
-    evict = engine.scheduler._eviction.evict
-
-    def late(run: str) -> bool:
-        engine.scheduler.control(run, "stop")
-        assert closed(engine.log, run) == "stopped"
-        engine.scheduler._states.release_ended()
-        return evict(run)
-
-    monkeypatch.setattr(engine.scheduler._eviction, "evict", late)
-    assert engine.start("b", max_new_tokens=256) is None
-    assert engine.log.open_runs() == ["b"]
-
-
 @pytest.mark.parametrize(("action", "status"), [("stop", "closed"), ("pause", "paused"), ("resume", "queued")])
 def test_a_run_can_be_controlled_while_it_is_evicted(
     engine_side: Started, monkeypatch: pytest.MonkeyPatch, action: str, status: str

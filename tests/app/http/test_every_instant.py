@@ -52,8 +52,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         for owner, names in (
             (parts.engine, ("call",)),
             (parts.runs, ("append", "own", "delete", "close_run", "made_from")),
-            (parts.scheduler, ("_begin",)),
-            (parts.scheduler._eviction, ("drop", "evict")),
+            (parts.scheduler, ("_begin", "_evict", "_stop_evicted")),
         ):
             for name in names:
                 patch.setattr(owner, name, slowly(getattr(owner, name)))

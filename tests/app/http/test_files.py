@@ -200,8 +200,11 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "not a number": (with_header(b'{"a": NaN}'), "NaN"),
     "metadata that is no text": (with_header(b'{"__metadata__": {"v": 1}}'), "not text"),
     "no format version": (with_header(b'{"__metadata__": {}}'), "not from KVScope"),
-    "an older version": (rebuilt(lambda header: header["__metadata__"].update(v="1")), "format version 1; this"),
-    "a newer version": (rebuilt(lambda header: header["__metadata__"].update(v="3")), "format version 3; this"),
+    "an older version": (
+        rebuilt(lambda header: header["__metadata__"].update(v="1")),
+        "has the format version 1; this",
+    ),
+    "a newer version": (rebuilt(lambda header: header["__metadata__"].update(v="3")), "has the format version 3; this"),
     "another version in a frame": (
         rebuilt(
             lambda header: header["__metadata__"].update(
@@ -318,6 +321,25 @@ def bomb() -> bytes:
 def test_a_part_of_a_page_that_is_no_frame_is_refused(app: Flask, shared: str, packed: bytes, reason: str) -> None:
     page = app.test_client().get(f"/api/sessions/{shared}.html").data
     changed = re.sub(rb'(id="part-1">)[^<]+', rb"\1" + packed, page)
+    assert changed != page
+    assert reason in refused(app, changed)["detail"]
+
+
+@pytest.mark.usefixtures("read_here")
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ('"2"', "schema version 2; this KVScope reads version 1"),
+        ('"0"', "schema version 0; this KVScope reads version 1"),
+        ('"17"', "schema version 17; this KVScope reads version 1"),
+        ("1", "no schema version"),
+        ('"one"', "no schema version"),
+        ("null", "no schema version"),
+    ],
+)
+def test_a_page_of_another_version_is_refused_by_its_version(app: Flask, shared: str, schema: str, reason: str) -> None:
+    page = app.test_client().get(f"/api/sessions/{shared}.html").data
+    changed = re.sub(rb'"schema": ?"1"', b'"schema": ' + schema.encode(), page, count=1)
     assert changed != page
     assert reason in refused(app, changed)["detail"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Event, Semaphore, Thread
+from threading import Event, RLock, Semaphore, Thread
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +17,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
 from tests.support.live_server import LiveServer
+from tests.support.local_viewer import LocalViewer
 from tests.support.outage import away
 from tests.support.over_http import finished
 from tests.support.stored import log_of
@@ -129,7 +130,7 @@ def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
         return True
 
     ended = Event()
-    Watch(runs, "a", -1, send, unheard).start(ended.set)
+    Watch(runs, "a", -1, RLock(), send, unheard).start(ended.set)
     assert ended.wait(30)
     assert sent == list(runs.all_frames("a"))
     assert pauses == [0.001, 0.002, 0.004, 0.008, 0.016, 0.02, 0.02, 0.001]
@@ -157,7 +158,7 @@ def test_a_watch_tells_once_that_the_log_cannot_be_read_and_goes_on_when_it_can(
             outage.enter_context(away(runs.engine))
         return True
 
-    Watch(runs, "a", -1, send, lambda error: told.append(str(error))).start(ended.set)
+    Watch(runs, "a", -1, RLock(), send, lambda error: told.append(str(error))).start(ended.set)
     for _ in range(5):
         assert tried.acquire(timeout=30)
     outage.close()
@@ -172,7 +173,7 @@ def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(tmp_pa
     runs.append(log_of("a", 1, closed=True))
     told, ended = Event(), Event()
     with away(runs.engine):
-        watch = Watch(runs, "a", -1, lambda payload: True, lambda error: told.set())
+        watch = Watch(runs, "a", -1, RLock(), lambda payload: True, lambda error: told.set())
         watch.start(ended.set)
         assert told.wait(30)
         watch.stop()
@@ -180,22 +181,36 @@ def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(tmp_pa
     runs.close()
 
 
+def test_a_watch_whose_send_finds_the_connection_lost_ends(tmp_path: Path) -> None:
+    """Engine.IO looks for a client that no longer answers while it sends to it, and then ends its watches."""
+    runs, ended = RunLog(tmp_path), Event()
+    runs.append(log_of("a", 1, closed=True))
+
+    def send(_payload: bytes) -> bool:
+        watch.stop()
+        raise KeyError("a")
+
+    watch = Watch(runs, "a", -1, RLock(), send, unheard)
+    watch.start(ended.set)
+    assert ended.wait(30)
+    runs.close()
+
+
 def test_a_viewer_is_told_of_a_database_that_is_away(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(settings)  # of its own: the library's test client takes the place of what sends
+    app = make_app(settings)
     parts = app.extensions["kvscope"]
     run = finished(app.test_client())
-    viewer = app.extensions["socketio"].test_client(app)
+    viewer = LocalViewer(app)
     with away(parts.runs.engine):
-        refused = viewer.emit("watch", {"run": run}, callback=True)["error"]
+        refused = viewer.emit("watch", {"run": run})["error"]
     assert (refused["status"], refused["detail"]) == (503, "The database cannot be read: disk I/O error.")
     head = parts.runs.head(run)
     parts.runs._cache.forget(run)
     with pytest.MonkeyPatch.context() as patch, away(parts.runs.engine):
         patch.setattr(parts.runs, "head", lambda _: head)
-        assert viewer.emit("watch", {"run": run}, callback=True) == {"run": run, "last_seq": head.last_seq}
-        (told,) = eventually(viewer.get_received)
-    assert told["name"] == "problem"
-    assert told["args"] == [{"run": run, "error": refused}]
+        assert viewer.emit("watch", {"run": run}) == {"run": run, "last_seq": head.last_seq}
+        (event,) = eventually(viewer.events)
+    assert event == ["problem", {"run": run, "error": refused}]
     viewer.disconnect()
 
 

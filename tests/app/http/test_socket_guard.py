@@ -12,16 +12,14 @@ from typing import Any
 import pytest
 import requests
 import websocket
-from engineio.packet import Packet as EnginePacket
 from flask import Flask
-from socketio.packet import ACK, EVENT
-from socketio.packet import Packet as SocketPacket
-from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http import socket_guard
-from kvscope.app.http.socket_guard import MAX_MESSAGE_BYTES, MOST_UNREADABLE, WebSocket
+from kvscope.app.http.socket_guard import MOST_UNREADABLE
+from kvscope.app.http.websocket import MAX_MESSAGE_BYTES
 from kvscope.app.settings import Settings
 from tests.support.live_server import LiveServer
+from tests.support.local_viewer import LocalViewer
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
@@ -44,25 +42,6 @@ UNREADABLE = ["4", "49", "4a", "42", "42[]", "42{}", "42[null]", "42[[1]]", "42"
 UNREADABLE += ['4599999999999-["x"]', '451-["watch",{"_placeholder":true,"num":0}]', "461-1[]", '42["connect"]', "b!!!"]
 NO_PACKETS = ["", "9", "x", "0", "6", "\ud7ff", "4" + "[" * 9000, "4" + "x" * 20_000]
 NOT_POLLED = ["9", "x", "0", "2probe", "6", "\x1e\x1e", "4" + "[" * 9000, b"\xff\xfe", "4\x1e" * 40]
-
-
-class Closing:
-    """A websocket that the client closes in this very moment."""
-
-    connected = True
-
-    def close(self, *_: object) -> None:
-        raise LocalProtocolError("cannot be sent in state ConnectionState.LOCAL_CLOSING")
-
-    def receive(self) -> str:
-        return "9"
-
-
-def test_a_socket_that_both_sides_close_at_once_is_closed() -> None:
-    socket = WebSocket(None, None)
-    socket.ws = Closing()
-    assert socket.wait() is None
-    socket.close()
 
 
 @pytest.fixture(scope="module")
@@ -162,27 +141,19 @@ def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_co
 
 
 def test_an_acknowledgement_never_comes_between_the_two_packets_of_a_frame(
-    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    make_app: Callable[..., Flask], settings: Settings
 ) -> None:
     app = make_app(settings)
     server = app.extensions["socketio"].server
-    sent: list[str | bytes] = []
-    acknowledging = threading.Thread(
-        target=lambda: server._send_packet("s", SocketPacket(ACK, namespace="/", id=1, data=[{}]))
-    )
-
-    def send(_session: str, packet: EnginePacket) -> None:
-        said = packet.data
-        sent.append(said)
-        if isinstance(said, str) and said.startswith("51-"):
-            acknowledging.start()
-            acknowledging.join(0.3)  # as long as it could take, if nothing kept it from it
-
-    monkeypatch.setattr(server.eio, "send_packet", send)
-    monkeypatch.setattr(server.eio, "sockets", {})
-    server.eio.handlers["connect"]("s", {"REMOTE_ADDR": "192.0.2.1"})
-    with app.extensions["kvscope"].live._guard.sending("s"):
-        server._send_packet("s", SocketPacket(EVENT, namespace="/", data=["frame", b"bytes"]))
-    acknowledging.join()
-    server.eio.handlers["disconnect"]("s", "over")
-    assert [said if isinstance(said, bytes) else said[:2] for said in sent] == ["51", b"bytes", "31"]
+    viewer = LocalViewer(app)
+    (session,) = app.extensions["kvscope"].live._guard._sessions.values()
+    asking = threading.Thread(target=viewer.say, args=['21["nope",{}]'])
+    with session.lock:
+        server.emit("frame", b"bytes", to=session.viewer)
+        queue = list(viewer.socket.queue.queue)
+        asking.start()
+        asking.join(0.3)  # longer than an acknowledgement takes if nothing stops it
+        assert list(viewer.socket.queue.queue) == queue
+    asking.join()
+    packets = [packet.data for packet in viewer.socket.queue.queue]
+    assert [said if isinstance(said, bytes) else said[:2] for said in packets] == ["51", b"bytes", "31"]

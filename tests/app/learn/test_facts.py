@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kvscope.app.learn.compute import Computer, NotComputed
-from kvscope.app.learn.facts import Facts, facts_of
+from kvscope.app.learn.facts import FORMATS, Facts, facts_of
 from kvscope.app.learn.report import worked_out
 from kvscope.model.engine.sampling import choose
 from kvscope.model.settings import Sampling
@@ -75,3 +75,11 @@ def test_nothing_is_said_of_the_filters_of_a_token_that_was_set() -> None:
 def test_ranks_have_an_end(facts: Facts, expression: str, last: int) -> None:
     with pytest.raises(NotComputed, match=f"it has 0 to {last}"):
         Computer(facts).value(expression)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [((0.125, 2), "0.13"), ((-0.001, 2), "0.00"), ((1234.5, 1), "1,234.5"), ((-2.5, 0), "−3"), ((1 / 3,), "0.333")],
+)
+def test_fixed_writes_a_number_as_the_page_does_with_commas(arguments: tuple[float, ...], text: str) -> None:
+    assert FORMATS["fixed"](*arguments) == text

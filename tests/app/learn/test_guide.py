@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kvscope.app.learn.facts import Facts
+from kvscope.app.learn.facts import Facts, percent
 from kvscope.app.learn.picture import Field, Picture, pictures
 from kvscope.app.learn.report import report_of
-from kvscope.app.learn.wording import percent
 from kvscope.app.paths import STATIC
 from kvscope.app.store.gallery import found
 from kvscope.model.log.reader import LogReader

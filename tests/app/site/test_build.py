@@ -259,8 +259,11 @@ def test_a_damaged_session_is_named_and_the_others_are_written(tmp_path: Path) -
     assert (out / "api" / "sessions" / second / "frames.js").read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [None, "{}", '{"format": 99, "units": {}}'])
-def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, content: str | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "is not empty"), ("{}", "is not empty"), ('{"format": 99, "units": {}}', "is a site of format 99")],
+)
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, content: str | None, reason: str) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.txt").write_text("mine")
@@ -269,7 +272,7 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, content: str | N
     before = files_of(out)
     result = site(tmp_path / "data", out)
     assert result.exit_code == 2
-    assert "is not empty" in result.stderr
+    assert reason in result.stderr
     assert files_of(out) == before
     assert not (tmp_path / "data").exists()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kvscope.app.site.folder import FORMAT, MANIFEST, CannotWrite, SiteFolder
+from kvscope.app.site.folder import FORMAT, MANIFEST, PART, CannotWrite, SiteFolder
 
 SESSION = {"api/sessions/one.png": b"1", "api/sessions/one/frames.js": b"2", "embed/one.html": b"3", "s/one.html": b"4"}
 MOMENTS = range(1, 1 + len(SESSION))
@@ -112,6 +112,19 @@ def test_a_build_does_not_write_through_a_link(tmp_path: Path, link: str) -> Non
     with pytest.raises(CannotWrite, match="a link"):
         folder.write("session one", "stamp", SESSION)
     assert files_of(elsewhere) == set()
+
+
+@pytest.mark.parametrize("more", [{}, {"units": {}}, {"parts": ["of another shape"]}])
+@pytest.mark.parametrize("stated", [0, 2, 17])
+def test_a_site_of_another_format_is_refused_by_its_format_and_stays(
+    tmp_path: Path, stated: int, more: dict[str, object]
+) -> None:
+    content = {MANIFEST: json.dumps({"format": stated, **more}), "index.html": "its page", PART: "its own file"}
+    for name, text in content.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(CannotWrite, match=f"a site of format {stated}; this KVScope writes format {FORMAT}"):
+        SiteFolder(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == content
 
 
 @pytest.mark.parametrize(

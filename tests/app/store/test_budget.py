@@ -22,6 +22,7 @@ from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
+from tests.support.local_viewer import LocalViewer
 from tests.support.over_http import finished, problem, share, start
 from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
 from tests.support.waiting import eventually
@@ -190,12 +191,12 @@ def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask]
 
 def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings: Settings) -> None:
     app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 560_000))
-    client, viewer = app.test_client(), app.extensions["socketio"].test_client(app)
+    client, viewer = app.test_client(), LocalViewer(app)
     run = finished(client, max_new_tokens=5)
     share(client, run)
     for _ in range(2):
         other = start(client, max_new_tokens=5)
-        viewer.emit("watch", {"run": other}, callback=True)
+        viewer.emit("watch", {"run": other})
         eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")  # noqa: B023
     refused = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 5})
     assert problem(refused, 507)["limit"] == LOG_BYTES + 560_000

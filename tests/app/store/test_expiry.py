@@ -23,6 +23,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
 from tests.support.integrity import damage_of
+from tests.support.local_viewer import LocalViewer
 from tests.support.outage import away
 from tests.support.over_http import finished
 from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
@@ -146,13 +147,13 @@ def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., F
     app = make_app(settings)
     parts, client = app.extensions["kvscope"], app.test_client()
     runs = [finished(client) for _ in range(3)]
-    one, other = (app.extensions["socketio"].test_client(app) for _ in range(2))
+    one, other = (LocalViewer(app) for _ in range(2))
     for viewer, run in ((one, runs[0]), (one, runs[1]), (other, runs[1]), (other, runs[2])):
-        assert viewer.emit("watch", {"run": run}, callback=True)["run"] == run
+        assert viewer.emit("watch", {"run": run})["run"] == run
     assert parts.live.watched() == set(runs)
     assert parts.expiry.expire(later_by(days=100)) == []
-    one.emit("unwatch", {"run": runs[0]}, callback=True)
-    one.emit("unwatch", {"run": runs[1]}, callback=True)
+    one.emit("unwatch", {"run": runs[0]})
+    one.emit("unwatch", {"run": runs[1]})
     eventually(lambda: parts.expiry.expire(later_by(days=100)) == [runs[0]])
     other.disconnect()
     eventually(lambda: sorted(parts.expiry.expire(later_by(days=100))) == sorted(runs[1:]))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kvscope.app.bodies import read
-from kvscope.app.learn.wording import percent
+from kvscope.app.learn.facts import percent
 from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import canonical, name_of
 from kvscope.app.travel.words import Share, bounds_of, bounds_of_workload

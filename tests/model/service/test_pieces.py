@@ -121,9 +121,9 @@ def test_a_run_that_begins_meanwhile_goes_on_as_if_alone(made: ModelService, ste
 def asked(name: str, steps: Steps, **others: Any) -> tuple[Any, ...]:
     """What the service is asked."""
     question = QUESTIONS[name]
-    known = question.asked.model_fields
+    known = question.query.model_fields
     said = {name: value for name, value in {**QUERY, **others}.items() if name in known}
-    return question.arguments(steps, question.asked.model_validate(said, context=steps.bounds(steps.last)))
+    return question.arguments(steps, question.query.model_validate(said, context=steps.bounds(steps.last)))
 
 
 def of(name: str) -> dict[str, Any]:

@@ -35,8 +35,6 @@ test("a step stands at its operations a byte, as high as its time made it", () =
     ...{ step: 0, phase: "prefill", tokens: 10, rows: 10, ms: 20, flops: 4e8, bytes: 2e8 },
     ...{ intensity: 2, perSecond: 2e10 },
   });
-  const { rows_computed: _rows, ...older } = step(1, 10);
-  assert.equal(pointsOf([older]).points[0].rows, 1);
 });
 
 test("cache and pairs after each step are on the curves of their formulas", () => {
@@ -67,7 +65,7 @@ test("a run of a model with local layers is on the curves of a model with a wind
 test("the shape of a run's model is enough for its curves", () => {
   const { name: _name, context: _context, ...sizes } = modelOf("smollm2-135m");
   const shape = shapeOf({ ...LIKE_LLAMA, ...sizes, name: "SmolLM2", context: 8192 });
-  assert.equal(cacheCurve(shape, { dtype: "fp32" }, 26).y.at(-1), 26 * 46_080);
+  assert.equal(cacheCurve(shape, { dtype: "fp32" }, 26).at(-1).y, 26 * 46_080);
   assert.equal(attentionFlops(shape, 2), 3 * pairCost(shape));
 });
 
@@ -81,7 +79,7 @@ test("lengths are whole, rise, and end where they are to", () => {
 
 test("cache grows evenly, attention with the square", () => {
   const model = modelOf("llama-3-8b");
-  const at = (curve) => [curve.y[0], curve.y.at(-1)];
+  const at = (curve) => [curve[0].y, curve.at(-1).y];
   const [first, last] = at(cacheCurve(model, { dtype: "bf16" }, 8192));
   assert.equal(last / first, 8192);
   const [one, all] = at(attentionCurve(model, 8192));
@@ -90,10 +88,10 @@ test("cache grows evenly, attention with the square", () => {
 
 test("a roof bends at the ridge, and what is expected lies on it", () => {
   const gpu = gpuOf("h100-sxm");
-  const { x, y } = roof(gpu);
-  assert.equal(x[1], gpu.flops / gpu.bandwidth);
-  assert.ok(Math.abs(y[1] / gpu.flops - 1) < 1e-12 && y[2] === gpu.flops);
-  assert.equal(y[0], 0.1 * gpu.bandwidth);
+  const [low, ridge, high] = roof(gpu);
+  assert.equal(ridge.x, gpu.flops / gpu.bandwidth);
+  assert.ok(Math.abs(ridge.y / gpu.flops - 1) < 1e-12 && high.y === gpu.flops);
+  assert.equal(low.y, 0.1 * gpu.bandwidth);
   const stored = { dtype: "bf16" };
   const inputs = { context: 8192, requests: 8, prefix: 0, cache: stored, weights: stored, gpu, gpus: 2 };
   const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);

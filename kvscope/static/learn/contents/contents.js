@@ -45,17 +45,17 @@ export function Contents({ lessons, paths, questions, settings, theme, setTheme 
   `;
 }
 
-/** The lesson to go on with, and how much there is. */
+/** The lesson to continue with, and how many there are. */
 function Begin({ lessons, progress }) {
   const { read, minutes } = howFar(lessons, progress);
   const next = lessons.find(({ id, steps }) => (progress[id]?.step ?? 0) + 1 < steps) ?? lessons[0];
   if (!next) return null;
-  const begun = Object.keys(progress).length > 0;
+  const hasBegun = Object.keys(progress).length > 0;
   return html`<div class="row">
-    <a class="button is-large is-main" href=${under(`/learn/${next.id}`)}>${begun ? msg`Continue: ${next.title}` : msg`Start: ${next.title}`}</a>
+    <a class="button is-large is-main" href=${under(`/learn/${next.id}`)}>${hasBegun ? msg`Continue: ${next.title}` : msg`Start: ${next.title}`}</a>
     <p class="muted">
       ${
-        begun
+        hasBegun
           ? msg`${read} of ${lessons.length} lessons read · ${minutes} minutes to go`
           : plural(
               lessons.length,
@@ -64,6 +64,6 @@ function Begin({ lessons, progress }) {
             )
       }
     </p>
-    ${begun && html`<progress class="fill" max=${lessons.length} value=${read} aria-label=${msg`Lessons read`}></progress>`}
+    ${hasBegun && html`<progress class="fill" max=${lessons.length} value=${read} aria-label=${msg`Lessons read`}></progress>`}
   </div>`;
 }

@@ -1,10 +1,10 @@
-/** Ways in other than lesson by lesson: questions, each with its answer's place, and pages to look things up. */
+/** Other starting points than a lesson: questions, each with the place of its answer, and pages to look things up. */
 
 import { html } from "htm/preact";
 import { under } from "../../shared/log/root.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** Questions that people ask, each with the lesson that answers it. */
+/** Lists questions that people ask, each with the lesson that answers it. */
 export function Questions({ questions }) {
   if (questions.length === 0) return null;
   return html`<section class="stack" aria-labelledby="questions">
@@ -26,7 +26,7 @@ const PAGES = [
   ["/learn/words", msg`Words on a plane`, msg`Several words of your own, by their embeddings`],
 ];
 
-/** Pages to look things up. */
+/** Lists pages to look things up. */
 export function Pages() {
   return html`<section class="stack" aria-labelledby="look-up">
     <h2 id="look-up">${msg`Look something up`}</h2>

@@ -1,8 +1,8 @@
-/** The parts that lessons are grouped under, and how far this device is in all of them. Pure. */
+/** The parts that group the lessons, and the progress of this device in them. Pure. */
 
 import { msg } from "../../shared/words/msg.js";
 
-/** In their order. `from`: how the name of a part's first lesson begins; its lessons go up to the next part's. */
+/** Parts, in order. `from`: how the name of a part's first lesson begins; its last lesson is the one before the next part. */
 const PARTS = [
   { from: "01", name: msg`The model`, about: msg`Text goes in, one token comes out` },
   { from: "04", name: msg`Inside one layer`, about: msg`How tokens read each other` },
@@ -27,12 +27,12 @@ export function inParts(lessons) {
   return [...parts, added].filter((part) => part.lessons.length > 0);
 }
 
-/** @returns {number} the step that was reached, from 1; 0 for a lesson that was not begun */
+/** @returns {number} the last step reached, from 1; 0 for a lesson not begun */
 export function stepOf({ id, steps }, progress) {
   return progress[id] ? Math.min(progress[id].step + 1, steps) : 0;
 }
 
-/** @returns {{read: number, minutes: number}} lessons read to the last step, and the minutes that all others take */
+/** @returns {{read: number, minutes: number}} lessons read to the last step, and the minutes of the others */
 export function howFar(lessons, progress) {
   const ahead = lessons.filter((lesson) => stepOf(lesson, progress) < lesson.steps);
   return { read: lessons.length - ahead.length, minutes: ahead.reduce((sum, { minutes }) => sum + minutes, 0) };

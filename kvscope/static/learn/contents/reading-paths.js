@@ -1,4 +1,4 @@
-/** Documents that people read, each with the places of its sections here. */
+/** Documents that people read, each with the pages here that its sections lead to. */
 
 import { html } from "htm/preact";
 import { under } from "../../shared/log/root.js";

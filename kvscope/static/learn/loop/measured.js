@@ -1,4 +1,4 @@
-/** A real run beside the formula: the rows that the engine counted, with the cache and, once it has run so, without. */
+/** Compares the formula with a real run: the rows that the engine counted with the cache and, after a second run, without. */
 
 import { html } from "htm/preact";
 import { integer, times } from "../../shared/facts/format.js";
@@ -8,6 +8,7 @@ import { useConnected, useTwin } from "../../shared/loading/use-twin.js";
 import { under } from "../../shared/log/root.js";
 import { Run } from "../../shared/log/run.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { loopOf } from "./rows.js";
 
@@ -36,14 +37,11 @@ function Counted({ run, client, ready, use }) {
   const cached = counted(run) + before;
   return html`
     <p>${msg`“${run.open.prompt}”: ${integer(prompt)} prompt tokens, ${integer(added)} new ones.`} <button type="button" class="link-button own-tools" onClick=${() => use(prompt, added)}>${msg`Use these numbers`}</button></p>
-    <div class="across" tabindex="0" role="region" aria-label=${msg`Counted and computed rows`}><table class="learn-table">
-      <thead><tr><td></td><th scope="col" class="is-number">${msg`counted`}</th><th scope="col" class="is-number">${msg`formula`}</th></tr></thead>
-      <tbody>
-        <tr><th scope="row">${msg`with the cache`}</th><td class="is-number">${integer(cached)}</td><td class="is-number">${integer(loop.with)}</td></tr>
-        <tr><th scope="row">${msg`without a cache`}</th><td class="is-number">${twin.log ? integer(counted(twin.log)) : "–"}</td><td class="is-number">${integer(loop.without)}</td></tr>
-        <tr><th scope="row">${msg`ratio`}</th><td class="is-number">${whole ? times(counted(twin.log) / cached) : "–"}</td><td class="is-number">${times(loop.ratio)}</td></tr>
-      </tbody>
-    </table></div>
+    <${Table} name=${msg`Counted and computed rows`} columns=${[{}, { head: msg`counted` }, { head: msg`formula` }]} rows=${[
+      { head: msg`with the cache`, cells: [integer(cached), integer(loop.with)] },
+      { head: msg`without a cache`, cells: [twin.log ? integer(counted(twin.log)) : "–", integer(loop.without)] },
+      { head: msg`ratio`, cells: [whole ? times(counted(twin.log) / cached) : "–", times(loop.ratio)] },
+    ]} />
     ${before > 0 && html`<p class="muted small">${msg`${integer(before)} of the rows came from the cache of an earlier run; they are counted as computed.`}</p>`}
     <${TwinState} twin=${twin} run=${run} ready=${ready} />
     <p><a href=${under(`/?run=${run.id}#view=cache`)}>${msg`Open this run at “Why a cache?”, with the time and the memory of each step`}</a></p>`;

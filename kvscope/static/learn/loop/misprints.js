@@ -1,4 +1,4 @@
-/** Common wrong figures for the loop: the right one by its formula, the wrong one by the mistake that gives it. Pure. */
+/** Common wrong figures for the loop: the right figure by its formula, the wrong one by the mistake that leads to it. Pure. */
 
 import { integer, times } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
@@ -8,8 +8,8 @@ import { loopOf } from "./rows.js";
  * @typedef {{id: string, case: string, printed: string, right: string, wrong: string, because: string}} Misprint `case`: prompt and new
  *   tokens; `printed`: the wrong figure; `wrong`: what the mistake computes
  *
- * @param {number} prompt of the reader
- * @param {number} added of the reader
+ * @param {number} prompt the reader's number of prompt tokens
+ * @param {number} added the reader's number of new tokens
  * @returns {Misprint[]}
  */
 export function misprints(prompt, added) {

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { integer, times } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 import { Frame } from "../parts/frame.js";
 import { NumberField } from "../parts/number-field.js";
@@ -64,19 +65,18 @@ function Totals({ n, k, loop }) {
 
 function Steps({ n, k }) {
   const steps = someSteps(n, k);
+  const columns = [{ head: msg`step` }, { head: msg`with the cache` }, { head: msg`without` }];
+  const rows = steps.flatMap(({ step, ...computed }, at) => [
+    at > 0 && step - steps[at - 1].step > 1 && { key: "more", head: "…", cells: ["", ""] },
+    {
+      key: step,
+      head: html`${integer(step)} ${step === 0 ? msg`(prefill)` : ""}`,
+      cells: [integer(computed.with), integer(computed.without)],
+    },
+  ]);
   return html`<section class="own-card stack box" aria-label=${msg`Rows of each step`}>
     <h2>${msg`Rows of each step`}</h2>
-    <table class="learn-table">
-      <thead><tr><th scope="col">${msg`step`}</th><th scope="col" class="is-number">${msg`with the cache`}</th><th scope="col" class="is-number">${msg`without`}</th></tr></thead>
-      <tbody>${steps.map(
-        (
-          { step, ...rows },
-          at,
-        ) => html`${at > 0 && step - steps[at - 1].step > 1 && html`<tr key="more"><td>…</td><td></td><td></td></tr>`}<tr key=${step}>
-          <th scope="row">${integer(step)} ${step === 0 ? msg`(prefill)` : ""}</th><td class="is-number">${integer(rows.with)}</td><td class="is-number">${integer(rows.without)}</td>
-        </tr>`,
-      )}</tbody>
-    </table>
+    <${Table} name=${msg`Rows of each step`} scrolls=${false} columns=${columns} rows=${rows} />
   </section>`;
 }
 

@@ -5,7 +5,7 @@
  * @param {number} added
  * @param {{width: number, height: number}} box
  * @returns {{prefill: string, earlier: string, fresh: string}} points of polygons: the prompt's rows in step 0; in the later steps, the
- *   rows of tokens that earlier steps have computed, and the row of the newest token. "" where there is none
+ *   rows of tokens that earlier steps have computed, and the row of the newest token. "" for an empty area
  */
 export function areasOf(prompt, added, { width, height }) {
   const x = (rows) => (width * rows) / (prompt + added - 1);
@@ -28,10 +28,10 @@ export function areasOf(prompt, added, { width, height }) {
 
 const points = (corners) => corners.map(([across, down]) => `${round(across)},${round(down)}`).join(" ");
 
-/** More steps than this are a slope. */
+/** Above this number of steps, the edge is drawn as a slope. */
 const MOST_STAIRS = 120;
 
-/** Corners of the right edge of the steps after prefill, from the top: [rows, step]. */
+/** Returns the corners of the right edge of the steps after prefill, from the top: [rows, step]. */
 function edgeOf(prompt, added) {
   const last = prompt + added - 1;
   if (added > MOST_STAIRS) {

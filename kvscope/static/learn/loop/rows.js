@@ -5,11 +5,11 @@
  * The last token is chosen and never fed.
  */
 
-/** @returns {number} with a KV cache: N rows, then one row in each of the K − 1 steps that follow */
-export const rowsWith = (prompt, added) => prompt + added - 1;
+/** Returns the rows with a KV cache: N rows, then one row in each of the K − 1 later steps. */
+const rowsWith = (prompt, added) => prompt + added - 1;
 
-/** @returns {number} without one: N + t rows in step t, thus N·K + K(K − 1)/2 */
-export const rowsWithout = (prompt, added) => prompt * added + (added * (added - 1)) / 2;
+/** Returns the rows without a cache: N + t rows in step t, thus N·K + K(K − 1)/2. */
+const rowsWithout = (prompt, added) => prompt * added + (added * (added - 1)) / 2;
 
 /** @returns {{with: number, without: number, again: number, ratio: number}} */
 export function loopOf(prompt, added) {

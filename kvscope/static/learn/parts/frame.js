@@ -1,4 +1,4 @@
-/** What all pages below /learn/ have around their content: header, the ways to one another, heading. */
+/** The frame of all pages below /learn/: header, links between the pages, heading. */
 
 import { html } from "htm/preact";
 import { under } from "../../shared/log/root.js";
@@ -7,7 +7,7 @@ import { msg } from "../../shared/words/msg.js";
 
 /**
  * @param {{id: string, beside: {id: string, name: string, address: string}[], title: string, lead: *, theme: string, setTheme: Function,
- *   children: *}} props `beside`: these pages, this one among them
+ *   children: *}} props `beside`: all pages below /learn/
  */
 export function Frame({ id, beside, title, lead, theme, setTheme, children }) {
   return html`

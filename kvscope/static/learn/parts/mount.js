@@ -1,4 +1,4 @@
-/** Mounts a page below /learn/: its client, the queue that paints, and the glossary of its terms. */
+/** Mounts a page below /learn/ with its client, its painting queue and the glossary. */
 
 import { html } from "htm/preact";
 import { mountOwnPage } from "../../embed/own-page.js";
@@ -10,7 +10,7 @@ import { storageOr } from "../../shared/state/storage.js";
 import { Glossary } from "../../shared/words/term.js";
 import { useGlossary } from "../../shared/words/use-glossary.js";
 
-/** @param {Function} Page gets `known`, of the server, `client`, `theme` and `setTheme` */
+/** @param {Function} Page gets `known`, the server's data, `client`, `theme` and `setTheme` */
 export function mount(Page) {
   const known = bootstrapOf();
   const settings = storageOr(() => window.localStorage);

@@ -1,4 +1,4 @@
-/** A field for a whole number, with a slider over powers of two and what is wrong with the number. */
+/** A field for a whole number, with a slider over powers of two and the problem of an invalid number. */
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
@@ -9,13 +9,13 @@ const NOTCHES = 8;
 
 /**
  * @param {{id: string, name: string, label: *, text: string, value: number, least: number, most: number, problem: string|undefined,
- *   put: (text: string) => void}} props `value`: the last valid one
+ *   put: (text: string) => void}} props `value`: the last valid number
  */
 export function NumberField({ id, name, label, text, value, least, most, problem, put }) {
   const notch = (number) => Math.round(NOTCHES * Math.log2(number + 1 - least));
   const slide = (event) => {
-    const wanted = Math.round(2 ** (Number(event.currentTarget.value) / NOTCHES)) - 1 + least;
-    put(String(Math.min(most, Math.max(least, wanted))));
+    const number = Math.round(2 ** (Number(event.currentTarget.value) / NOTCHES)) - 1 + least;
+    put(String(Math.min(most, Math.max(least, number))));
   };
   return html`<div class="learn-field stack tight">
     <label for=${id}>${label}</label>

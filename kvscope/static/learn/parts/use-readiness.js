@@ -1,4 +1,4 @@
-/** Whether the server's model can be used, asked until it can. */
+/** Polls the server until its model is ready. */
 
 import { useEffect, useState } from "preact/hooks";
 import { msg } from "../../shared/words/msg.js";
@@ -8,12 +8,12 @@ const UNKNOWN = { state: "unknown", message: "", model: null };
 
 /**
  * @param {Object} client
- * @returns {{state: string, message: string, model: Object|null}} `model`: as in an `open` frame, when `state` is "ready"
+ * @returns {{state: string, message: string, model: Object|null}} `model`: that of an `open` frame, when `state` is "ready"
  */
 export function useReadiness(client) {
   const [readiness, setReadiness] = useState(UNKNOWN);
   useEffect(() => {
-    let left = false;
+    let disposed = false;
     let timer = null;
     const ask = async () => {
       const now = await client.readiness().catch(() => ({
@@ -21,13 +21,13 @@ export function useReadiness(client) {
         state: "unreachable",
         message: msg`The server cannot be reached.`,
       }));
-      if (left) return;
+      if (disposed) return;
       setReadiness(now);
       if (!["ready", "none"].includes(now.state)) timer = setTimeout(ask, POLL_MS);
     };
     ask();
     return () => {
-      left = true;
+      disposed = true;
       clearTimeout(timer);
     };
   }, [client]);

@@ -1,4 +1,4 @@
-/** A saved run, read once. */
+/** Loads a saved run. */
 
 import { useEffect, useState } from "preact/hooks";
 import { problemOf } from "../../shared/log/problem.js";
@@ -7,8 +7,8 @@ import { fetchUnder } from "../../shared/log/root.js";
 import { Run } from "../../shared/log/run.js";
 
 /**
- * @param {string|null} session null: none
- * @returns {{run: Run|null, title: string, problem: string}} `run`: complete
+ * @param {string|null} session null: loads nothing
+ * @returns {{run: Run|null, title: string, problem: string}} `run`: null until it is complete
  */
 export function useRecording(session) {
   const [state, setState] = useState({ run: null, title: "", problem: "" });

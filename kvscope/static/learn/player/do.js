@@ -1,4 +1,4 @@
-/** A task on the picture. It is done as soon as the picture shows what it asks for. */
+/** A task in the picture. It is done as soon as the picture shows what the task asks for. */
 
 import { html } from "htm/preact";
 import { msg } from "../../shared/words/msg.js";

@@ -1,4 +1,4 @@
-/** The live page beside the prose: the real one, in a frame. */
+/** The live page beside the prose, in a frame. */
 
 import { html } from "htm/preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -13,13 +13,13 @@ const SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox";
 
 /**
  * @param {{picture: Object|null, index: number, framed: boolean, file: boolean, theme: string, lit: string[], hover: Object|null, said: string, onShown: Function}} props `picture`:
- *   of `pictureOf`; `said`: what the words say about an answer or a task; `onShown`: what the frame says that it shows
+ *   of `pictureOf`; `said`: changes when the words about an answer or a task change; `onShown`: gets what the frame shows
  */
 export function Frame({ picture, index, framed, file, theme, lit, hover, said, onShown }) {
   const frame = useRef(null);
   const ready = useRef(false);
-  const wanted = useRef({ picture, theme, lit });
-  wanted.current = { picture, theme, lit };
+  const latest = useRef({ picture, theme, lit });
+  latest.current = { picture, theme, lit };
   const send = (message) => frame.current?.contentWindow?.postMessage({ kvscope: PROTOCOL, ...message }, "*");
   const place = JSON.stringify(picture?.place ?? {});
   const document = picture?.document ?? null;
@@ -29,12 +29,12 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, said, o
     ready.current = false;
     const onMessage = ({ source, data }) => {
       if (source !== frame.current?.contentWindow || data?.kvscope !== PROTOCOL) return;
-      if (data.type === "pictureready") send({ type: "theme", theme: wanted.current.theme });
+      if (data.type === "pictureready") send({ type: "theme", theme: latest.current.theme });
       if (data.type !== "picture") return;
       if (!ready.current) {
         ready.current = true;
-        send({ type: "goto", ...wanted.current.picture.place });
-        send({ type: "lit", names: wanted.current.lit });
+        send({ type: "goto", ...latest.current.picture.place });
+        send({ type: "lit", names: latest.current.lit });
       }
       onShown(data.shown);
     };
@@ -45,18 +45,18 @@ export function Frame({ picture, index, framed, file, theme, lit, hover, said, o
   useEffect(() => {
     if (!ready.current) return;
     send({ type: "goto", ...JSON.parse(place) });
-    send({ type: "lit", names: wanted.current.lit });
-    // Another step begins at its own place, also where the viewer has left the same one.
+    send({ type: "lit", names: latest.current.lit });
+    // The next step begins at its own place, even if it is the one that the viewer has left.
   }, [place, index]);
   useEffect(() => send({ type: "theme", theme }), [theme]);
-  // Also with an answer and after a task: the reader may have scrolled away from what the words then speak of.
+  // Also after an answer or a task: the reader may have scrolled away from the part that the new words are about.
   useEffect(() => send({ type: "lit", names: lit }), [lit, said]);
   useEffect(() => send({ type: "hover", place: hover }), [hover]);
 
   if (!picture)
     return html`<${NoPicture}>${file ? msg`This step shows a page that needs a server. Its text is complete.` : msg`This step has no picture.`}<//>`;
   if (!source) return html`<${NoPicture}>${msg`Loading the picture…`}<//>`;
-  // Another address is another element: a frame that only changes its address adds an entry to the history.
+  // A new address gets a new element: changing the address of a frame adds an entry to the history.
   return html`<iframe
     key=${document} ref=${frame} name=${PICTURE} class="lesson-picture" title=${msg`The live page`} src=${source} ...${framed && !ON_DISK ? { sandbox: SANDBOX } : {}}
   ></iframe>`;
@@ -66,21 +66,21 @@ function NoPicture({ children }) {
   return html`<div class="lesson-picture lesson-empty muted centred"><p>${children}</p></div>`;
 }
 
-/** @returns {string|null} the address that the frame begins with; null while the page inside a file is unpacked */
+/** @returns {string|null} the first address of the frame; null while the page inside a file is unpacked */
 function useSource(picture) {
   const address = picture?.document ?? null;
   const [inside, setInside] = useState(null);
   useEffect(() => {
     if (address === INSIDE && !inside) unpacked().then(setInside);
   }, [address, inside]);
-  // The hash of later steps is sent to the page: an address that changes adds an entry to the history.
+  // Later steps are sent to the page as messages: a new address adds an entry to the history.
   return useMemo(() => {
     if (address === null) return null;
     return address === INSIDE ? inside : under(`${address}${picture.hash}`);
   }, [address, inside]);
 }
 
-/** @returns {Promise<string>} an address of the page that the file has inside (app/learn/file.py) */
+/** @returns {Promise<string>} an address of the page inside the file (app/learn/file.py) */
 async function unpacked() {
   const packed = Uint8Array.from(atob(textOf("picture")), (letter) => letter.charCodeAt(0));
   const text = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).text();

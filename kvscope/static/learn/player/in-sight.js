@@ -1,14 +1,14 @@
-/** Brings what the page says after an answer, a task or a hint into sight, where the text scrolls below the buttons. */
+/** Scrolls to the text after an answer, a task or a hint, which may be below the visible part. */
 
 import { useEffect, useRef } from "preact/hooks";
 
-/** @param {any[]} changes when one of them changes, the element is brought into sight @returns {Object} a ref for the element */
+/** @param {any[]} changes when one of them changes, the page scrolls to the element @returns {Object} a ref for the element */
 export function useInSight(changes) {
   const element = useRef(null);
-  const begun = useRef(false);
+  const isMounted = useRef(false);
   useEffect(() => {
-    if (begun.current) element.current?.scrollIntoView({ block: "nearest" });
-    begun.current = true;
+    if (isMounted.current) element.current?.scrollIntoView({ block: "nearest" });
+    isMounted.current = true;
   }, changes);
   return element;
 }

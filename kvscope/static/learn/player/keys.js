@@ -1,8 +1,8 @@
-/** The keys of a lesson. They count while the focus is in the prose: the picture has its own. */
+/** The keys of a lesson. They work while the focus is in the prose: the picture has its own keys. */
 
 import { msg } from "../../shared/words/msg.js";
 
-/** For the page's help. */
+/** The keys as the page's help lists them. */
 export const KEYS = [
   { label: "→ Space", text: msg`next step` },
   { label: "←", text: msg`step before` },

@@ -1,6 +1,6 @@
 /** The address of the frame that shows a step. Pure. */
 
-/** Stands for the address of the page that a saved file has inside. */
+/** Replaces the address of the page inside a saved file. */
 export const INSIDE = "inside:";
 /** Pages that a sandboxed or foreign frame may show. */
 const FRAMED = ["by-hand", "memory", "serving"];
@@ -8,10 +8,11 @@ const FRAMED = ["by-hand", "memory", "serving"];
 /**
  * @param {string|null} at the step's address
  * @param {{run: string|null, session: string|null, logged: boolean, own: boolean, framed: boolean, file?: boolean, present?: boolean}} lesson
- *   `logged`: `run` is in the server's log, where it can be run again; `own`: it is the viewer's; `present`: in large type;
- *   `file`: the lesson is a saved file, which has the page of its session inside and no other
- * @returns {{document: string, hash: string, place: Object<string, string>, address: string}|null} `document`: of the frame, which
- *   stays loaded while it is the same; `hash`: what it opens at; `place`: of the Stage, the same as values; null: the step has no picture
+ *   `logged`: whether `run` is in the server's log, so that experiments can start from it; `own`: whether it is the viewer's;
+ *   `present`: in large type; `file`: the lesson is a saved file, which contains only the page of its session
+ * @returns {{document: string, hash: string, place: Object<string, string>, address: string}|null} `document`: address of the frame,
+ *   which stays loaded while it is the same; `hash`: the place that it opens at; `place`: this place as values, on the Stage; null: the
+ *   step has no picture
  */
 export function pictureOf(at, { run, session, logged, own, framed, file = false, present = false }) {
   if (!at) return null;

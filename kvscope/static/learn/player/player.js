@@ -97,12 +97,12 @@ export function Player({ given, lessons, file, present, settings, identity, fram
   </div><//>`;
 }
 
-/** @returns {string} another one once the current step's answer or task changes what the words say */
+/** @returns {string} a text that changes when the words about the current step's answer or task change */
 function saidIn({ answers, done, index }) {
   return JSON.stringify([answers[index] ?? null, done.includes(index)]);
 }
 
-/** All steps, for paper. */
+/** Shows all steps, for printing. */
 function Handout({ lesson, picture }) {
   return html`<section class="lesson-handout">
     <h1>${lesson.title}</h1>
@@ -117,7 +117,7 @@ function Handout({ lesson, picture }) {
   </section>`;
 }
 
-/** The way out that keeps what the picture shows. */
+/** A link that leaves the lesson and opens what the picture shows. */
 function Leave({ shown }) {
   if (!shown?.address) return null;
   return html`<a class="lesson-leave" href=${shown.page === "stage" ? shown.address : under(shown.address)}>${msg`Leave, keep this picture`}</a>`;

@@ -1,11 +1,11 @@
-/** A prediction: asked before the answer can be seen, then compared with what the run has. Nothing is graded or sent. */
+/** A prediction, compared with the run's value after the reader has answered. Nothing is graded or sent. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { integer } from "../../shared/facts/format.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
 import { useInSight } from "./in-sight.js";
-import { plainNumber } from "./number-text.js";
 import { Prose } from "./prose.js";
 
 /** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function}} props */
@@ -33,7 +33,7 @@ export function Predict({ predict, answer, hints, picture, dispatch }) {
   </section>`;
 }
 
-/** Not a form: a sandboxed frame may not submit one. What is over keeps the focus, which a disabled element would lose. */
+/** Not a form: a sandboxed frame may not submit one. An answered field is read-only and keeps the focus, which a disabled one would lose. */
 function NumberForm({ unit, over, given, give }) {
   const [text, setText] = useState(given ?? "");
   const may = !over && text.trim() !== "";
@@ -75,10 +75,16 @@ function Verdict({ predict, answer, over, picture }) {
   `;
 }
 
-/** A choice may be a word or a sentence of any kind, so it stands alone. */
+/** Words the right answer. A choice may be a word or a whole sentence, so it is not part of another sentence. */
 function rightAnswer({ number, unit, answer }, right) {
   const text = number === null ? answer : `${plainNumber(number)} ${unit}`.trim();
   const value = html`<b class="number">${text}</b>`;
   if (number !== null) return nodes`It is ${value}.`;
   return right ? nodes`Right: ${value}` : nodes`The right answer: ${value}`;
+}
+
+/** @returns {string} 46,080; 0.254; 12.5 */
+export function plainNumber(value) {
+  if (Number.isInteger(value)) return integer(value);
+  return String(Number(value.toPrecision(4)));
 }

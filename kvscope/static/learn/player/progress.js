@@ -1,14 +1,14 @@
-/** How far the viewer is in each lesson, stored on this device only. */
+/** The viewer's progress in each lesson, stored on this device only. */
 
-/** @typedef {{step: number, done: number[], answered?: number[]}} Reached steps from 0: the last one, with their tasks done, answered */
+/** @typedef {{step: number, done: number[], answered?: number[]}} Reached steps, from 0: the last one, those with their tasks done, those answered */
 
 const NAME = "kvscope.lessons";
 
 /** @param {{getItem: Function, setItem: Function}} storage @returns {Object<string, Reached>} by lesson */
 export function readProgress(storage) {
   try {
-    const found = JSON.parse(storage.getItem(NAME) ?? "{}");
-    return typeof found === "object" && found !== null ? found : {};
+    const progress = JSON.parse(storage.getItem(NAME) ?? "{}");
+    return typeof progress === "object" && progress !== null ? progress : {};
   } catch {
     return {};
   }
@@ -26,7 +26,7 @@ export function answeredIn({ answers }) {
     .map(Number);
 }
 
-/** @returns {Object<number, Object>} answers that show what is right, for steps that were answered on an earlier visit */
+/** @returns {Object<number, Object>} revealed answers, for steps that were answered on an earlier visit */
 export function answersOf(reached) {
   const shown = { given: "", tries: 0, right: false, problem: false, revealed: true };
   return Object.fromEntries((reached?.answered ?? []).map((at) => [at, shown]));

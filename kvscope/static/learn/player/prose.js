@@ -1,4 +1,4 @@
-/** The prose of a step, drawn from the tree that the server made of its Markdown: never as HTML. */
+/** The prose of a step, rendered from the server's tree of its Markdown, never as HTML. */
 
 import { html } from "htm/preact";
 import { unhandled } from "../../shared/facts/unhandled.js";
@@ -9,8 +9,8 @@ import { Term } from "../../shared/words/term.js";
 const TAGS = { paragraph: "p", list: "ul", steps: "ol", item: "li", strong: "strong", em: "em" };
 
 /**
- * @param {{nodes: Object[], picture: {light: Function, show: Function, lit: string[], hover: Object|null}}} props `picture`: what
- *   names in the prose do to the picture, and which of its parts are lit there
+ * @param {{nodes: Object[], picture: {light: Function, show: Function, lit: string[], hover: Object|null}}} props `picture`:
+ *   functions with which the prose changes the picture, and the names that are lit in the picture
  */
 export function Prose({ nodes, picture }) {
   return nodes.map((node, at) => html`<${Node} key=${at} node=${node} picture=${picture} />`);
@@ -44,13 +44,13 @@ function Node({ node, picture }) {
   }
 }
 
-/** A number of the run. Its tooltip has the expression that it is computed from. */
+/** Shows a number of the run. Its tooltip has its expression. */
 function Value({ node }) {
   if (node.problem) return html`<span class="lesson-missing" title=${node.problem}>${msg`(not on this run)`}</span>`;
   return html`<span class="lesson-value number" title=${msg`From this run: ${node.expr}`}>${node.text}</span>`;
 }
 
-/** Words that light a part of the picture, and are lit by it. */
+/** Shows words that light a part of the picture, and are lit with it. */
 function Name({ node, picture, children }) {
   const { names, place } = node;
   const lit = names.some((name) => picture.lit.includes(name)) || isPlace(place, picture.hover);
@@ -68,7 +68,7 @@ function Name({ node, picture, children }) {
   >${children}</span>`;
 }
 
-/** Whether all that a place names is what the pointer is on. */
+/** Returns whether the pointer is on a place: all fields of the place agree. */
 function isPlace(place, hover) {
   const fields = Object.entries(place);
   return hover !== null && fields.length > 0 && fields.every(([name, value]) => Number(value) === hover[name]);

@@ -1,6 +1,6 @@
 /**
- * The state of a lesson. `shown`: what the picture says that it shows; `answers`: by step, what was answered to its prediction;
- * `hints`: by step and block, how many are open; `done`: steps whose task is done. Pure.
+ * The state of a lesson. `shown`: what the picture shows; `answers`: the answers to predictions, by step; `hints`: the number of open
+ * hints, by step and block; `done`: steps whose task is done. Pure.
  */
 
 import { changed } from "../../shared/state/create-store.js";
@@ -10,22 +10,22 @@ export const initialState = {
   lesson: null,
   index: 0,
   shown: null,
-  /** Whether the picture has come to where the step began: before, what it shows is of the step before. */
+  /** Whether the picture has reached the place of the current step; until then it shows the previous step. */
   settled: false,
-  /** The run of the viewer's own that the numbers are computed from; null: the lesson's. */
+  /** The viewer's own run that the numbers are computed from; null: the lesson's run. */
   run: null,
   answers: {},
   hints: {},
   done: [],
   lit: [],
-  /** An address that a link of the prose asked for; null: the picture is the step's own. */
+  /** The address of a link in the prose that the viewer pressed; null: the picture shows the step's address. */
   linked: null,
   folded: false,
   problem: null,
 };
 
 const REDUCERS = {
-  /** The lesson computed over another run; null: its own recording, which the picture does not show yet. */
+  /** The lesson, computed over the run `run`; null: over its own recording, which the picture does not show yet. */
   lesson: (state, { lesson, run }) => ({ lesson, run, problem: null, shown: run ? state.shown : null }),
   go: (state, { to }) => ({
     index: clamp(to, state.lesson.steps.length - 1),
@@ -36,7 +36,7 @@ const REDUCERS = {
   }),
   shown: (state, { shown }) => {
     const done = withDone(state, shown);
-    // On a phone the text says that the task is done: it comes back over the picture.
+    // On a phone the text returns over the picture, because it says that the task is done.
     const folded = state.folded && done === state.done;
     return { shown, settled: state.settled || isAt(state, shown), done, folded, answers: withCell(state, shown) };
   },
@@ -63,10 +63,10 @@ export const reduce = (state, action) => changed(REDUCERS, state, action);
 
 const clamp = (value, last) => Math.min(Math.max(value, 0), last);
 
-/** Fields that change as soon as something is started, before its result is there. */
+/** Fields that change as soon as a run or an experiment starts, before its result exists. */
 const OF_WHAT_RUNS = ["run", "prompt", "branched_at", "experiment"];
 
-/** A task once done stays so, whatever the picture shows afterwards. One that starts something is done when its result is there. */
+/** Adds the task of the step if it is done. It stays done, whatever the picture shows later. A task that starts a run is done when the run ends. */
 function withDone({ lesson, index, done }, shown) {
   const task = lesson.steps[index]?.do;
   if (!task || done.includes(index) || !holds(task.check, shown)) return done;
@@ -74,14 +74,14 @@ function withDone({ lesson, index, done }, shown) {
   return awaits ? done : [...done, index];
 }
 
-/** A prediction of a place is right once that place is clicked. */
+/** Marks the prediction of a place as right once that place is clicked. */
 function withCell({ lesson, index, answers }, shown) {
   const cell = lesson.steps[index]?.predict?.cell;
   if (!cell || answers[index]?.right || !holds(cell, shown)) return answers;
   return { ...answers, [index]: { given: "", tries: 1, right: true, problem: false } };
 }
 
-/** @returns {{given: string, tries: number, right: boolean, problem: boolean}} `problem`: it is no answer at all */
+/** @returns {{given: string, tries: number, right: boolean, problem: boolean}} `problem`: the text is not a number */
 function answered({ lesson, index, answers }, given) {
   const predict = lesson.steps[index].predict;
   const tries = (answers[index]?.tries ?? 0) + 1;
@@ -92,7 +92,7 @@ function answered({ lesson, index, answers }, given) {
   return { given, tries, right: Math.abs(number - predict.number) <= room + 1e-9, problem: false };
 }
 
-/** @returns {number|null} of text as people type it: 46 080, 46,080, 4.6e4, −3 */
+/** @returns {number|null} the number in a typed text: 46 080, 46,080, 4.6e4, −3 */
 export function numberOf(text) {
   const plain = text
     .trim()
@@ -104,8 +104,8 @@ export function numberOf(text) {
 }
 
 /**
- * @returns {string|null} the address that the picture shows in the current step. From the first answer on, right or wrong, it is the
- *   one that explains it, also for readers who come back
+ * @returns {string|null} the address that the picture shows in the current step. After the first answer, right or wrong, it is the
+ *   address that explains the answer, also on a later visit
  */
 export function pictureAt({ lesson, index, answers, linked }) {
   const { at, predict } = lesson.steps[index];
@@ -114,7 +114,7 @@ export function pictureAt({ lesson, index, answers, linked }) {
 }
 
 /** @returns {boolean} whether a step's prediction is answered or revealed, or it has none */
-export function isAnswered({ lesson, answers }, index) {
+function isAnswered({ lesson, answers }, index) {
   const { predict } = lesson.steps[index];
   return !predict || Boolean(answers[index]?.right || answers[index]?.revealed);
 }
@@ -125,8 +125,8 @@ export function isDone(state, index) {
 }
 
 /**
- * @returns {number|null} the step of the lesson that talks about what the picture shows, the nearest to the current one; null
- *   where none does, or where the current step has a task that is still open
+ * @returns {number|null} the step of the lesson about what the picture shows, the nearest to the current one; null without such a
+ *   step, or if the current step has an open task
  */
 export function stepOf(state, shown) {
   const { lesson, index, settled } = state;
@@ -142,7 +142,7 @@ export function stepOf(state, shown) {
   return others[0]?.index ?? null;
 }
 
-/** @returns {{page: string, step?: number}} what an address of a lesson names */
+/** @returns {{page: string, step?: number}} the page and the run's step in an address of a lesson */
 function placeOf(address) {
   const { pathname, hash } = new URL(address ?? "/", "http://lesson");
   const step = new URLSearchParams(hash.slice(1)).get("step");

@@ -1,16 +1,16 @@
-/** The state of a lesson, in step with the address, the picture, this device's storage, and the page around it. */
+/** The state of a lesson, synchronized with the address, the picture, this device's storage, and the page around it. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { PROTOCOL } from "../../embed/protocol.js";
+import { fetchUnder } from "../../shared/log/root.js";
 import { jsonOf } from "../../shared/state/bootstrap.js";
 import { storeOf } from "../../shared/state/create-store.js";
 import { msg } from "../../shared/words/msg.js";
 import { lessonKey } from "./keys.js";
 import { answeredIn, answersOf, readProgress, writeProgress } from "./progress.js";
-import { requestJson } from "./request.js";
 import { initialState, reduce, stepOf } from "./state.js";
 
-/** The first model may still have to be downloaded: the page asks on, less and less often. */
+/** Retries at growing intervals: the model may still be downloading. */
 const RETRY_MS = 2000;
 const LONGEST_MS = 15_000;
 const LONGER = 1.2;
@@ -61,8 +61,8 @@ export function useLesson({ given, settings, identity, framed, file }) {
 }
 
 /**
- * Computes the lesson over the run that the picture shows, once it is another one and has ended; and again while values are missing
- * that the engine has to compute first.
+ * Computes the lesson over the run that the picture shows, once another run has ended; again while the engine still has to compute
+ * some of its values.
  */
 function useFollowedRun(state, store, given, identity) {
   const { shown } = state;
@@ -95,7 +95,15 @@ function useFollowedRun(state, store, given, identity) {
   }, [run, state.run, pending, tries]);
 }
 
-/** Says to the page around an embedded lesson which step is shown, and what was answered and done: numbers only. */
+/** @returns {Promise<any>} the JSON of an answer. @throws {Error} with the server's message */
+async function requestJson(path, options) {
+  const response = await fetchUnder(path, options);
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.detail ?? answer.title);
+  return answer;
+}
+
+/** Reports the shown step, the answers and the tasks done to the page around an embedded lesson: numbers only. */
 function tellAround({ lesson, index, answers, done }, framed) {
   if (!framed || window.parent === window) return;
   const event = { kvscope: PROTOCOL, type: "lesson", lesson: lesson.id, step: index, steps: lesson.steps.length };
@@ -103,7 +111,7 @@ function tellAround({ lesson, index, answers, done }, framed) {
   window.parent.postMessage({ ...event, right: answer ? answer.right : null, done: done.length }, "*");
 }
 
-/** @returns {number|null} the step that a lesson's address names, counted from 1 there */
+/** @returns {number|null} the step in a lesson's address, which counts from 1 */
 function stepOfHash(hash, steps) {
   const text = hash.replace(/^#/, "");
   return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= steps ? Number(text) - 1 : null;

@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 import { bitsOf, FORMATS, smallestOf, stepAtOne, stored } from "./number-formats.js";
 import { plain } from "./plain.js";
@@ -16,48 +17,56 @@ const USES = {
   int4: msg`quantized weights; two numbers in a byte, a scale for each group`,
 };
 
+const COLUMNS = [
+  { head: msg`format` },
+  { head: msg`stored` },
+  { head: msg`error` },
+  { head: msg`bits` },
+  { head: msg`bytes` },
+  { head: msg`largest` },
+  { head: msg`smallest above 0` },
+  { head: msg`step at 1` },
+  { head: msg`sign, exponent, fraction`, words: true },
+  { head: msg`use`, words: true },
+];
+
 /** @param {{value: number, largest: number, fields: *, model: Object}} props `fields`: of the number and of the group's largest */
 export function FormatTable({ value, largest, fields, model }) {
   return html`<section class="own-card stack box" aria-label=${msg`Number formats`}>
     <h2>${msg`Number formats, and one number stored in each`} <${Badge} origin="computed" /></h2>
     ${fields}
-    <div class="across" tabindex="0" role="region" aria-label=${msg`Table of number formats`}><table class="learn-table formats">
-      <thead><tr>
-        <th scope="col">${msg`format`}</th><th scope="col" class="is-number">${msg`stored`}</th><th scope="col" class="is-number">${msg`error`}</th><th scope="col" class="is-number">${msg`bits`}</th><th scope="col" class="is-number">${msg`bytes`}</th>
-        <th scope="col" class="is-number">${msg`largest`}</th><th scope="col" class="is-number">${msg`smallest above 0`}</th><th scope="col" class="is-number">${msg`step at 1`}</th>
-        <th scope="col">${msg`sign, exponent, fraction`}</th><th scope="col">${msg`use`}</th>
-      </tr></thead>
-      <tbody>${FORMATS.map((format) => html`<${Line} key=${format.id} format=${format} value=${value} largest=${largest} held=${heldIn(model, format)} />`)}</tbody>
-    </table></div>
+    <${Table} name=${msg`Table of number formats`} kind="formats" columns=${COLUMNS} rows=${FORMATS.map((format) => rowOf(format, { value, largest, model }))} />
     <p class="muted learn-say">${msg`A number is rounded to the nearest that the format has, ties to even. A number that is too large becomes infinity, in fp8 e4m3 the largest number, as in torch.`}
       ${" "}${msg`int8 and int4 store whole numbers from −127 to 127 and from −7 to 7; the scale is the group’s largest number ÷ 127 or ÷ 7, rounded to fp16, as in this engine’s smaller caches.`}</p>
   </section>`;
 }
 
-function Line({ format, value, largest, held }) {
-  const { stored: found, code, scale } = stored(value, format, largest);
+function rowOf(format, { value, largest, model }) {
+  const { stored: rounded, code, scale } = stored(value, format, largest);
   const isFloat = format.kind === "float";
-  const bits = bitsOf(found, format);
-  return html`<tr>
-    <th scope="row" class="mono strong nowrap">${format.id}</th>
-    <td class="is-number"><b>${plain(found)}</b></td><td class="is-number">${errorText(found, value)}</td>
-    <td class="is-number">${format.bits}</td><td class="is-number">${format.bytes}</td>
-    <td class="is-number">${isFloat ? plain(format.most) : msg`${format.most} × scale`}</td>
-    <td class="is-number">${isFloat ? plain(smallestOf(format)) : msg`scale`}</td>
-    <td class="is-number">${isFloat ? plain(stepAtOne(format)) : msg`scale`}</td>
-    <td class="mono nowrap">${
-      bits
-        ? html`${bits.sign} <span class="muted">${bits.exponent}</span> <b>${bits.fraction}</b>`
-        : isFloat
-          ? "–"
-          : msg`${code} × ${plain(scale)}`
-    }</td>
-    <td>${held && html`<b>${held}</b> `}${USES[format.id]}</td>
-  </tr>`;
+  const note = noteOf(model, format);
+  return {
+    key: format.id,
+    head: html`<span class="mono strong nowrap">${format.id}</span>`,
+    cells: [
+      html`<b>${plain(rounded)}</b>`,
+      errorText(rounded, value),
+      format.bits,
+      format.bytes,
+      isFloat ? plain(format.most) : msg`${format.most} × scale`,
+      isFloat ? plain(smallestOf(format)) : msg`scale`,
+      isFloat ? plain(stepAtOne(format)) : msg`scale`,
+      html`<span class="mono nowrap">${isFloat ? bitsText(bitsOf(rounded, format)) : msg`${code} × ${plain(scale)}`}</span>`,
+      html`${note && html`<b>${note}</b> `}${USES[format.id]}`,
+    ],
+  };
 }
 
-/** What of the model is stored so. */
-function heldIn({ weights }, { id }) {
+const bitsText = (bits) =>
+  bits ? html`${bits.sign} <span class="muted">${bits.exponent}</span> <b>${bits.fraction}</b>` : "–";
+
+/** Says whether some weights of the model are stored in this format. */
+function noteOf({ weights }, { id }) {
   const names = {
     fp32: ["float32"],
     bf16: ["bfloat16"],
@@ -69,9 +78,9 @@ function heldIn({ weights }, { id }) {
   return isThere ? msg`Some weights of this model;` : "";
 }
 
-function errorText(found, value) {
-  if (found === value) return "0";
-  if (!Number.isFinite(found)) return "–";
-  const share = value === 0 ? null : Math.abs((found - value) / value);
-  return share === null ? plain(found - value) : msg`${plain(Number((100 * share).toPrecision(2)))} %`;
+function errorText(rounded, value) {
+  if (rounded === value) return "0";
+  if (!Number.isFinite(rounded)) return "–";
+  const share = value === 0 ? null : Math.abs((rounded - value) / value);
+  return share === null ? plain(rounded - value) : msg`${plain(Number((100 * share).toPrecision(2)))} %`;
 }

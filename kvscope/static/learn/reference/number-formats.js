@@ -1,5 +1,5 @@
 /**
- * How a number is stored in each format: what is left of it, rounded to the nearest, ties to even. Pure.
+ * Stores a number in each format: rounded to the nearest, ties to even. Pure.
  *
  * Floating point: IEEE 754; bfloat16 and TF32 have float32's exponent with 7 and 10 bits of fraction; FP8 E4M3 as in arXiv:2209.05433,
  * which has no infinity. Whole numbers share a scale with a group of others, whose largest size is ÷ 127 or ÷ 7, as in this engine's
@@ -29,7 +29,7 @@ const float = (id, bits, exponent, fraction, rest = {}) => {
   };
 };
 
-const whole = (id, bits) => ({ id, kind: "whole", bits, bytes: bits / 8, most: 2 ** (bits - 1) - 1 });
+const integerFormat = (id, bits) => ({ id, kind: "whole", bits, bytes: bits / 8, most: 2 ** (bits - 1) - 1 });
 
 /** @type {Object[]} in the order of the table. TF32 is what tensor cores read of a float32: 19 of its 32 bits. */
 export const FORMATS = [
@@ -39,8 +39,8 @@ export const FORMATS = [
   float("fp16", 16, 5, 10),
   // The largest exponent holds numbers too; only the largest fraction in it is "not a number".
   float("fp8 e4m3", 8, 4, 3, { most: 448, overflow: 448 }),
-  whole("int8", 8),
-  whole("int4", 4),
+  integerFormat("int8", 8),
+  integerFormat("int4", 4),
 ];
 
 /** @returns {number} the smallest number above 0: the step between the smallest numbers */
@@ -53,7 +53,7 @@ export const stepAtOne = ({ fraction }) => 2 ** -fraction;
  * @param {number} value
  * @param {Object} format of `FORMATS`
  * @param {number} largest size of the numbers that share a scale; used by whole numbers only
- * @returns {{stored: number, code: number|null, scale: number|null}} `stored`: what is read back; `code`, `scale`: of whole numbers
+ * @returns {{stored: number, code: number|null, scale: number|null}} `stored`: the value read back; `code`, `scale`: of whole numbers
  */
 export function stored(value, format, largest) {
   return format.kind === "whole"
@@ -61,14 +61,14 @@ export function stored(value, format, largest) {
     : { stored: rounded(value, format), code: null, scale: null };
 }
 
-/** As torch does it: the number is a float32 first. */
+/** Rounds as torch does: the number is a float32 first. */
 function rounded(value, { fraction, least, most, overflow }) {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return Math.sign(single) * overflow;
   if (single === 0) return single;
   const step = 2 ** (Math.max(least, exponentOf(single)) - fraction);
-  const found = halfToEven(single / step) * step;
-  return Math.abs(found) > most ? Math.sign(found) * overflow : found;
+  const nearest = halfToEven(single / step) * step;
+  return Math.abs(nearest) > most ? Math.sign(nearest) * overflow : nearest;
 }
 
 function inGroup(value, { most }, largest) {
@@ -97,7 +97,7 @@ function halfToEven(value) {
   return low % 2 === 0 ? low : low + 1;
 }
 
-/** The bits of a stored number: sign, exponent, fraction; null where a format has no such parts. */
+/** Returns the bits of a stored number: sign, exponent, fraction; null if a format has no such parts. */
 export function bitsOf(number, format) {
   if (format.kind === "whole" || !Number.isFinite(number)) return null;
   const { exponent, fraction, least } = format;

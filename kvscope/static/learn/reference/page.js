@@ -63,7 +63,7 @@ function sourceOf({ readiness, recorded, model }) {
   return model ?? msg`The tables of the model appear when the model is ready. ${readiness.message}`;
 }
 
-/** The last valid numbers stay while a field is wrong. */
+/** Shows the table of formats. The last valid numbers stay while a field is invalid. */
 function Formats({ texts, put, model }) {
   const last = useRef({ value: 0.1, largest: 2.5 });
   const names = { value: msg`The number`, largest: msg`The largest of its group` };

@@ -2,10 +2,11 @@
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer } from "../../shared/facts/format.js";
+import { productOf } from "../../shared/facts/shapes.js";
 import { under } from "../../shared/log/root.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { countOf } from "./shapes.js";
 import { levelsOf, panelsOf } from "./tensors.js";
 
 const DIGITS = 3;
@@ -43,7 +44,7 @@ function titleOf(kind, rank) {
 function TensorCard({ level, bytes }) {
   const { rank, kind, name, axes, exact } = level;
   const sizes = axes.map(({ size }) => size);
-  const count = countOf(sizes);
+  const count = productOf(sizes);
   return html`<section class=${`own-card stack box tensor ${rank === 4 ? "whole" : ""}`} aria-label=${kind}>
     <h3>${titleOf(kind, rank)} <${Badge} origin="computed" /></h3>
     <p>${name}</p>
@@ -56,17 +57,15 @@ function TensorCard({ level, bytes }) {
 }
 
 function Panel({ panel: { index, lines, linesBefore, moreNumbers } }) {
-  return html`<table class="tensor-panel">
-    ${index.length > 0 && html`<caption class="mono">[${index.join(", ")}]</caption>`}
-    <tbody>
-      ${linesBefore > 0 && html`<tr><td colspan="9" class="muted">${msg`${integer(linesBefore)} rows before …`}</td></tr>`}
-      ${lines.map(
-        ({ name, numbers }, at) => html`<tr key=${at}>
-          ${name && html`<th scope="row" class="cut"><bdi>${name}</bdi></th>`}
-          ${numbers.map((number, column) => html`<td key=${column} class="number">${fixed(number, DIGITS)}</td>`)}
-          ${moreNumbers > 0 && html`<td class="muted">${msg`… ${integer(moreNumbers)} more`}</td>`}
-        </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  const text = `[${index.join(", ")}]`;
+  const hasNames = lines.some(({ name }) => name);
+  const rows = lines.map(({ name, numbers }) => ({
+    head: hasNames ? html`<bdi class="cut">${name}</bdi>` : undefined,
+    cells: [
+      ...numbers.map((number) => fixed(number, DIGITS)),
+      ...(moreNumbers > 0 ? [html`<span class="muted">${msg`… ${integer(moreNumbers)} more`}</span>`] : []),
+    ],
+  }));
+  return html`<${Table} name=${text} caption=${index.length > 0 && html`<span class="mono">${text}</span>`} kind="tensor-panel" scrolls=${false}
+    columns=${Array(9).fill({})} rows=${[linesBefore > 0 && { says: msg`${integer(linesBefore)} rows before …` }, ...rows]} />`;
 }

@@ -5,7 +5,7 @@ import { msg } from "../../shared/words/msg.js";
 /**
  * @typedef {{rank: number, kind: string, name: string, axes: {name: string, size: number}[], at: (...index: number[]) => number,
  *   rows: ((batch: number) => string[])|null, exact: boolean}} Level `kind`: its name by its rank; `rows`: names along the axis before
- *   the last; `exact`: float32 of the model; else of the log, within 0.004
+ *   the last; `exact`: whether the values are the model's float32, not weights of a log, within 0.004
  */
 
 const KINDS = [msg`Scalar`, msg`Vector`, msg`Matrix`, msg`3-D tensor`, msg`4-D tensor`];
@@ -14,9 +14,9 @@ const KINDS = [msg`Scalar`, msg`Vector`, msg`Matrix`, msg`3-D tensor`, msg`4-D t
 export const layerOf = (model) => Math.floor(model.layers / 2);
 
 /**
- * @param {Object[]} runs one run, or two of as many prompt tokens and steps
+ * @param {Object[]} runs one run, or two with the same numbers of prompt tokens and steps
  * @param {{row: number[], keys: Float32Array[][]}|null} exact a token's embedding; K of each run and KV head; null without the model
- * @returns {Level[]} by rank, as far as the runs go
+ * @returns {Level[]} by rank; the fourth axis needs two runs
  */
 export function levelsOf(runs, exact) {
   const [run] = runs;
@@ -106,15 +106,15 @@ function namesOf({ tokens }, positions) {
   return tokens.slice(0, positions).map(({ text }) => text.trim() || text);
 }
 
-/** Of an axis, at most so many numbers are written: of rows, the newest. */
+/** The most numbers shown along an axis; of rows, the newest. */
 const SHOWN = { row: 5, column: 3, panel: 2 };
 
 /**
- * A tensor as panels: slices of its last two axes, of which the first numbers of the last rows are written.
+ * Returns a tensor as panels: slices of its last two axes, each with the first numbers of its last rows.
  *
  * @param {Level} level
  * @returns {{index: number[], lines: {name: string, numbers: number[]}[], linesBefore: number, moreNumbers: number}[]} `index`: of the
- *   slice along the axes before
+ *   slice along the other axes
  */
 export function panelsOf({ axes, at, rows }) {
   const sizes = axes.map(({ size }) => size);

@@ -1,4 +1,4 @@
-/** Exact values of recorded runs, if the server runs their model: an embedding, and K of one layer. */
+/** Loads exact values of recorded runs, if the server runs their model: an embedding, and K of one layer. */
 
 import { useEffect, useState } from "preact/hooks";
 import { decodeSafetensors } from "../../shared/log/frames.js";
@@ -8,10 +8,10 @@ import { layerOf } from "./tensors.js";
 
 /**
  * @param {Object} client
- * @param {Object[]} runs saved ones, complete
+ * @param {Object[]} runs saved, complete runs
  * @param {Object|null} model that the server runs; null: none yet
  * @returns {{exact: {row: number[], keys: Float32Array[][]}|null, status: string, problem: string}} `status`:
- *   "none" where the server runs another model, "waiting", "loading", "ready" or "failed"
+ *   "none" if the server runs another model, "waiting", "loading", "ready" or "failed"
  */
 export function useExactTensors(client, runs, model) {
   const [state, setState] = useState({ exact: null, status: "loading", problem: "" });
@@ -19,13 +19,13 @@ export function useExactTensors(client, runs, model) {
   const same = model !== null && runs.length > 0 && runs.every(({ open }) => open.model.sha256 === model.sha256);
   useEffect(() => {
     if (!same) return undefined;
-    let left = false;
+    let disposed = false;
     load(client, runs).then(
-      (exact) => left || setState({ exact, status: "ready", problem: "" }),
-      (error) => left || setState({ exact: null, status: "failed", problem: error.message }),
+      (exact) => disposed || setState({ exact, status: "ready", problem: "" }),
+      (error) => disposed || setState({ exact: null, status: "failed", problem: error.message }),
     );
     return () => {
-      left = true;
+      disposed = true;
     };
   }, [client, name, same]);
   if (!same) return { exact: null, status: model === null ? "waiting" : "none", problem: "" };
@@ -39,19 +39,19 @@ async function load(client, runs) {
   return { row, keys };
 }
 
-/** K of each KV head, at the last step. */
+/** Returns K of each KV head at the last step. */
 async function keysOf(run) {
   const { heads, kv_heads: kvHeads } = run.open.model;
-  const found = [];
+  const keys = [];
   for (let head = 0; head < kvHeads; head++) {
-    const asked = new URLSearchParams({
+    const query = new URLSearchParams({
       step: String(run.steps.length - 1),
       layer: String(layerOf(run.open.model)),
       head: String((head * heads) / kvHeads),
     });
-    const response = await fetchUnder(`/api/sessions/${encodeURIComponent(run.saved.id)}/head?${asked}`);
+    const response = await fetchUnder(`/api/sessions/${encodeURIComponent(run.saved.id)}/head?${query}`);
     if (!response.ok) throw await problemOf(response);
-    found.push(decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors.k.data);
+    keys.push(decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors.k.data);
   }
-  return found;
+  return keys;
 }

@@ -1,14 +1,15 @@
-/** What losing or moving each part costs, for a run of n tokens. */
+/** The cost of losing or moving each part, for a run of n tokens. */
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer, milliseconds } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 import { costsOf, rateOf } from "./costs.js";
 
 /**
  * @param {{state: Object, tokens: number, gigabits: number, measuring: {going: boolean, problem: string, measure: () => void}}} props
- *   `measuring`: of the speed of prefill
+ *   `measuring`: state of the measurement of prefill
  */
 export function CostsTable({ state, tokens, gigabits, measuring }) {
   const { weights, cache, ids } = costsOf(state, { tokens, gigabits });
@@ -33,29 +34,26 @@ export function CostsTable({ state, tokens, gigabits, measuring }) {
       says: msg`Lost: the run is gone, because nothing else says which tokens it had. Moved: enough to compute everything else again.`,
     },
   ];
-  return html`<div class="across" tabindex="0" role="region" aria-label=${msg`What losing or moving it costs`}><table class="learn-table state-costs">
-    <thead><tr><td></td><th scope="col" class="is-number">${msg`bytes`}</th><th scope="col" class="is-number">${msg`if it is lost`}</th><th scope="col" class="is-number">${msg`to move it`}</th></tr></thead>
-    <tbody>${rows.map(
-      ({ name, kind, bytes, lostS, movedS, says }) => html`<tr key=${name}>
-        <th scope="row"><b class=${kind}>${name}</b></th>
-        <td class="is-number">${bytes === undefined ? "–" : bytesShort(bytes)}</td>
-        <td class="is-number">${seconds(lostS)}</td>
-        <td class="is-number">${seconds(movedS)}</td>
-      </tr>
-      <tr key=${`${name} says`} class="state-says"><td colspan="4" class="muted">${says}</td></tr>`,
-    )}</tbody>
-  </table></div>
+  return html`<${Table} name=${msg`What losing or moving it costs`} kind="state-costs"
+    columns=${[{}, { head: msg`bytes` }, { head: msg`if it is lost` }, { head: msg`to move it` }]}
+    rows=${rows.map(({ name, kind, bytes, lostS, movedS, says }) => ({
+      key: name,
+      head: html`<b class=${kind}>${name}</b>`,
+      cells: [bytes === undefined ? "–" : bytesShort(bytes), seconds(lostS), seconds(movedS)],
+      says,
+    }))}
+  />
   <${Sources} state=${state} gigabits=${gigabits} measuring=${measuring} />`;
 }
 
-/** Too short a time to write is a bound. */
+/** A shorter time is written as a bound. */
 const LEAST_S = 5e-6;
 const timeOf = (seconds) =>
   seconds > 0 && seconds < LEAST_S ? `<${milliseconds(0.01)}` : milliseconds(1000 * seconds);
 
 const originOf = ({ steps, disturbed }) => (2 * disturbed > steps ? "disturbed" : "measured");
 
-/** Where the times come from. */
+/** Shows the sources of the times. */
 function Sources({ state: { engine, pace }, gigabits, measuring }) {
   const prefill = pace && rateOf(pace.prefill);
   const decode = pace && rateOf(pace.decode);

@@ -1,4 +1,4 @@
-/** What a run of n tokens takes in each place, and what losing or moving it costs: from what the server measured. Pure. */
+/** The bytes of a run of n tokens in each place, and the cost of losing or moving them, from the server's measurements. Pure. */
 
 const BITS = 8;
 const GIGA = 1e9;
@@ -7,23 +7,23 @@ const ID_BYTES = 4;
 
 /**
  * @param {Object} state of `GET /api/state`
- * @param {{tokens: number, gigabits: number}} asked tokens of a run; the network's speed, in Gbit/s
- * @returns {{weights: Object|null, cache: Object|null, ids: Object}} each {bytes, lostS, movedS}: seconds, null where nothing was measured
+ * @param {{tokens: number, gigabits: number}} case tokens of a run; the network's speed, in Gbit/s
+ * @returns {{weights: Object|null, cache: Object|null, ids: Object}} each {bytes, lostS, movedS}: seconds, null without a measurement
  */
 export function costsOf(state, { tokens, gigabits }) {
   const moved = (bytes) => (BITS * bytes) / (GIGA * gigabits);
   const { weights, cache, pace, engine } = state;
-  const held = weights && total(weights.bytes);
-  const kept = cache && tokens * cache.position_bytes;
+  const weightBytes = weights && total(weights.bytes);
+  const cacheBytes = cache && tokens * cache.position_bytes;
   const perSecond = pace && rateOf(pace.prefill);
   return {
-    weights: weights && { bytes: held, lostS: engine.load_s, movedS: moved(held) },
-    cache: cache && { bytes: kept, lostS: perSecond ? tokens / perSecond : null, movedS: moved(kept) },
+    weights: weights && { bytes: weightBytes, lostS: engine.load_s, movedS: moved(weightBytes) },
+    cache: cache && { bytes: cacheBytes, lostS: perSecond ? tokens / perSecond : null, movedS: moved(cacheBytes) },
     ids: { bytes: tokens * ID_BYTES, movedS: moved(tokens * ID_BYTES) },
   };
 }
 
-/** @returns {number|null} rows per second of some steps, null where there were none */
+/** @returns {number|null} rows per second of some steps, null without steps */
 export function rateOf({ rows, ms }) {
   return ms > 0 ? (1000 * rows) / ms : null;
 }
@@ -33,7 +33,7 @@ export function total(byFormat) {
   return Object.values(byFormat).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** @returns {{used: number, free: number, usedBytes: number}} of the pool: blocks, and bytes of those that are not free */
+/** @returns {{used: number, free: number, usedBytes: number}} of the pool: blocks, and the bytes of used blocks */
 export function poolOf({ blocks, free_blocks, block_size, position_bytes }) {
   const used = blocks - free_blocks;
   return { used, free: free_blocks, usedBytes: used * block_size * position_bytes };

@@ -1,4 +1,4 @@
-/** Has the engine read a prompt, so that the speed of prefill is known. The run is deleted afterwards. */
+/** Runs a prompt, so that the server measures the speed of prefill, and deletes the run. */
 
 // Not language: a prompt of the model.
 const SENTENCE = "The quick brown fox jumps over the lazy dog. ";

@@ -1,4 +1,4 @@
-/** One run's cache beside its log: the bytes of both. */
+/** The bytes of one run's cache and of its log. */
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
@@ -14,7 +14,7 @@ export function OwnRun({ id, client, positionBytes }) {
   useEffect(() => {
     if (!id) return;
     client.status(id).then(
-      (found) => setState({ status: found, problem: "" }),
+      (loaded) => setState({ status: loaded, problem: "" }),
       (error) => setState({ status: null, problem: error.message }),
     );
   }, [id, client]);

@@ -1,4 +1,4 @@
-/** The two processes of the server as boxes, and what each holds. */
+/** The two processes of the server as boxes, with the state in each. */
 
 import { html } from "htm/preact";
 import { bytesShort, fixed, integer, percent } from "../../shared/facts/format.js";
@@ -48,7 +48,7 @@ function Process({ process: { pid, uptime_s, resident_bytes } }) {
 }
 
 /** @returns {string} "42 s", "5 min", "3.2 h", "12 days" */
-export function duration(seconds) {
+function duration(seconds) {
   if (seconds < 120) return msg`${integer(seconds)} s`;
   if (seconds < 7200) return msg`${integer(seconds / 60)} min`;
   if (seconds < 172_800) return msg`${fixed(seconds / 3600, 1)} h`;

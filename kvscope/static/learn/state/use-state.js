@@ -1,4 +1,4 @@
-/** What the server says that it holds, asked again on request and while the engine is not ready. */
+/** Loads the state of the server: again on request, and while the engine is not ready. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { problemOf } from "../../shared/log/problem.js";
@@ -10,7 +10,7 @@ const POLL_MS = 2_000;
 /** @returns {{state: Object|null, problem: string, going: boolean, ask: () => void}} `state`: the last answer */
 export function useServerState() {
   const [shown, setShown] = useState({ state: null, problem: "", going: true });
-  const [asked, setAsked] = useState(0);
+  const [requests, setRequests] = useState(0);
   useEffect(() => {
     const aborter = new AbortController();
     let timer = null;
@@ -28,10 +28,10 @@ export function useServerState() {
       aborter.abort();
       clearTimeout(timer);
     };
-  }, [asked]);
+  }, [requests]);
   const ask = useCallback(() => {
     setShown((now) => ({ ...now, going: true }));
-    setAsked((count) => count + 1);
+    setRequests((count) => count + 1);
   }, []);
   return { ...shown, ask };
 }

@@ -1,9 +1,9 @@
-/** The words that a reader typed. Pure. */
+/** Splits the typed text into words. Pure. */
 
 import { integer } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** How much of a word that is too long a message repeats. */
+/** A message repeats this many characters of a word that is too long. */
 const SHOWN_CHARS = 12;
 
 /**

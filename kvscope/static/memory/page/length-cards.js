@@ -9,13 +9,12 @@ import { msg } from "../../shared/words/msg.js";
 import { attentionCurve, attentionFlops, cacheCurve, pairCost } from "../curves.js";
 import { lengthsOf, shapeOf } from "../points.js";
 import { requestBytes } from "../sizes.js";
-import { coloursOf, estimate, layoutOf, line, measured } from "./drawings.js";
 import { Figure } from "./figure.js";
 
-/** @param {{setup: Object, run: Object, theme: string}} props */
-export function Lengths({ setup, run, theme }) {
+/** @param {{setup: Object, run: Object}} props */
+export function Lengths({ setup, run }) {
   const [logarithmic, setLogarithmic] = useState(true);
-  const rest = { setup, theme, logarithmic, real: useMemo(() => realOf(run), [run]) };
+  const rest = { setup, logarithmic, real: useMemo(() => realOf(run), [run]) };
   return html`<div class="grid">
     <label class="axes whole line"><input type="checkbox" checked=${logarithmic} onChange=${() => setLogarithmic(!logarithmic)} /> ${msg`logarithmic axes: linear growth has slope 1, quadratic growth has slope 2`}</label>
     <${Cache} ...${rest} />
@@ -33,38 +32,40 @@ function realOf({ open, steps }) {
   };
 }
 
-function Cache({ setup: { model, inputs }, real, logarithmic, theme }) {
+/** The chosen model's curve and, with a run, the curve of its model and its measured points. */
+function seriesOf({ model, tone, curve, real, realCurve, points, realName }) {
+  return [
+    { name: model.name, kind: "line", tone, points: curve },
+    ...(real
+      ? [
+          { name: msg`${real.model.name}, formula`, kind: "line", tone: "muted", thin: true, points: realCurve },
+          { name: realName, kind: "measured", tone: "output", points },
+        ]
+      : []),
+  ];
+}
+
+function Cache({ setup: { model, inputs }, real, logarithmic }) {
   const most = Math.max(inputs.context, 2);
-  const here = { x: inputs.context, y: requestBytes(model, inputs.context, inputs.cache).value };
-  const points = (real?.lengths ?? []).map(({ tokens, bytes }) => ({
-    x: tokens,
-    y: bytes,
-    text: `${tokenCount(tokens)}<br>${msg`${bytesShort(bytes)} measured`}`,
-  }));
-  const drawing = useMemo(() => {
-    const colours = coloursOf(theme);
-    return {
-      traces: [
-        line(model.name, cacheCurve(model, inputs.cache, most), colours.cached),
-        estimate(
-          msg`chosen context`,
-          [{ ...here, text: `${tokenCount(here.x)}<br>${bytesShort(here.y)}` }],
-          colours.cached,
-        ),
-        ...(real
-          ? [
-              line(msg`${real.model.name}, formula`, cacheCurve(real.model, real.stored, most), colours.muted, "dot"),
-              measured(msg`${real.model.name}, measured`, points, colours.output),
-            ]
-          : []),
-      ],
-      layout: layoutOf(colours, {
-        x: { title: msg`tokens` },
-        y: { title: msg`cache of one request`, suffix: "B" },
-        logarithmic,
-      }),
-    };
-  }, [model, inputs, real, logarithmic, theme]);
+  const points = useMemo(
+    () =>
+      (real?.lengths ?? []).map(({ tokens, bytes }) => ({
+        ...{ x: tokens, y: bytes },
+        lines: [tokenCount(tokens), msg`${bytesShort(bytes)} measured`],
+      })),
+    [real],
+  );
+  const series = useMemo(() => {
+    const size = requestBytes(model, inputs.context, inputs.cache).value;
+    const here = { x: inputs.context, y: size, lines: [tokenCount(inputs.context), bytesShort(size)] };
+    const [first, ...others] = seriesOf({
+      ...{ model, tone: "cached", real, points },
+      curve: cacheCurve(model, inputs.cache, most),
+      realCurve: real && cacheCurve(real.model, real.stored, most),
+      realName: real && msg`${real.model.name}, measured`,
+    });
+    return [first, { name: msg`chosen context`, kind: "estimated", tone: "cached", points: [here] }, ...others];
+  }, [model, inputs, real]);
   const rows = points.map(({ x, y }) => [
     integer(x),
     integer(y),
@@ -73,42 +74,34 @@ function Cache({ setup: { model, inputs }, real, logarithmic, theme }) {
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Cache against length`} data-names="cache-length">
     <h2>${msg`How the cache grows with the length`}</h2>
     <p class="muted">${model.window ? msg`Twice the tokens take twice the bytes, until the layers with a window are full.` : msg`Twice the tokens take twice the bytes.`}</p>
-    <${Figure} name=${msg`Cache against length`} drawing=${drawing} table=${{ head: [msg`tokens`, msg`measured, B`, msg`formula, B`], rows }} />
+    <${Figure} name=${msg`Cache against length`} x=${{ title: msg`tokens` }} y=${{ title: msg`cache of one request`, unit: "B" }} logarithmic=${logarithmic} series=${series} table=${{ head: [msg`tokens`, msg`measured, B`, msg`formula, B`], rows }} />
   </section>`;
 }
 
-function Attention({ setup: { model, inputs }, real, logarithmic, theme }) {
+function Attention({ setup: { model, inputs }, real, logarithmic }) {
   const most = Math.max(inputs.context, 2);
-  const cost = real && pairCost(real.model);
-  const points = (real?.lengths ?? []).map(({ tokens, pairs }) => ({
-    x: tokens,
-    y: pairs * cost,
-    text: [tokenCount(tokens), msg`pairs per head: ${integer(pairs)}`, short(pairs * cost, "FLOP")].join("<br>"),
-  }));
-  const drawing = useMemo(() => {
-    const colours = coloursOf(theme);
-    return {
-      traces: [
-        line(model.name, attentionCurve(model, most), colours.computed),
-        ...(real
-          ? [
-              line(msg`${real.model.name}, formula`, attentionCurve(real.model, most), colours.muted, "dot"),
-              measured(msg`${real.model.name}, visible pairs`, points, colours.output),
-            ]
-          : []),
-      ],
-      layout: layoutOf(colours, {
-        x: { title: msg`tokens` },
-        y: { title: msg`work of attention in total`, suffix: "FLOP" },
-        logarithmic,
+  const points = useMemo(() => {
+    const cost = real && pairCost(real.model);
+    return (real?.lengths ?? []).map(({ tokens, pairs }) => ({
+      ...{ x: tokens, y: pairs * cost },
+      lines: [tokenCount(tokens), msg`pairs per head: ${integer(pairs)}`, short(pairs * cost, "FLOP")],
+    }));
+  }, [real]);
+  const series = useMemo(
+    () =>
+      seriesOf({
+        ...{ model, tone: "computed", real, points },
+        curve: attentionCurve(model, most),
+        realCurve: real && attentionCurve(real.model, most),
+        realName: real && msg`${real.model.name}, visible pairs`,
       }),
-    };
-  }, [model, inputs, real, logarithmic, theme]);
+    [model, most, real],
+  );
   const rows = points.map(({ x, y }) => [integer(x), integer(y), integer(attentionFlops(real.model, x))]);
   return html`<section class="own-card stack box is-chart" aria-label=${msg`Attention against length`} data-names="attention-length">
     <h2>${msg`How the work of attention grows with the length`}</h2>
     <p class="muted">${model.window ? msg`Where each token attends to all tokens before it, twice the tokens make about four times the pairs; in layers with a window that is full, about twice.` : msg`Each token attends to all tokens before it: twice the tokens make about four times the pairs.`}
       ${" "}${msg`This chart counts only pairs that the causal mask allows: a token with itself or an earlier one. A full matrix product also computes the masked pairs, and the FLOP in a run’s log include them.`}</p>
-    <${Figure} name=${msg`Attention against length`} drawing=${drawing} table=${{ head: [msg`tokens`, msg`visible pairs, FLOP`, msg`formula, FLOP`], rows }} />
+    <${Figure} name=${msg`Attention against length`} x=${{ title: msg`tokens` }} y=${{ title: msg`work of attention in total`, unit: "FLOP" }} logarithmic=${logarithmic} series=${series} table=${{ head: [msg`tokens`, msg`visible pairs, FLOP`, msg`formula, FLOP`], rows }} />
   </section>`;
 }

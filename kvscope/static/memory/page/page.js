@@ -6,6 +6,7 @@ import { bytesShort, integer } from "../../shared/facts/format.js";
 import { under } from "../../shared/log/root.js";
 import { OwnHeader } from "../../shared/ui/own-header.js";
 import { useMeasured } from "../../shared/ui/use-measured.js";
+import { Theme, usePageTheme } from "../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { cacheBytesPerToken } from "../sizes.js";
 import { Bytes, Fits, Speed } from "./cards.js";
@@ -40,7 +41,7 @@ export function Page({ known, framed, identity, theme, setTheme }) {
   const layers = integer(model.layers);
   const perToken = html`<b class="number is-cache">${bytesShort(cacheBytesPerToken(model, inputs.cache).value)}</b>`;
   const stage = html`<a href=${under(run ? `/?run=${run}` : "/")} target=${framed ? "_blank" : null}>${msg`the same vectors as on the Stage`}</a>`;
-  return html`
+  return html`<${Theme.Provider} value=${usePageTheme(theme)}>
     ${!framed && html`<${OwnHeader} here="memory" theme=${theme} setTheme=${setTheme} />`}
     <main class="own-page stack wide memory">
       <div class="own-heading row between">
@@ -63,9 +64,9 @@ export function Page({ known, framed, identity, theme, setTheme }) {
       <p class="memory-stage">${nodes`Blue is K and V, ${stage}. Each token adds ${perToken} in all ${layers} layers together.`}</p>
       <${Paste} pasted=${pasted} config=${texts.config} setup=${setup} paste=${actions.paste} />
       <div class="grid"><${Bytes} ...${of} /><${Fits} ...${of} /><${Speed} ...${of} /></div>
-      <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} theme=${theme} />
-      <${Lengths} setup=${setup} run=${shown} theme=${theme} />
+      <${Roofline} ...${of} run=${shown} measuring=${measuring} framed=${framed} />
+      <${Lengths} setup=${setup} run=${shown} />
       <div class="grid"><${Heads} ...${of} /><${Misprints} models=${known.models} /><${Sources} model=${model} gpu=${inputs.gpu} pasted=${texts.config !== ""} /></div>
     </main>
-  `;
+  <//>`;
 }

@@ -5,37 +5,24 @@ import { useMemo } from "preact/hooks";
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
 import { formatReadBy, keptAs } from "../../shared/facts/weights.js";
+import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
 import { peakOfAttention, peakOfWeights } from "../peaks.js";
 import { pointsOf } from "../points.js";
 import { attainable } from "../speed.js";
-import { coloursOf, estimate, measured as filled, layoutOf, line, pointUnderRoof, stepLabel } from "./drawings.js";
 import { Figure } from "./figure.js";
 
-const AXES = { x: { title: msg`FLOP per byte read` }, y: { title: msg`FLOP per second` } };
-
-/** @param {{setup: Object, gpuName: string, run: Object, measuring: Object, framed: boolean, theme: string}} props */
-export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
+/** @param {{setup: Object, gpuName: string, run: Object, measuring: Object, framed: boolean}} props */
+export function Roofline({ setup, gpuName, run, measuring, framed }) {
   const { model, inputs } = setup;
   const { measured } = measuring;
   const { points, shared } = useMemo(() => pointsOf(run.steps), [run.steps]);
   const best = useMemo(() => expected(model, inputs), [model, inputs]);
   const machine = measured && { bandwidth: measured.bandwidth.per_second, flops: measured.peak.per_second };
-  const drawing = useMemo(
-    () => ({
-      traces: tracesOf({
-        setup,
-        gpuName,
-        best,
-        machine,
-        points,
-        name: run.open?.model.name,
-        colours: coloursOf(theme),
-      }),
-      layout: layoutOf(coloursOf(theme), AXES),
-    }),
-    [setup, measured, points, theme],
+  const series = useMemo(
+    () => seriesOf({ setup, gpuName, best, machine, points, runName: run.open?.model.name }),
+    [setup, measured, points],
   );
   const rows = [
     ...best.map(({ name, intensity, perSecond }) => [
@@ -59,13 +46,13 @@ export function Roofline({ setup, gpuName, run, measuring, framed, theme }) {
     <h2>${msg`Roofline: what limits the speed, bandwidth or peak?`}</h2>
     <p>${msg`On the sloped part of a line, memory bandwidth limits the speed; on the flat part, the peak does.`}
       ${" "}${boundsText(best, gpuName)} ${nodes`Hollow points are ${estimated}. Filled points are real steps, ${measuredText}.`}</p>
-    <${Figure} name=${msg`Roofline`} drawing=${drawing} table=${{ head: [msg`point`, "FLOP/B", "FLOP/s", msg`time`], rows }} />
+    <${Figure} name=${msg`Roofline`} x=${{ title: msg`FLOP per byte read` }} y=${{ title: msg`FLOP per second` }} series=${series} table=${{ head: [msg`point`, "FLOP/B", "FLOP/s", msg`time`], rows }} />
     <${OfRun} run=${run} shared=${shared} points=${points} machine=${machine} />
     ${!framed && html`<${Machine} measuring=${measuring} />`}
   </section>`;
 }
 
-/** What bounds each phase, in two sentences. */
+/** Says in two sentences what limits each phase. */
 function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
@@ -81,30 +68,56 @@ function boundsText([decode, prefill], gpuName) {
 const estimateLabel = ({ name }, phase) =>
   phase === "prefill" ? msg`${name}, prefill, estimated` : msg`${name}, decode, estimated`;
 
-function tracesOf({ setup: { model, inputs }, gpuName, best: [decode, prefill], machine, points, name, colours }) {
+/** The rooflines of the GPU and of this machine, the estimates as hollow points, and the run's steps as filled points. */
+function seriesOf({ setup: { model, inputs }, gpuName, best: [decode, prefill], machine, points, runName }) {
   const { bandwidth } = inputs.gpu;
   const [products, attention] = [peakOfWeights(inputs.gpu, inputs.weights), peakOfAttention(inputs.gpu, inputs.cache)];
   const gpu = inputs.gpus === 1 ? gpuName : msg`each of ${integer(inputs.gpus)} × ${gpuName}`;
-  const at = ({ name: phase, intensity, perSecond }) => ({
+  const line = (name, tone, limits, thin = false) => ({ name, kind: "line", tone, thin, points: roof(limits) });
+  const estimate = ({ name: phase, intensity, perSecond }) => ({
     ...{ x: intensity, y: perSecond },
-    text: `${estimateLabel(model, phase)}<br>${msg`${significant(intensity)} FLOP per byte, at most ${short(perSecond, "FLOP/s")}`}`,
+    lines: [
+      estimateLabel(model, phase),
+      msg`${significant(intensity)} FLOP per byte, at most ${short(perSecond, "FLOP/s")}`,
+    ],
   });
-  const of = (phase) => points.filter((point) => point.phase === phase).map(pointUnderRoof);
+  const stepsOf = (phase) => points.filter((point) => point.phase === phase).map(measuredPoint);
+  const ofDecode = { tone: "computed" };
+  const ofPrefill = { tone: "cached", symbol: "diamond" };
   return [
-    line(gpu, roof({ bandwidth, flops: products.flops }), colours.ink),
+    line(gpu, "ink", { bandwidth, flops: products.flops }),
     ...(attention.flops === products.flops
       ? []
-      : [line(msg`${gpu}, attention`, roof({ bandwidth, flops: attention.flops }), colours.ink, "dot")]),
-    ...(machine ? [line(msg`this machine, measured`, roof(machine), colours.output)] : []),
-    estimate(msg`${model.name}: decode`, [at(decode)], colours.computed),
-    estimate(msg`${model.name}: prefill`, [at(prefill)], colours.cached, "diamond"),
+      : [line(msg`${gpu}, attention`, "ink", { bandwidth, flops: attention.flops }, true)]),
+    ...(machine ? [line(msg`this machine, measured`, "output", machine)] : []),
+    { name: msg`${model.name}: decode`, kind: "estimated", ...ofDecode, points: [estimate(decode)] },
+    { name: msg`${model.name}: prefill`, kind: "estimated", ...ofPrefill, points: [estimate(prefill)] },
     ...(points.length
       ? [
-          filled(msg`${name}: decode steps`, of("decode"), colours.computed),
-          filled(msg`${name}: prefill`, of("prefill"), colours.cached, "diamond"),
+          { name: msg`${runName}: decode steps`, kind: "measured", ...ofDecode, points: stepsOf("decode") },
+          { name: msg`${runName}: prefill`, kind: "measured", ...ofPrefill, points: stepsOf("prefill") },
         ]
       : []),
   ];
+}
+
+function stepLabel({ step, phase }) {
+  return phase === "prefill" ? msg`step ${integer(step)}, prefill` : msg`step ${integer(step)}, decode`;
+}
+
+/** @param {import("../points.js").Point} point */
+function measuredPoint(point) {
+  const { rows, tokens, ms, intensity, perSecond, bytes } = point;
+  return {
+    ...{ x: intensity, y: perSecond },
+    lines: [
+      stepLabel(point),
+      msg`${tokenCount(tokens)}, of which computed: ${integer(rows)}`,
+      msg`${milliseconds(ms)} measured`,
+      msg`${significant(intensity)} FLOP per byte, ${short(perSecond, "FLOP/s")}`,
+      msg`${short(bytes / (ms / 1000), "B/s")} read`,
+    ],
+  };
 }
 
 function OfRun({ run, shared, points, machine }) {
@@ -124,7 +137,7 @@ function OfRun({ run, shared, points, machine }) {
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
     ${reached !== null && ` ${reachedText(reached)}`}
-    ${" "}${formatText(run)}
+    ${steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(steps.map((data) => ({ data })))}.`}`}
     ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
@@ -133,11 +146,6 @@ function reachedText(reached) {
   return reached > 1
     ? msg`The highest point is at ${share} of the limit that was measured on this machine now: another machine computed it, or this one is slower now than then.`
     : msg`The highest point is at ${share} of the limit that was measured on this machine now. The log does not say which machine computed the run.`;
-}
-
-function formatText({ steps }) {
-  const format = formatReadBy(steps.map((data) => ({ data })));
-  return steps.length > 1 ? msg`Both phases read the weights in ${format}.` : "";
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {

@@ -3,14 +3,14 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
-import { Sharing } from "../../shared/share/share-dialog.js";
 import { titleFrom } from "../../shared/share/sharing.js";
+import { SharingForm } from "../../shared/share/sharing-form.js";
 import { msg } from "../../shared/words/msg.js";
 import { passNumber, passOfAllLabel } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
 
 /**
- * The text in it stays while the dialog is closed, so that notes can be written on several passes.
+ * Keeps its text while it is closed, so that the viewer can write notes on several passes.
  *
  * @param {{log: import("../workload-log.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
  *   often the button was pressed
@@ -18,14 +18,13 @@ import { FrameText } from "./frame-text.js";
 export function ShareDialog({ log, pass, opened, limits, client }) {
   const dialog = useRef(null);
   useLayoutEffect(() => dialog.current.showModal(), [opened]);
-  const { requests } = log.study;
   return html`<dialog class="share popover" aria-labelledby="serving-share-title" ref=${dialog}>
     <div class="share-head line between">
       <h2 id="serving-share-title">${msg`Share this workload`}</h2>
       <form method="dialog"><button class="button">${msg`Close`}</button></form>
     </div>
-    <${Sharing}
-      run=${log.id} title=${titleOf(log.study)} asked=${requests.length === 1 ? msg`its prompt` : msg`every prompt`} moment=${{ step: pass }}
+    <${SharingForm}
+      run=${log.id} title=${titleOf(log.study)} moment=${{ step: pass }}
       opens=${passOfAllLabel(log, pass)} named="pass" count=${(step) => passNumber(log, step)} Embed=${FrameText} limits=${limits} client=${client}
     />
   </dialog>`;

@@ -14,7 +14,7 @@ import { functionAt, linesOf, placeOf } from "./places.js";
  * @param {Object} props
  * @param {import("./source.js").Source|null} props.source
  * @param {boolean} props.failed it could not be loaded
- * @param {{values: Object|null}[]} props.steps what the lines computed in each step shown, as the server or shapes.js gives it
+ * @param {{values: Object|null}[]} props.steps the tensors of the lines in each step shown, from the server or from stage/code/shapes.js
  * @param {string[]} props.names of the tensors whose lines are marked
  * @param {{path: string, name: string}} props.home the function shown before anything is marked
  * @param {*} props.what which step it is, in words
@@ -49,17 +49,17 @@ export function CodePanel({ source, failed, steps, names, home, what, tools = nu
   </section>`;
 }
 
-/** The shown file, and the line in sight: of the function, then of whatever is marked. Found before the frame in which it is shown. */
+/** Chooses the shown file and line: first of the function, then of the marked tensors; before the browser paints. */
 function usePlace(files, names, home, ran) {
   const [place, setPlace] = useState(null);
   useLayoutEffect(() => {
-    const found = files && functionAt(files, home);
-    if (found) setPlace({ path: found.path, line: found.first, top: true });
+    const start = files && functionAt(files, home);
+    if (start) setPlace({ path: start.path, line: start.first, top: true });
   }, [files, home]);
   const marked = names.join(" ");
   useLayoutEffect(() => {
-    const found = files && marked && placeOf(files, namesIn(marked), { shown: place?.path, ran });
-    if (found) setPlace(found);
+    const target = files && marked && placeOf(files, namesIn(marked), { shown: place?.path, ran });
+    if (target) setPlace(target);
   }, [files, marked]);
   return [place, setPlace];
 }

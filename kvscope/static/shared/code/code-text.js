@@ -12,7 +12,7 @@ import { namesOn } from "./places.js";
 
 /** Lines above the one in sight. */
 const ABOVE = 2;
-/** Lines from the one in sight that are complete at once; the others follow, so many in each job. */
+/** The number of lines rendered at once, and in each later job. */
 const AT_ONCE = 24;
 const IN_A_JOB = 50;
 /** Frames until the lines in sight have their own height: the others have an estimate. */
@@ -23,7 +23,7 @@ const SETTLING = 3;
  * @param {import("./source.js").SourceFile} props.file
  * @param {{line: number, top?: boolean}} props.place the line in sight; `top`: at the top, even if it is in sight already
  * @param {Object[]} props.steps answers of the server, one for each step shown
- * @param {{made: Set<number>, used: Set<number>}} props.lines that are marked
+ * @param {{definitions: Set<number>, uses: Set<number>}} props.lines that are marked
  * @param {string[]} props.names that are marked
  * @param {(names: string[]) => void} props.onFind
  */
@@ -43,8 +43,8 @@ export function CodeText({ file, place, steps, lines, names, onFind }) {
     return () => cancelAnimationFrame(frame);
   }, [file, place]);
   const onClick = ({ target }) => {
-    const found = target.closest("[data-names-of]");
-    if (found) onFind(namesIn(found.dataset.namesOf));
+    const element = target.closest("[data-names-of]");
+    if (element) onFind(namesIn(element.dataset.namesOf));
   };
   const complete = useGradually(file.lines.length, { first: 0, more: IN_A_JOB, of: file });
   const inSight = (index) => index >= place.line - 1 - ABOVE && index < place.line + AT_ONCE;
@@ -57,35 +57,35 @@ export function CodeText({ file, place, steps, lines, names, onFind }) {
       if (index >= complete && !inSight(index)) return html`<${Memo} of=${PlainLine} key=${number} line=${line} />`;
       return html`<${Memo}
         of=${CodeLine} key=${number} number=${number} line=${line} marks=${marksOf(line, number, lines, ran[0])}
-        lit=${lines.made.has(number) || lines.used.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
+        lit=${lines.definitions.has(number) || lines.uses.has(number) ? names.join(" ") : ""} ...${columnsOf(steps, file.path, number)}
       />`;
     })}
   </ol>`;
 }
 
-/** A line before its turn: as high as it will be. */
+/** Holds the place of a line that is not rendered yet: it has the line's height. */
 function PlainLine({ line }) {
   return html`<li class="code-line"><span></span><code class="code-text">${line.map(([text]) => text).join("")}</code></li>`;
 }
 
-function marksOf(line, number, { made, used }, ran) {
+function marksOf(line, number, { definitions, uses }, ran) {
   return [
     toneOf(line),
-    made.has(number) && "is-made",
-    used.has(number) && "is-used",
+    definitions.has(number) && "is-definition",
+    uses.has(number) && "is-use",
     ran && !ran.has(number) && namesOn(line).length > 0 && "is-idle",
   ]
     .filter(Boolean)
     .join(" ");
 }
 
-/** Amber where K and V of this step are written, blue where those of all positions are read. */
+/** Returns the marks of a line: amber where K and V of this step are written, blue where K and V of all positions are read. */
 function toneOf(line) {
   const called = line.find(([, kind, names]) => kind === "hook" && names?.includes("cache.k"))?.[0];
   return { write: "is-computed", read: "is-cached" }[called] ?? "";
 }
 
-/** Of each step shown, the tensors of a line. */
+/** Shows the tensors of a line in each step. */
 function columnsOf(steps, path, number) {
   const [tensors, others] = steps.map(({ values }) => values?.lines[path]?.[number] ?? null);
   return { tensors, others };

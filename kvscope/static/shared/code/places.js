@@ -2,8 +2,8 @@
 
 /** @returns {{path: string, first: number, last: number}|null} where a function is */
 export function functionAt(files, { path, name }) {
-  const found = files.find((file) => file.path === path)?.functions.find((each) => each.name === name);
-  return found ? { path, first: found.first, last: found.last } : null;
+  const definition = files.find((file) => file.path === path)?.functions.find((each) => each.name === name);
+  return definition ? { path, first: definition.first, last: definition.last } : null;
 }
 
 /** @returns {string[]} the names of the tensors on a line */
@@ -12,26 +12,26 @@ export function namesOn(line) {
 }
 
 /**
- * The lines that a tensor is on: `made`, where it passes its hook point or the cache is called, and `used`, the others.
+ * Returns the lines of some tensors: `definitions`, where one passes its hook point or the cache is called, and `uses`, the others.
  *
  * @param {import("./source.js").SourceFile} file
  * @param {string[]} names
- * @returns {{made: Set<number>, used: Set<number>}} numbers from 1
+ * @returns {{definitions: Set<number>, uses: Set<number>}} numbers from 1
  */
 export function linesOf(file, names) {
-  const made = new Set();
-  const used = new Set();
+  const definitions = new Set();
+  const uses = new Set();
   file.lines.forEach((line, index) => {
     for (const [, kind, of = []] of line) {
-      if (of.some((name) => names.includes(name))) (kind === "hook" ? made : used).add(index + 1);
+      if (of.some((name) => names.includes(name))) (kind === "hook" ? definitions : uses).add(index + 1);
     }
   });
-  for (const line of made) used.delete(line);
-  return { made, used };
+  for (const line of definitions) uses.delete(line);
+  return { definitions, uses };
 }
 
 /**
- * The file and line to show for these names: where they are made if such a line ran, in the shown file if it has them.
+ * Returns the file and line to show for these names: a line that defines them and ran, if there is one; in the shown file if it has them.
  *
  * @param {import("./source.js").SourceFile[]} files
  * @param {string[]} names
@@ -40,7 +40,7 @@ export function linesOf(file, names) {
  */
 export function placeOf(files, names, { shown, ran }) {
   const ordered = [...files].sort((a, b) => Number(b.path === shown) - Number(a.path === shown));
-  for (const kind of ["made", "used"]) {
+  for (const kind of ["definitions", "uses"]) {
     for (const file of ordered) {
       const lines = [...linesOf(file, names)[kind]];
       const line = lines.find((each) => ran?.[file.path]?.includes(each)) ?? lines[0];

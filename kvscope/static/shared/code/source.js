@@ -3,7 +3,7 @@
 import { fetchUnder } from "../log/root.js";
 
 /** @typedef {[string, string?, string[]?]} Part text, kind ("" for plain), names of the tensors it stands for (lit.js) */
-/** @typedef {{line: number, when: Object<string, boolean>, tensors: {of: string, hook: boolean, axes: string[]}[]}} Shaped as the server gives it */
+/** @typedef {{line: number, when: Object<string, boolean>, tensors: {of: string, hook: boolean, axes: string[]}[]}} Shaped tensors of a line */
 /** @typedef {{path: string, lines: Part[][], functions: {name: string, first: number, last: number}[], shapes: Shaped[]}} SourceFile */
 /** @typedef {{version: string, files: SourceFile[]}} Source */
 

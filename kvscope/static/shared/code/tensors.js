@@ -2,7 +2,7 @@
 
 import { bytes, integer } from "../facts/format.js";
 
-/** @typedef {{of: string, hook: boolean, shape: number[], dtype: string, bytes: number}} Tensor of a line, as the server gives it */
+/** @typedef {{of: string, hook: boolean, shape: number[], dtype: string, bytes: number}} Tensor of a line */
 
 /** @returns {string} the variable or hook point, without its part of the model; "→" for what is returned */
 export function nameOf({ of }) {

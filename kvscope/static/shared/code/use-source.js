@@ -3,7 +3,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { readSource } from "./source.js";
 
-/** @returns {{source: import("./source.js").Source|null, failed: boolean}} in the first frame, where it is there already: an effect would take another one */
+/** @returns {{source: import("./source.js").Source|null, failed: boolean}} loaded source is in the first frame; an effect would need another frame */
 export function useSource() {
   const [read, setRead] = useState({ source: null, failed: false });
   useLayoutEffect(() => {

@@ -1,14 +1,14 @@
 /**
  * The tokens of two runs in shared columns.
  *
- * The special tokens with which they begin are aligned first: one model's prompts begin with `<bos>`, another's with none. Then their common
- * beginning, and the two tokens with which they part. After them, prompt is aligned with prompt and answer with answer. Where tokens differ, a longest
- * common subsequence aligns them; between two common tokens, the first token of one run stands above the first of the other, and so on. Pure.
+ * The special tokens at the beginning are aligned first: one model's prompts begin with `<bos>`, another's do not. Then come the common
+ * beginning and the first two tokens that differ. After them, prompt is aligned with prompt and answer with answer. Tokens that differ
+ * are aligned by a longest common subsequence; between two common tokens, the first token of one run is above the first of the other. Pure.
  *
  * @typedef {{a: number|null, b: number|null, same: boolean}} Column positions in each run, null for none; `same`: both have the same token
  */
 
-/** Above this number of pairs, differing parts are aligned from their first token on: the table of a longest common subsequence takes two bytes for each pair. */
+/** Above this number of pairs, differing parts are aligned from their first token on: the table of a subsequence takes two bytes per pair. */
 const MOST_PAIRS = 16e6;
 
 /** @returns {boolean} whether one model computed both */
@@ -24,7 +24,7 @@ export function keyOf(a, b) {
 /**
  * @param {import("../log/run.js").Run} a
  * @param {import("../log/run.js").Run} b
- * @returns {{columns: Column[], lead: number}} `lead`: columns of the special tokens with which they begin. Exchanging the runs exchanges the
+ * @returns {{columns: Column[], lead: number}} `lead`: columns of special tokens at the beginning. Exchanging the runs exchanges the
  *   sides of each column
  */
 export function align(a, b) {
@@ -34,7 +34,7 @@ export function align(a, b) {
   const columns = aligned(x, y, [0, i], [0, j]);
   const lead = columns.length;
   while (i < x.length && j < y.length && x[i] === y[j]) columns.push({ a: i++, b: j++, same: true });
-  // The tokens with which the runs part follow the same text, so they stand in one column.
+  // The first tokens that differ follow the same text, so they share a column.
   if (i < x.length && j < y.length && i < a.promptLength === j < b.promptLength)
     columns.push({ a: i++, b: j++, same: false });
   const [startA, startB] = [Math.max(i, a.promptLength), Math.max(j, b.promptLength)];
@@ -49,7 +49,7 @@ function specialsBefore({ tokens, promptLength }) {
   return at < 0 ? Math.min(promptLength, tokens.length) : at;
 }
 
-/** Two parts, always in the same order, because a longest common subsequence is not unique. */
+/** Aligns two parts, always in the same order, because a longest common subsequence is not unique. */
 function aligned(x, y, partX, partY) {
   const [left, right] = [x.slice(...partX), y.slice(...partY)];
   const flipped = isAfter(left, right);
@@ -76,7 +76,7 @@ function commonPairs(left, right) {
 
 function pairsOf(left, right) {
   const width = right.length + 1;
-  /** Length of the longest common subsequence of what follows each pair of places. */
+  /** Returns the length of the longest common subsequence after each pair of places. */
   const lengths = new Uint16Array((left.length + 1) * width);
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
@@ -104,12 +104,12 @@ function columnsOf(pairs, [fromX, toX], [fromY, toY]) {
 }
 
 /**
- * The columns whose token at least one of the runs chose: what a slider moves over.
+ * Returns the columns with a token that at least one of the runs chose. The slider moves over them.
  *
  * @param {Column[]} columns
- * @returns {{column: number, a: number|null, b: number|null}[]} `a`, `b`: the step of each run that chose its token of the column; null: it chose none
+ * @returns {{column: number, a: number|null, b: number|null}[]} `a`, `b`: the step of each run that chose its token; null: it chose none
  */
-export function momentsOf(columns, a, b) {
+function momentsOf(columns, a, b) {
   const stepOf = (run, position) =>
     position === null || position < run.promptLength ? null : position - run.promptLength;
   return columns
@@ -118,14 +118,14 @@ export function momentsOf(columns, a, b) {
 }
 
 /** @returns {number|null} the first moment at which the runs differ, or only one of them has a token */
-export function partingMoment(moments, columns) {
+function partingMoment(moments, columns) {
   const at = moments.findIndex(({ column }) => !columns[column].same);
   return at < 0 ? null : at;
 }
 
 /**
  * @returns {{columns: Column[], lead: number, first: number|null, moments: {column: number, a: number|null, b: number|null}[],
- *   parting: number|null}} `first`: the first column that differs, but for the special tokens at the beginning
+ *   parting: number|null}} `first`: the first column that differs, after the special tokens at the beginning
  */
 export function comparisonOf(a, b) {
   const { columns, lead } = align(a, b);

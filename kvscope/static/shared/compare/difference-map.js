@@ -15,7 +15,7 @@ const NAMED_EVERY = 5;
  * @param {Object} props
  * @param {string} props.title
  * @param {{layers: number, width: number, values: (number|null)[]}} props.map of `mapOf`; memoise it
- * @param {boolean} props.signed whether values are ln(b ÷ a), and not shares
+ * @param {boolean} props.signed whether values are ln(b ÷ a) instead of shares
  * @param {number} props.most the value with the strongest colour
  * @param {{layer: number, at: number}} props.selected
  * @param {(place: {layer: number, at: number}) => void} props.onSelect
@@ -76,7 +76,7 @@ function layersNamed(layers) {
   return Array.from({ length: layers }, (_, layer) => layer).filter((layer) => layer % NAMED_EVERY === 0);
 }
 
-/** @returns {number[]} heads whose columns have a number below them, as far as there is room; none where there is one column */
+/** @returns {number[]} heads whose columns have a number below them, where it fits; none for a single column */
 function headsNamed(width) {
   const every = width > 10 ? 2 : 1;
   return width < 2 ? [] : Array.from({ length: width }, (_, at) => at).filter((at) => at % every === 0);

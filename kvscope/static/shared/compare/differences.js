@@ -1,4 +1,4 @@
-/** What two steps differ in: attention, lengths of rows, cache and time. Pure. */
+/** The differences between two steps: attention, lengths of rows, cache and time. Pure. */
 
 import { disturbance } from "../facts/conditions.js";
 import { firstOwnStep, isInherited, stepRows } from "../facts/step-rows.js";
@@ -12,8 +12,8 @@ export function sameShape({ run: a }, { run: b }) {
 }
 
 /**
- * How much of a head's attention in the newest row is elsewhere in the other run: half the sum of |difference|, 0 (the same) to 1. A
- * replaced token counts as the place of the one that replaces it.
+ * Returns the share of a head's attention in the newest row that is on other columns in the other run: half the sum of |difference|,
+ * 0 (the same) to 1. Two tokens in one column count as the same place.
  *
  * @param {import("./alignment.js").Column[]} columns
  * @param {Side} a
@@ -34,9 +34,9 @@ export function attentionMoved(columns, a, b, layer, head) {
 const weightAt = (row, key) => (key === null || key >= row.length ? 0 : weightOf(row[key]));
 
 /**
- * Both rows of attention of a head, column by column.
+ * Returns both rows of attention of a head, column by column.
  *
- * @returns {{column: number, a: number|null, b: number|null}[]} weights; null where that run has no such key; empty where a log lacks
+ * @returns {{column: number, a: number|null, b: number|null}[]} weights; null for a key that the run lacks; empty where a log lacks
  *   the row
  */
 export function attentionRows(columns, a, b, layer, head) {
@@ -67,7 +67,7 @@ export function lengthsOf(map, a, b, layer, at) {
 /**
  * @param {string} map of MAPS
  * @returns {{layers: number, width: number, values: (number|null)[], any: boolean}} by layer, then by head: the share of attention moved,
- *   or ln(b ÷ a) of a length; `any`: whether one is there
+ *   or ln(b ÷ a) of a length; `any`: whether there is a value
  */
 export function mapOf(map, columns, a, b) {
   const { run } = a;
@@ -104,11 +104,11 @@ export function largestOf({ values, width }) {
 }
 
 /**
- * Bytes and times of a step.
+ * Returns bytes and times of a step.
  *
  * @param {Side} side
  * @returns {{used: number, reserved: number, written: number, rows: number, forward: number|null, total: number|null, disturbed: string|null}}
- *   `disturbed`: why its times are, null if they are not
+ *   `disturbed`: what disturbed its times, null if nothing did
  */
 export function accountOf({ run, step }) {
   const { data } = run.steps[step];
@@ -127,9 +127,9 @@ export function decodeSteps(run) {
 }
 
 /**
- * The times of a run’s own decode steps.
+ * Summarizes the times of a run’s own decode steps.
  *
- * @returns {{steps: number, median: number|null, disturbed: number}} `median`: ms of those that nothing disturbed; null without one
+ * @returns {{steps: number, median: number|null, disturbed: number}} `median`: of undisturbed steps, in ms; null without one
  */
 export function decodeTimes(run) {
   const decode = decodeSteps(run).map(({ data }) => data);

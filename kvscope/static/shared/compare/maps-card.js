@@ -14,7 +14,7 @@ import { attentionRows, firstLayerOf, largestOf, lengthsOf, MAPS, mapOf, ROUNDIN
 import { TokenColumns } from "./token-columns.js";
 
 const TITLES = { attention: msg`Attention`, residual: msg`Row`, k: "K", v: "V" };
-/** A difference of at least this has the strongest colour, unless there is a larger one: ln 2, half or twice as long. */
+/** The least difference for the strongest colour, unless there is a larger one: ln 2, half or twice as long. */
 const STRONGEST = { attention: 0.5, residual: Math.LN2, k: Math.LN2, v: Math.LN2 };
 const ROOM_PX = 320;
 const CELL = { wide: { least: 6, most: 18, cell: 18 }, narrow: { least: 6, most: 14, cell: 13 } };

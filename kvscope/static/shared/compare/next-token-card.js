@@ -8,7 +8,7 @@ import { msg } from "../words/msg.js";
 import { sameModel } from "./alignment.js";
 import { divergence, likeliest } from "./next-token.js";
 
-/** @param {{a: import("./differences.js").Side, b: import("./differences.js").Side, label?: string}} props `label`: of its region */
+/** @param {{a: import("./differences.js").Side, b: import("./differences.js").Side, label?: string}} props `label`: name of its region */
 export function NextTokenCard({ a, b, label = msg`Next token` }) {
   const rows = likeliest(a, b);
   return html`<section class="own-card stack box" aria-label=${label}>

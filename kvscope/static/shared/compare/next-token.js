@@ -16,7 +16,7 @@ function listedOf({ topIds, topLogits, data }) {
 const unlisted = (listed) => ({ p: null, below: listed.at(-1)?.p ?? 1 });
 
 /**
- * The tokens that one of the two steps finds likeliest, with their probability in each.
+ * Returns the likeliest tokens of either step, with their probability in both.
  *
  * @param {{run: Object, step: number}} sideA
  * @param {{run: Object, step: number}} sideB
@@ -30,7 +30,7 @@ export function likeliest(sideA, sideB, most = SHOWN) {
   const names = (step) => step.data.top_tokens.map((token) => /** @type {[any, Object]} */ ([key(token), token]));
   const [listA, listB] = [a, b].map((step) => {
     const all = listedOf(step);
-    // Ids of another model's tokens mean nothing here; only tokens with a text can be found in both.
+    // Another model has other ids, so only tokens with a text can be found in both.
     const known = byId ? all : all.slice(0, step.data.top_tokens.length);
     const keyAt = (i) => (byId ? all[i].id : key(step.data.top_tokens[i]));
     return { known, of: new Map(known.map(({ p }, i) => [keyAt(i), { p }])) };
@@ -46,14 +46,14 @@ export function likeliest(sideA, sideB, most = SHOWN) {
   }));
   const size = (row) => Math.max(row.a.p ?? 0, row.b.p ?? 0);
   const isChosen = (row) => Number(row.chosenA || row.chosenB);
-  // Equal rows stand in the order of their texts, in whatever order the sides are.
+  // Equal rows are in the order of their texts, so that exchanging the sides does not change it.
   const order = (x, y) => size(y) - size(x) || (x.token.bytes < y.token.bytes ? -1 : 1);
   const shown = new Set([...rows].sort((x, y) => isChosen(y) - isChosen(x) || order(x, y)).slice(0, most));
   return rows.filter((row) => shown.has(row)).sort(order);
 }
 
 /**
- * How far apart the distributions are. A log lists 256 tokens, so the others count as one: joining outcomes never increases the
+ * Returns the divergence of the distributions. A log lists 256 tokens, so the others count as one: joining outcomes never increases the
  * divergence (log sum inequality, Cover and Thomas 2006, theorem 2.7.1), and the result is a lower bound.
  *
  * @returns {{ab: number|null, ba: number|null, tokens: number, shareA: number, shareB: number}|null} Kullback-Leibler divergences from

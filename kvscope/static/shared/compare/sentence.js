@@ -9,8 +9,8 @@ import { form, msg, plural } from "../words/msg.js";
  * @param {Object} a run
  * @param {Object} b run
  * @param {{columns: Object[], lead: number, first: number|null, moments: Object[]}} aligned of `comparisonOf`
- * @returns {string} where they part, with the probabilities of both tokens; of equal runs, the largest change of a probability. First,
- *   special tokens with which only one of them begins
+ * @returns {string} the first tokens that differ, with their probabilities; of equal runs, the largest change of a probability. First,
+ *   special tokens at the beginning of only one run
  */
 export function comparisonSentence(a, b, { columns, lead, first, moments }) {
   return [leadSentence(a, b, columns.slice(0, lead)), partingSentence(a, b, columns, first, moments)]
@@ -27,7 +27,7 @@ function partingSentence(a, b, columns, first, moments) {
   return answerSentence(a, b, columns[first], shared);
 }
 
-/** @returns {string} "" where both begin with the same special tokens */
+/** @returns {string} "" if both begin with the same special tokens */
 function leadSentence(a, b, lead) {
   const [ofA, ofB] = [
     { run: a, side: "a" },

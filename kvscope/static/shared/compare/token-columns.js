@@ -6,7 +6,7 @@ import { Token } from "../ui/token.js";
 import { walkButtons } from "../ui/walk-buttons.js";
 import { msg } from "../words/msg.js";
 
-/** Of longer runs, the columns around the current one are shown. */
+/** The most columns shown; of longer runs, those around the current one. */
 const MOST_COLUMNS = 240;
 const LABEL_CHARS = 18;
 
@@ -44,7 +44,7 @@ export function TokenColumns({ columns, a, b, current, parting = null, label, on
   </ol></div>`;
 }
 
-/** Scrolls the box, and not the page, so that the current column is in sight. */
+/** Scrolls the box, but not the page, so that the current column is visible. */
 function keepInSight(box) {
   const [outer, inner] = [box, box.querySelector("[aria-current]")].map((each) => each?.getBoundingClientRect());
   if (!inner) return;
@@ -63,7 +63,7 @@ function windowOf(count, current) {
 }
 
 function Cell({ run, position, column, side, shade }) {
-  if (position === null) return html`<span class="compare-cell is-none" aria-label=${msg`no token`}></span>`;
+  if (position === null) return html`<span class="compare-cell is-none" role="img" aria-label=${msg`no token`}></span>`;
   const { style = null, title = null } = shade(column, side) ?? {};
   const role = position < run.promptLength ? "is-of-prompt" : "is-of-answer";
   return html`<span class=${`compare-cell ${role}`} data-side=${side} style=${style} title=${title}><${Token} token=${run.tokens[position]} limit=${LABEL_CHARS} /></span>`;

@@ -1,6 +1,6 @@
 /**
- * The picture of a card: a head's attention up to one row, a bar for each token drawn, beside the model's favourite, or a lane for each
- * request of a workload. Pure but for the canvas handed in.
+ * Draws the picture of a card: a head's attention up to one row; a bar for each sampled token, beside the likeliest one; or a lane for
+ * each request of a workload. Pure except for the canvas.
  */
 
 const GAP = 1;
@@ -11,8 +11,8 @@ const BAR_GAP = 0.28;
 
 /**
  * @param {CanvasRenderingContext2D} context in CSS pixels
- * @param {Uint8Array[]} rows companded weights by query, the last one is marked
- * @param {{key: number, theme: Object, side: number}} how `side`: of the square, in CSS pixels
+ * @param {Uint8Array[]} rows companded weights by query; the last row is marked
+ * @param {{key: number, theme: Object, side: number}} how `side`: length of the square, in CSS pixels
  */
 export function drawTriangle(context, rows, { key, theme, side }) {
   const cell = side / rows.length;
@@ -38,7 +38,7 @@ export function drawTriangle(context, rows, { key, theme, side }) {
 
 /**
  * @param {CanvasRenderingContext2D} context in CSS pixels
- * @param {{shares: number[], most: number[]}} chances 0…1 of each token drawn, and of the likeliest one at its step
+ * @param {{shares: number[], most: number[]}} chances probabilities 0…1: of each sampled token, and of the likeliest token at its step
  * @param {{theme: Object, side: number}} how
  */
 export function drawBars(context, { shares, most }, { theme, side }) {
@@ -53,14 +53,14 @@ export function drawBars(context, { shares, most }, { theme, side }) {
     const [left, wide] = [(at + BAR_GAP / 2) * width, width * (1 - BAR_GAP)];
     const height = Math.max(LEAST_BAR_PX, share * (side - 1));
     context.fillRect(left, side - height, wide, height);
-    // Half of a line lies outside of its path.
+    // Half of a line's width is outside its path.
     const top = most[at] * (side - 1) - OUTLINE_PX;
     if (share < most[at])
       context.strokeRect(left + OUTLINE_PX / 2, side - top - OUTLINE_PX / 2, wide - OUTLINE_PX, top);
   });
 }
 
-/** A lane's thickness, of the room it has; a wait is a thin line. */
+/** Shares of a lane's space: its thickness, and that of a wait. */
 const LANE = 0.62;
 const WAIT_PX = 2;
 const WORD_PX = 1.5;

@@ -5,7 +5,7 @@ const DOT = 7;
 const PAD_Y = 18;
 
 /**
- * Both axes have the same scale.
+ * Places dots and their labels. Both axes have the same scale.
  *
  * @param {number[][]} points [x, y], y upwards
  * @param {string[]} labels
@@ -37,7 +37,7 @@ function middleOf(values) {
   return [(low + high) / 2, high - low];
 }
 
-/** Candidate places of a label: right, left, above and below its dot, moved into the box. */
+/** Returns candidate places of a label: right, left, above and below its dot, moved into the box. */
 function placesOf({ x, y }, wide, { width, height }) {
   const offsets = [
     [DOT, -LINE / 2],
@@ -56,7 +56,7 @@ function placesOf({ x, y }, wide, { width, height }) {
   });
 }
 
-/** The area of other labels that a place covers, and a penalty for each dot. */
+/** Returns the area of other labels that a place covers, with a penalty for each dot. */
 function costOf(place, taken, dots) {
   const overlap = taken.reduce((sum, other) => sum + shared(place, other), 0);
   const covered = dots.filter(

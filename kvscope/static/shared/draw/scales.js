@@ -6,8 +6,8 @@ export const SHADES = 256;
 const LEAST_RATIO = 1.5;
 
 /**
- * Ends of a scale, without extreme values: the 2nd and 90th percentile, two significant digits. In a short
- * prompt the first token's massive activations alone are one value in ten.
+ * Returns the ends of a scale without extreme values: the 2nd and 90th percentile, to two significant digits. In a short prompt, one
+ * value in ten is a massive activation of the first token.
  *
  * @param {Iterable<number>} values positive; others are left out
  * @returns {{low: number, high: number}}

@@ -1,5 +1,5 @@
 /**
- * Colours for drawings, read from the page's CSS custom properties, their only definition.
+ * Colours for drawings, read from the page's CSS custom properties, which define them.
  */
 
 import { hcl } from "d3-color";
@@ -12,7 +12,7 @@ const PROPERTIES = {
   ...{ cachedInk: "cached-ink", computedInk: "computed-ink", outputInk: "output-ink" },
 };
 
-/** Rose below zero, olive above: hues without another meaning on this page. */
+/** Rose below zero, olive above: hues with no other meaning on this page. */
 const SIGNED = {
   light: ["#9c1657", "#d98bb1", "#f7f5f0", "#b6ba63", "#565f00"],
   dark: ["#ff86bb", "#9a4a73", "#262b36", "#727b2e", "#d6e16e"],
@@ -38,7 +38,7 @@ export function readTheme(style) {
  *   `signed` as CSS and packed, `ink` of the first two: their text colours,
  *   `cachedK`, `cachedV`, `computedCell`; packed: `track` of values that do not exist yet, `reserved`, `hollow` of values that were not stored
  */
-export function buildTheme(colours) {
+function buildTheme(colours) {
   const dark = !isLight(colours.bg);
   const attentionOf = (stops) => {
     const css = ramp(stops.split(","));

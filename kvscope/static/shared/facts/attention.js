@@ -28,7 +28,7 @@ export function strongestCell(run, layer, head, queries, keys) {
 }
 
 /**
- * @param {{status: string, values: Object|null, row: number}} [exact] as `useHeadValues` gives it for this query
+ * @param {{status: string, values: Object|null, row: number}} [exact] the result of `useHeadValues` for this query
  * @returns {{weights: Float32Array, exact: boolean}|null} the weight of each key of a query row: exact values, else those
  *   of the log, within 0.004; null where the log has no such row
  */
@@ -62,7 +62,7 @@ export function topKeys(weights, count) {
   return best.map((key) => ({ key, weight: weights[key] }));
 }
 
-/** @returns {string} a sentence about the strongest weight of a query row; `row` as `rowWeights` gives it */
+/** @returns {string} a sentence about the strongest weight of a query row; `row`: of `rowWeights` */
 export function headSentence(run, layer, head, query, row = rowWeights(run, layer, head, query)) {
   if (!row) return msg`Head ${head} of layer ${layer}`;
   const token = quoted(run.tokens[query]);
@@ -74,13 +74,13 @@ export function headSentence(run, layer, head, query, row = rowWeights(run, laye
   return msg`Head ${head} of layer ${layer}: ${token} looks most at ${target} (${weight})`;
 }
 
-/** A sentence about a row names at most this many keys: the strongest, and others with at least `NEAR` of its weight. */
+/** A sentence about a row names at most this many keys: the strongest, and others with at least the share `NEAR` of its weight. */
 const NAMED = 3;
 const NAMED_FROM = 0.15;
 const NEAR = 0.4;
 
 /**
- * @param {{weights: Float32Array}|null} row as `rowWeights` gives it
+ * @param {{weights: Float32Array}|null} row of `rowWeights`
  * @returns {string} a sentence: “to” looks at “away” and “far”
  */
 export function lookSentence(run, query, row) {

@@ -4,12 +4,12 @@ import { msg } from "../words/msg.js";
 import { NO_BRANCH } from "./saved-session.js";
 import { firstOwnStep } from "./step-rows.js";
 
-/** @returns {Object[]} a family’s runs without those that have a `study`, such as one without a cache: these are not branches */
+/** @returns {Object[]} the runs of a family that are branches: without a `study`, such as a run without a cache */
 export function runsInTree({ runs }) {
   return runs.filter(({ study }) => !study);
 }
 
-/** @returns {Object} a token of a family’s list, which has only its id and text, as a log has it */
+/** @returns {Object} a token in the form of a log, from a family’s list, which has only its id and text */
 export function listedToken({ id, text }) {
   const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return { id, text, bytes, special: false };
@@ -21,7 +21,7 @@ export function chosenPosition(run, step) {
 }
 
 /**
- * Why no branch can start with this token; the engine would refuse it for the same reason (docs/frames.md, `limits`, `eos`).
+ * Says why no branch can start with this token. The engine refuses it for the same reason (docs/frames.md, `limits`, `eos`).
  *
  * @param {import("../log/run.js").Run} run
  * @param {number} step the step whose choice the token would replace
@@ -60,8 +60,8 @@ export function branchStep(run) {
 }
 
 /**
- * The cache blocks that a branch shared with its parent at its first own step. A block counts as shared if it has the same id as
- * the parent's and the allocator reports that more than one sequence holds it.
+ * Counts the cache blocks that a branch shared with its parent at its first own step. A block is shared if the parent's has the same
+ * id and the allocator reports that more than one sequence holds it.
  *
  * @param {import("../log/run.js").Run} run
  * @returns {null|{shared: number, elsewhere: number, blocks: number, positions: number, whole: number, blockSize: number}}
@@ -73,14 +73,14 @@ export function sharedBlocks(run) {
   if (step === null || !run.steps[step + 1]) return null;
   const before = run.steps[step].data.kv.block_table;
   const { block_table: table, refcounts } = run.steps[step + 1].data.kv;
-  const held = table.map((_, i) => refcounts[i] > 1);
+  const isShared = table.map((_, i) => refcounts[i] > 1);
   const { position, recomputed } = run.open.parent;
   // On another engine, a block may have the number of one of the parent's by chance.
   const isParents = (i) => recomputed.held && table[i] === before[i];
   const blockSize = run.open.block_size;
   return {
-    shared: held.filter((is, i) => is && isParents(i)).length,
-    elsewhere: held.filter((is, i) => is && !isParents(i)).length,
+    shared: isShared.filter((is, i) => is && isParents(i)).length,
+    elsewhere: isShared.filter((is, i) => is && !isParents(i)).length,
     blocks: table.length,
     positions: position,
     whole: Math.floor(position / blockSize),

@@ -1,12 +1,12 @@
-/** What a card of the gallery draws of its run, as docs/sessions.md has it. Pure. */
+/** Reads the picture of a gallery card (docs/sessions.md). Pure. */
 
 import { msg } from "../words/msg.js";
 import { integer, percent } from "./format.js";
 
-/** A card has room for this many tokens; of a longer text the last ones are shown. */
+/** A card shows this many tokens: the last ones of a longer text. */
 const MOST_TOKENS = 30;
-/** And of requests this many. */
-const MOST_ASKED = 4;
+/** A card shows this many requests. */
+const MOST_PROMPTS = 4;
 /** A shade where words are still easy to read over it. */
 const FULL = 255;
 
@@ -22,24 +22,24 @@ export function rowsOf({ shades }) {
 }
 
 /**
- * The text of the run with what the picture says of each token.
+ * Returns the text of the run, and the role of each token in the picture.
  *
- * @returns {{text: string, shade: number|null, role: "query"|"key"|null}[]} `shade` 0…255: the attention that the opening
- *   query gives the token, or how likely the model found it; null where nothing is said of it
+ * @returns {{text: string, shade: number|null, role: "query"|"key"|null}[]} `shade` 0…255: the attention of the opening
+ *   query to the token, or the token's probability; null if the picture has neither
  */
 export function textOf(picture) {
-  if (picture.kind === "lanes") return asked(picture);
+  if (picture.kind === "lanes") return promptsOf(picture);
   const { tokens } = picture;
   const all = picture.kind === "attention" ? lookedAt(picture) : likely(picture);
   const cut = Math.max(0, tokens.length - MOST_TOKENS);
-  const listed = all.slice(cut).map((token) => ({ ...token, text: token.text.replaceAll("\n", "⏎") }));
-  return cut ? [{ text: "… ", shade: null, role: null }, ...listed] : listed;
+  const pieces = all.slice(cut).map((token) => ({ ...token, text: token.text.replaceAll("\n", "⏎") }));
+  return cut ? [{ text: "… ", shade: null, role: null }, ...pieces] : pieces;
 }
 
-/** The shortest of what was asked, each between quotation marks. */
-function asked({ lanes }) {
+/** Returns the shortest prompts, each in quotation marks. */
+function promptsOf({ lanes }) {
   const shortest = lanes.map(({ prompt }) => prompt.replaceAll("\n", " ")).sort((a, b) => a.length - b.length);
-  return shortest.slice(0, MOST_ASKED).map((prompt) => ({ text: `“${prompt}” `, shade: null, role: null }));
+  return shortest.slice(0, MOST_PROMPTS).map((prompt) => ({ text: `“${prompt}” `, shade: null, role: null }));
 }
 
 function lookedAt(picture) {

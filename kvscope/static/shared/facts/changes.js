@@ -1,5 +1,6 @@
 /**
- * The changes of a run (docs/frames.md, Changed runs): where they can be made, and how they read. Pure.
+ * The changes of a run (docs/frames.md, Changed runs): where they can be made, and the words for them on every page, in the address and
+ * for the API's refusals. Pure.
  *
  * @typedef {"head"|"attention"|"mlp"|"layer"|"residual"|"k"|"v"|"token"} Site
  * @typedef {"zero"|"mean"|"scale"|"patch"|"steer"} Op
@@ -34,17 +35,26 @@ export const OPS = [
   { op: "steer", name: msg`steer with two prompts` },
 ];
 
+/** The fields besides `op` and `site`, with the value that each has unless a change names another. */
+export const DEFAULTS = {
+  ...{ layer: null, head: null, position: null },
+  ...{ from_step: 0, factor: 1, source: null, away: null },
+};
 const OF_A_HEAD = ["head", "k", "v"];
 const CACHED = ["k", "v"];
 const WITH_SOURCE = ["patch", "steer"];
-/** More changes than these are counted where all are named. */
+/** A list of more changes is counted instead of named. */
 export const MOST_NAMED = 3;
-/** Characters of a prompt in a sentence. */
+/** How many characters of a prompt a sentence quotes. */
 const PROMPT_CHARS = 28;
 
-/** @returns {Change} a place switched off (zero) from the start */
-export function switchedOff(site, { layer = null, head = null, position = null } = {}) {
-  return fitted({ site, op: "zero", layer, head, position, from_step: 0, factor: 1, source: null, away: null });
+/**
+ * @param {Site} site
+ * @param {{layer?: number, head?: number, position?: number}} [place]
+ * @returns {Change} that switches the place off (zero) from the start
+ */
+export function switchedOff(site, place = {}) {
+  return fitted({ ...DEFAULTS, site, op: "zero", ...place });
 }
 
 export const hasHead = ({ site }) => OF_A_HEAD.includes(site);
@@ -53,7 +63,7 @@ export const isCached = ({ site }) => CACHED.includes(site);
 export const hasSource = ({ op }) => WITH_SOURCE.includes(op);
 export const hasFactor = ({ op }) => op === "scale" || op === "steer";
 
-/** @returns {Change} with exactly the fields that its site and its op need: another one may have been chosen */
+/** @returns {Change} the change with the fields that its site and op need; the viewer may have chosen another site or op before */
 export function fitted(change) {
   return {
     ...change,
@@ -84,7 +94,7 @@ export function baseOf({ id, open }) {
   return open.changed && !open.parent ? open.changed.of : id;
 }
 
-/** In place of an experiment that the API refuses for a changed run. */
+/** Stands in place of an experiment that the API refuses for a changed run. */
 export const OF_ORIGINAL = msg`This is computed for the model as it is, and this run has changes. Open the original run for it.`;
 
 /**
@@ -172,23 +182,29 @@ function plain(factor) {
     : fixed(factor, Math.min(6, String(factor).split(".")[1]?.length ?? 3));
 }
 
-/** @returns {string} each of the changes, as the notice of their run names them */
+/** @returns {string} the changes, each in words; more than MOST_NAMED are counted */
 export function eachChangeInWords(changes, tokens) {
   return changes.length <= MOST_NAMED
     ? changes.map((change) => changeInWords(change, tokens)).join("; ")
     : msg`${changes.length} places in the model`;
 }
 
-/** @returns {string} the changes as one phrase; several are counted */
+/** @returns {string} a single change in words, as part of a sentence; several are counted */
 export function changesInWords(changes, tokens) {
   return changes.length === 1 ? changeInWords(changes[0], tokens) : msg`${changes.length} changes`;
 }
 
+/** @returns {string} a change as the address writes it, with the names of the API: `patch residual layer 4 source "The sky"` */
+export function changeText({ op, site, ...fields }) {
+  const named = Object.keys(DEFAULTS).filter((name) => (fields[name] ?? DEFAULTS[name]) !== DEFAULTS[name]);
+  return [op, site, ...named.map((name) => `${name} ${JSON.stringify(fields[name])}`)].join(" ");
+}
+
 /**
  * @param {Change[]} changes
- * @param {{layer: number, head?: number, kvHead?: number, query?: number, key?: number}} place a cell of the map (stage/map/facts.js)
+ * @param {{layer: number, head?: number, kvHead?: number, query?: number, key?: number}} place a cell of the map
  * @param {{heads: number, kvHeads: number}} run
- * @returns {Change[]} those that are made at this cell: a head, K and V of a KV head, or a row of the residual stream
+ * @returns {Change[]} the changes at this cell, which is a head, K and V of a KV head, or a row of the residual stream
  */
 export function changesAt(changes, place, run) {
   const { layer, head, kvHead, query = null, key = null } = place;
@@ -208,7 +224,7 @@ export function changesAt(changes, place, run) {
 
 /**
  * @param {{field: string|null}|null} problem of the API
- * @returns {{index: number, member: string}|null} the change that it names and its field, as in `changes[2].source`; null for others
+ * @returns {{index: number, member: string}|null} the change and field that the problem names, as in `changes[2].source`; null if it names none
  */
 export function changeNamedBy(problem) {
   const [, index, member] = /^changes\[(\d+)\]\.?(.*)$/.exec(problem?.field ?? "") ?? [];

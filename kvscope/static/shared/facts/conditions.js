@@ -64,7 +64,7 @@ export function originOf(steps) {
   return originOfTimes(steps.map(({ data }) => data));
 }
 
-/** @param {Object[]} measured what `disturbance` takes, such as passes of Serving  @returns {"measured"|"disturbed"} */
+/** @param {Object[]} measured arguments of `disturbance`, such as passes of Serving  @returns {"measured"|"disturbed"} */
 export function originOfTimes(measured) {
   return measured.every((each) => disturbance(each) === null) ? "measured" : "disturbed";
 }

@@ -50,7 +50,7 @@ function decimals(digits) {
   return DECIMALS[digits];
 }
 
-/** @returns {string} as `fixed`; a value other than 0 that rounds to 0 becomes a bound: "<0.001" */
+/** @returns {string} the number of `fixed`; a value other than 0 that rounds to 0 becomes a bound: "<0.001" */
 export function bounded(value, digits) {
   const least = 10 ** -digits;
   if (value === 0 || Math.abs(value) >= least / 2) return fixed(value, digits);
@@ -125,7 +125,7 @@ export function listed(items) {
 const PLAIN = /^[ -~]+$/;
 
 /**
- * A token's visible text: `·` for a space, `␣` for a no-break space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not
+ * Returns a token's visible text: `·` for a space, `␣` for a no-break space, `⏎` for a newline, `⇥` for a tab, `\xF0` for a byte that is not
  * valid UTF-8 alone, `\u{200B}` for invisible characters.
  *
  * @param {{text: string, bytes: string, special: boolean}} token
@@ -162,7 +162,7 @@ export function fromHex(text) {
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 }
 
-/** Splits bytes into characters; bytes that belong to no character come as numbers. */
+/** Splits bytes into characters; a byte that belongs to no character becomes a number. */
 function* utf8Pieces(source) {
   for (let at = 0; at < source.length; ) {
     const length = utf8Length(source[at]);
@@ -177,7 +177,7 @@ function* utf8Pieces(source) {
   }
 }
 
-/** Length in bytes of the character that starts with this byte, 0 if none can (RFC 3629). */
+/** Returns the length in bytes of the character that starts with this byte, 0 if none can (RFC 3629). */
 function utf8Length(first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;

@@ -4,7 +4,7 @@ import { isOfOtherModel } from "../log/model.js";
 import { NOT_STORED } from "../log/problem.js";
 import { msg } from "../words/msg.js";
 
-/** In place of controls that only a run with an engine has. */
+/** Replaces controls that only a run with an engine has. */
 export const NO_BRANCH = msg`A saved run cannot be branched. Run its prompt again to branch it.`;
 export const NO_STUDY = msg`Not possible in a saved run. Run its prompt again.`;
 /** How to get exact values that are not stored. */
@@ -16,7 +16,7 @@ export function openingOf({ open }) {
 }
 
 /**
- * Whether the exact values of a run can be computed on this server.
+ * Returns whether this server can compute the exact values of a run.
  *
  * @param {import("../log/run.js").Run} run
  * @param {{state: string, model: {sha256: string}|null}} readiness
@@ -59,7 +59,7 @@ export function selectionOf({ layer, head }) {
 }
 
 /**
- * The selection when the reader goes to a note: its layer and head, in a view that shows them. At the step that the session opens
+ * Returns the selection when the reader goes to a note: its layer and head, in a view that shows them. At the step that the session opens
  * with, its query stays selected, and in the same head its key too; elsewhere the newest token is the query.
  *
  * @param {Object} note
@@ -87,27 +87,28 @@ function viewOf({ layer, head }, open, view) {
 const isAt = (note, selection) => Object.entries(selectionOf(note)).every(([name, value]) => selection[name] === value);
 
 /**
- * The current note: among those on the selected step, layer and head, the one last gone to; else the first with a layer; else the first.
+ * Returns the current note: among the notes on the selected step, layer and head, the one that the reader last went to, else the first
+ * with a layer, else the first.
  *
  * @param {Object[]} notes
  * @param {{step: number, selection: {layer: number, head: number}}} sight
- * @param {Object|null} wanted the note that the reader last went to
+ * @param {Object|null} last the note that the reader last went to
  * @returns {Object|undefined}
  */
-export function noteInSight(notes, { step, selection }, wanted = null) {
+export function noteInSight(notes, { step, selection }, last = null) {
   const there = notesOf(notes, step).filter((note) => isAt(note, selection));
-  return there.find((note) => note === wanted) ?? there.find(({ layer }) => layer !== null) ?? there[0];
+  return there.find((note) => note === last) ?? there.find(({ layer }) => layer !== null) ?? there[0];
 }
 
 /**
- * The notes before and after the current one, by step and then as they were added, and its number among them, from 1. Without a
- * current note, those of earlier steps are before it.
+ * Returns the notes before and after the current one, by step and then in the order they were added, and its number, from 1. Without
+ * a current note, the notes of earlier steps are before it.
  *
  * @returns {{before: Object|undefined, after: Object|undefined, number?: number}}
  */
-export function notesAround(notes, sight, wanted = null) {
+export function notesAround(notes, sight, last = null) {
   const ordered = notedSteps(notes).flatMap((noted) => notesOf(notes, noted));
-  const read = noteInSight(notes, sight, wanted);
+  const read = noteInSight(notes, sight, last);
   if (read) {
     const at = ordered.indexOf(read);
     return { before: ordered[at - 1], after: ordered[at + 1], number: at + 1 };

@@ -1,5 +1,5 @@
 /**
- * Which rows of a step this run computed, and which were in its cache. Sentences, map, cards, tables and charts take it from here. Pure.
+ * Says which rows of a step this run computed, and which were in its cache. Pure.
  *
  * The log of a branch begins with the steps of the run that it branched from (docs/frames.md). The branch computed none of their rows, and their
  * times were measured by the other run, perhaps on another machine. Their K and V were in its cache before its own first step.
@@ -35,7 +35,7 @@ export function stepRows(run, step) {
 }
 
 /**
- * The steps around one whose times one run measured; times of two runs never stand side by side as if one had measured them.
+ * Returns the steps around one whose times were measured by the same run, so that times of two runs are never compared as one run's.
  *
  * @param {Object} run
  * @param {number} step

@@ -4,7 +4,7 @@ import { disturbance } from "./conditions.js";
 import { isInherited, stepRows } from "./step-rows.js";
 
 /**
- * The largest difference between two steps' listed logits, over the ids both list.
+ * Returns the largest difference between two steps' listed logits, over the ids that both list.
  *
  * @returns {{largest: number, compared: number}}
  */
@@ -20,7 +20,7 @@ export function logitDifference(a, b) {
   return { largest, compared };
 }
 
-/** `ms` null: the step was computed and measured by the run that this one branched from. */
+/** Returns the cost of a step; `ms` is null if the run that this one branched from computed and measured it. */
 function sideOf(run, step) {
   const { data } = run.steps[step];
   const rows = stepRows(run, step).computed;
@@ -36,7 +36,7 @@ function sideOf(run, step) {
 }
 
 /**
- * The steps both have. Logits are compared only while both runs have the same earlier tokens.
+ * Compares the steps that both runs have; logits only while both have the same earlier tokens.
  *
  * @param {Object} run
  * @param {Object} twin its log, which may still be growing
@@ -44,7 +44,7 @@ function sideOf(run, step) {
  *     logits: null|{largest: number, compared: number}}[],
  *   cached: Object, twin: Object, times: Object, again: number, logits: null|{largest: number, compared: number, of: number},
  *   parting: number|null}}
- *   `cached` and `twin`: {rows, flops, read} in all, with ms of a step; `times`: as `timesOf` gives them; `again`: rows the twin computed again;
+ *   `cached` and `twin`: {rows, flops, read} in all, with ms of a step; `times`: of `timesOf`; `again`: rows the twin computed again;
  *   `parting`: first step that chose another token
  */
 export function compareTwin(run, twin) {
@@ -84,7 +84,7 @@ function worse(a, b) {
 }
 
 /**
- * What the run would compute without a cache: every position again in every step. Arithmetic, not a measurement.
+ * Counts the rows that the run would compute without a cache: every position again in every step. Arithmetic, not a measurement.
  *
  * @param {Object} run
  * @param {number} [count] of steps, from the prompt on
@@ -101,18 +101,18 @@ export function rowsWithoutCache(run, count = run.steps.length) {
 }
 
 /**
- * The twin to show among a family's runs: the newest that reached its end, else the newest.
+ * Returns the twin to show among a family's runs: the newest that reached its end, else the newest.
  *
  * @param {Object[]} runs of `client.family`
  * @param {string} id whose twin
- * @param {{cache: string, budget?: number, tokens?: string}} wanted members of its `study`
+ * @param {{cache: string, budget?: number, tokens?: string}} fields that its `study` must have
  * @returns {string|null}
  */
-export function twinAmong(runs, id, wanted) {
-  const names = Object.keys(wanted);
+export function twinAmong(runs, id, fields) {
+  const names = Object.keys(fields);
   const twins = runs
     .filter(
-      ({ study }) => study?.kind === "twin" && study.of === id && names.every((name) => study[name] === wanted[name]),
+      ({ study }) => study?.kind === "twin" && study.of === id && names.every((name) => study[name] === fields[name]),
     )
     .sort((a, b) => (a.created < b.created ? 1 : -1));
   const whole = twins.find(({ reason }) => !reason || reason === "eos" || reason === "length");

@@ -1,7 +1,7 @@
 /**
- * For the end of a `switch` over all that a value may be. Where one is added, the type check names each switch that lacks it.
+ * Ends a `switch` over all possible values. When a value is added, the type check reports each switch that lacks it.
  *
- * @param {never} value none that is left
+ * @param {never} value without a case
  * @returns {never}
  */
 export function unhandled(value) {

@@ -9,7 +9,7 @@ import { bytesShort, listed } from "./format.js";
 
 /** @typedef {Record<string, number>} ByFormat bytes, by "float32", "4-bit groups" and so on */
 
-/** A format with a smaller share is not named: norms and biases, which are float32 in every file. */
+/** A format with a smaller share is not named, such as float32 of norms and biases, which every file has. */
 const SMALL_SHARE = 0.01;
 const BIT_GROUPS = "-bit groups";
 

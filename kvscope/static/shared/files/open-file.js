@@ -11,7 +11,7 @@ import { fileRefusal } from "./session-files.js";
 
 const IDLE = { name: "", size: 0, sent: null, refusal: null, opened: null };
 
-/** @param {{client: Object, limit: number}} props `limit`: bytes of the largest file allowed */
+/** @param {{client: Object, limit: number}} props `limit`: size of the largest file allowed, in bytes */
 export function OpenFile({ client, limit }) {
   const dialog = useRef(null);
   const sending = useRef(null);
@@ -46,7 +46,7 @@ export function OpenFile({ client, limit }) {
     sending.current = null;
     setState(IDLE);
   };
-  /** The event comes some time after the dialog was closed: a file dropped meanwhile has opened it again. */
+  /** The event may come after a dropped file has opened the dialog again. */
   const onClose = () => {
     if (!dialog.current.open) cancel();
   };

@@ -26,24 +26,24 @@ export function SaveFile({ id, client }) {
 
 /** Loads which files exist, then their sizes, one after another. */
 function useFiles(id, client) {
-  const [found, setFound] = useState({ files: [], sizes: {}, problem: null });
+  const [state, setState] = useState({ files: [], sizes: {}, problem: null });
   useEffect(() => {
     const aborter = new AbortController();
     const measure = async () => {
       const files = filesOf(await client.manifest(id, aborter));
-      setFound({ files, sizes: {}, problem: null });
+      setState({ files, sizes: {}, problem: null });
       for (const { kind, level, name, there } of files) {
         if (!there) continue;
         const size = await client.sizeOf(id, kind, level, aborter);
-        setFound((before) => ({ ...before, sizes: { ...before.sizes, [name]: size } }));
+        setState((before) => ({ ...before, sizes: { ...before.sizes, [name]: size } }));
       }
     };
     measure().catch((problem) => {
-      if (!aborter.signal.aborted) setFound((before) => ({ ...before, problem }));
+      if (!aborter.signal.aborted) setState((before) => ({ ...before, problem }));
     });
     return () => aborter.abort();
   }, [id, client]);
-  return found;
+  return state;
 }
 
 /** The button on the page of a saved session, and its dialog. */

@@ -17,15 +17,15 @@ const PAGES = [
   },
 ];
 
-/** The only page of a workload, which has no exact values. */
+/** The page of a workload, which has no exact values. */
 const PAGE = { level: null, name: msg`Page`, text: msg`The whole workload. It plays, and describes each pass.` };
 
 const LEVELS = PAGES.map(({ level }) => level);
 
 /**
  * @param {{values?: {level: string}|null, workload?: Object}} manifest of a session
- * @returns {{kind: string, level: string|null, name: string, text: string, there: boolean}[]} `kind`: "html" or "safetensors"; `there`: its
- *   content is stored with the session
+ * @returns {{kind: string, level: string|null, name: string, text: string, there: boolean}[]} `kind`: "html" or "safetensors"; `there`:
+ *   whether its content is stored with the session
  */
 export function filesOf({ values, workload }) {
   const stored = LEVELS.indexOf(values?.level ?? "attention");

@@ -1,4 +1,4 @@
-/** What the search finds, loaded once for a page: later searches need no network. A saved file has its glossary inside. */
+/** The index of the search, loaded once for a page: later searches need no network. A saved file contains its glossary. */
 
 import { fetchUnder } from "../log/root.js";
 import { jsonOf, textOf } from "../state/bootstrap.js";
@@ -11,7 +11,7 @@ import { translated } from "../words/msg.js";
  * @property {string} name
  * @property {string} text one or two sentences
  * @property {string[]} also other names
- * @property {string|null} address on this server, from its root; null where nothing on it shows the entry
+ * @property {string|null} address on this server, from its root; null if no page shows the entry
  */
 
 /** @returns {Promise<Entry[]>} in the language of the page; rejects while the server does not respond */
@@ -34,7 +34,7 @@ function termsOf(glossary) {
   }));
 }
 
-/** What succeeds is kept; what fails is tried again. */
+/** Returns a function that caches the first success of `load`, and tries again after a failure. */
 function once(load) {
   let loaded = null;
   return () => {

@@ -1,7 +1,7 @@
 /** Finds entries of the index by name, by other names and by text, with typing errors and unfinished words. Pure. */
 
-/** Words of questions that say nothing about what is asked for. */
-// Not language: compared with what is typed.
+/** Words of questions that say nothing about their subject. */
+// Not language: compared with the typed text.
 const EMPTY_WORDS = new Set(
   "a an the of in on to for and or is are was does do did it its what how why when where which who can i my me with not from this that much many need needs get".split(
     " ",
@@ -11,7 +11,7 @@ const EMPTY_WORDS = new Set(
 const WEIGHTS = { name: 6, also: 6, text: 1 };
 /** A whole name that was typed comes before everything that only contains it. */
 const WHOLE = 12;
-/** Of entries that match equally well, what shows the thing comes before what mentions it. */
+/** Among entries that match equally well, a page that shows the thing comes before one that mentions it. */
 const KINDS = {
   term: 1,
   page: 0.8,
@@ -25,7 +25,7 @@ const KINDS = {
 /** Short words have no room for typing errors. */
 const FUZZY_FROM = 4;
 const MOST = 24;
-/** The first that finds something is taken. `close`: it finds what is only similar. */
+/** Ways to search, in order: the first with results is used. `close`: it also finds similar words. */
 const WAYS = [
   { close: false, most: MOST, options: {} },
   { close: false, most: MOST, options: { fuzzy: fuzziness(0.2) } },
@@ -35,8 +35,8 @@ const WAYS = [
 /**
  * @param {any} MiniSearch the class of that library
  * @param {import("./load-index.js").Entry[]} entries
- * @returns {(query: string) => {hits: import("./load-index.js").Entry[], close: boolean}} the best first; `close`: nothing has all of
- *   the words, and these have some, or similar ones
+ * @returns {(query: string) => {hits: import("./load-index.js").Entry[], close: boolean}} the best first; `close`: no entry has all
+ *   the words; these have some of them, or similar ones
  */
 export function createMatcher(MiniSearch, entries) {
   const engine = new MiniSearch({
@@ -85,7 +85,7 @@ function fuzziness(share) {
   return (word) => (word.length < FUZZY_FROM ? false : share);
 }
 
-/** Without the plural of English, and without what only makes a question of it. */
+/** Returns the words without English plurals, and without words that only make it a question. */
 function processed(word) {
   const small = folded(word);
   if (!small || EMPTY_WORDS.has(small)) return null;
@@ -99,7 +99,7 @@ function folded(text) {
     .toLowerCase();
 }
 
-/** As it is compared as a whole: "Top-k" and "top k" are the same, and so are "KV cache" and "kvcache". */
+/** Returns a whole name for comparison: "Top-k" equals "top k", and "KV cache" equals "kvcache". */
 function plain(text) {
   return folded(text).replace(/[^\p{Letter}\p{Number}]+/gu, "");
 }

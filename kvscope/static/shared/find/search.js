@@ -27,14 +27,14 @@ export function Search({ close, newTab }) {
   const [at, setAt] = useState(0);
   const { entries, failed } = useIndex();
   const find = useMemo(() => entries && createMatcher(MiniSearch, entries), [entries]);
-  const found = useMemo(() => resultOf(query, find, entries), [query, find, entries]);
+  const result = useMemo(() => resultOf(query, find, entries), [query, find, entries]);
   const field = useRef(/** @type {HTMLInputElement|null} */ (null));
   const list = useRef(/** @type {HTMLElement|null} */ (null));
-  const count = found.groups.reduce((sum, [, hits]) => sum + hits.length, 0);
+  const count = result.groups.reduce((sum, [, hits]) => sum + hits.length, 0);
   useLayoutEffect(() => field.current?.focus(), []);
   useLayoutEffect(
     () => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }),
-    [at, found],
+    [at, result],
   );
   const type = (event) => {
     setQuery(event.currentTarget.value);
@@ -54,9 +54,9 @@ export function Search({ close, newTab }) {
       autocomplete="off" autocapitalize="off" spellcheck=${false} placeholder=${msg`PagedAttention, top-p, why a cache…`}
       ref=${field} value=${query} onInput=${type} onKeyDown=${onKeyDown}
     />
-    <p class="find-status muted" id="find-status" role="status">${failed ? msg`The search could not be loaded: the server does not respond.` : found.status}</p>
+    <p class="find-status muted" id="find-status" role="status">${failed ? msg`The search could not be loaded: the server does not respond.` : result.status}</p>
     <div class="find-list" id="find-list" role="listbox" aria-label=${msg`Results`} ref=${list}>
-      ${numbered(found.groups).map(
+      ${numbered(result.groups).map(
         ([name, hits]) => html`<div key=${name} role="group" aria-label=${name}>
           <p class="find-group muted strong" aria-hidden="true">${name}</p>
           ${hits.map(({ hit, number }) => html`<${Hit} key=${`${hit.kind} ${hit.id}`} hit=${hit} number=${number} chosen=${number === at} newTab=${newTab} close=${close} />`)}
@@ -66,7 +66,7 @@ export function Search({ close, newTab }) {
   `;
 }
 
-/** A link; without an address, the text is all there is. */
+/** Shows a hit as a link, or as text if it has no address. */
 function Hit({ hit, number, chosen, newTab, close }) {
   const { name, text, address } = hit;
   const option = { id: `find-${number}`, class: "find-hit", role: "option", "aria-selected": chosen };
@@ -109,7 +109,7 @@ function groupsOf(hits) {
   return grouped(hits, ({ kind }) => GROUPS[kind], MOST_IN_GROUP);
 }
 
-/** Counted through all groups, as the arrow keys go. */
+/** Numbers the hits through all groups, in the order of the arrow keys. */
 function numbered(groups) {
   let next = 0;
   return groups.map(([name, hits]) => [name, hits.map((hit) => ({ hit, number: next++ }))]);

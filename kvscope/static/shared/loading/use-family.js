@@ -18,17 +18,17 @@ export function useFamily(client, run, news = null) {
 
   useEffect(() => {
     if (!id) return undefined;
-    let left = false;
+    let disposed = false;
     let timer = null;
     const ask = async () => {
       const answer = await client.family(id).catch(() => null);
-      if (left) return;
+      if (disposed) return;
       setFamily(answer);
       if (answer?.runs.some(({ status }) => status === "running")) timer = setTimeout(ask, GROWING_MS);
     };
     ask();
     return () => {
-      left = true;
+      disposed = true;
       clearTimeout(timer);
     };
   }, [client, id, over, news]);

@@ -7,7 +7,7 @@ const NOTHING = { log: null, problem: null };
 /**
  * @param {Object} client
  * @param {string|null} id null: nothing is watched
- * @param {(id: string) => {push: (frame: Object) => void}} make creates the object that takes the frames
+ * @param {(id: string) => {push: (frame: Object) => void}} make creates the log, which takes the frames
  * @returns {{log: Object|null, problem: Error|null}} a new object with every frame; `log` itself grows in place
  */
 export function useLog(client, id, make) {

@@ -1,4 +1,4 @@
-/** A run's twins: those that the server has, and new ones. The only state here is which one is shown. */
+/** Shows a twin of a run: one that the server has, or a new one. */
 
 import { useCallback, useState } from "preact/hooks";
 import { twinAmong } from "../facts/twins.js";
@@ -9,7 +9,7 @@ import { useLog } from "./use-log.js";
 const makeRun = (id) => new Run(id);
 
 /**
- * The family of `run`, requested when it has ended: a running one has no twins.
+ * Loads the family of `run` when it has ended: a running one has no twins.
  *
  * @returns {Object[]|null} null: not known yet
  */

@@ -1,4 +1,4 @@
-/** The page's side of the HTTP and Socket.IO contract. */
+/** The page's client for the HTTP and Socket.IO interfaces. */
 
 import { msg } from "../words/msg.js";
 import { decodeFrame, decodeSafetensors } from "./frames.js";
@@ -22,18 +22,18 @@ const NOT_COMPUTED = {
  * @param {Object} parts
  * @param {Function} parts.fetch
  * @param {Function} [parts.upload] sends a file, as upload.js does
- * @param {(() => Object)|null} parts.connect gives a Socket.IO client socket when first needed; null: no run grows
+ * @param {(() => Object)|null} parts.connect opens a Socket.IO client socket when first needed; null: no run grows
  * @param {{id: string, run: string, values?: Object|null}|null} [parts.saved] the saved session of a run: everything about
  *   that run is read from it over HTTP, because it does not grow; stored exact values do not need a model
  * @param {{add: (run: string, derived: string) => void, besides: (run: string) => string[]}|null} [parts.own] runs
  *   that the server lists only for a request that names them (state/own-runs.js)
- * @param {{add: Function, of: Function, forget: Function}|null} [parts.tokens] of the runs that this device started
- * @param {{add: Function, of: Function, forget: Function}|null} [parts.sharings] the same, of the sessions that it shared
- * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} [parts.onWaits] gets the place of a new
- *   run in the queue, then null when the run has started or will not start
+ * @param {{add: Function, of: Function, forget: Function}|null} [parts.tokens] delete tokens of the runs that this device started
+ * @param {{add: Function, of: Function, forget: Function}|null} [parts.sharings] delete tokens of the sessions that it shared
+ * @param {(waits: {id: string, place: number, estimate_s: number|null}|null) => void} [parts.onWaits] called with the place of a
+ *   new run in the queue, then with null when the run has started or will not start
  * @param {(ms: number) => Promise<void>} parts.delay
  * @param {() => Object<string, string>} [parts.identity] headers that identify the client, sent with every request
- * @param {(listener: (how: "back"|"offline") => void) => () => void} [parts.presence] of the page, as `followPresence` tells it
+ * @param {(listener: (how: "back"|"offline") => void) => () => void} [parts.presence] `followPresence` of the page's window
  */
 export function createClient({
   fetch,
@@ -68,7 +68,7 @@ export function createClient({
   const request = (path, options = {}) =>
     answered(() => fetch(path, { ...options, headers: { ...identity(), ...options.headers } }));
 
-  /** What the engine computes. For a page inside a page of another site it computes nothing. */
+  /** Requests something that the engine computes. For a page inside another site's page the server computes nothing. */
   const computed = async (path) => {
     const response = await request(path);
     if (response.status === NOT_STORED) throw new Problem(NOT_COMPUTED);
@@ -81,9 +81,9 @@ export function createClient({
     return response.json();
   };
 
-  const left = new Set();
+  const removed = new Set();
 
-  /** What the server says of a queued run. While another web process takes over, for some time it says nothing. */
+  /** Returns the state of a queued run. Retries while another web process takes over, when the server answers 503. */
   const placeOf = async (id) => {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -96,7 +96,7 @@ export function createClient({
   };
 
   /** Waits until an accepted run has left the queue and started. */
-  const begun = async (answer) => {
+  const untilStarted = async (answer) => {
     const { id, delete_token } = answer;
     if (delete_token) tokens?.add(id, delete_token);
     if (answer.status !== "queued") return answer;
@@ -106,7 +106,8 @@ export function createClient({
         await delay(QUEUE_POLL_MS);
       }
     } catch (problem) {
-      if (left.has(id)) throw new Problem({ title: msg`Removed from the queue`, detail: msg`The run did not start.` });
+      if (removed.has(id))
+        throw new Problem({ title: msg`Removed from the queue`, detail: msg`The run did not start.` });
       throw problem;
     } finally {
       onWaits(null);
@@ -116,7 +117,7 @@ export function createClient({
 
   /** Starts a run that derives from another. */
   const derive = async (run, how, body) => {
-    const answer = await begun(await post(at(run, how), body));
+    const answer = await untilStarted(await post(at(run, how), body));
     own?.add(run, answer.id);
     return answer;
   };
@@ -131,40 +132,40 @@ export function createClient({
   const at = (run, rest = "") =>
     isSaved(run) ? `${ofSession(saved.id)}${rest}` : `/api/runs/${encodeURIComponent(run)}${rest}`;
 
-  /** Reads the stored frames after `after`, and passes each on when it arrives. */
+  /** Reads the stored frames after the frame `after`, and passes on each when it arrives. */
   const frames = async (run, after, onFrame, signal) => {
     await readFrames(await request(at(run, `/frames?after=${after}`), { signal }), onFrame);
   };
 
-  /** The values frame of a step and layer. */
+  /** Reads the values frame of a step and layer. */
   const valuesFrame = async ({ step, layer }) => {
     const response = await request(at(saved.run, `/values?step=${step}&layer=${layer}`));
     return decodeFrame(await response.arrayBuffer());
   };
 
-  /** The complete values frames of a layer; `problem` is why there are no more. */
+  /** Reads the complete values frames of a layer; `problem` says why later ones are missing. */
   const valuesOfLayer = async (layer) => {
-    const found = [];
+    const whole = [];
     const response = await request(at(saved.run, `/values?layer=${layer}`));
     try {
-      await readFrames(response, (frame) => found.push(frame));
-      return { frames: found, problem: null };
+      await readFrames(response, (frame) => whole.push(frame));
+      return { frames: whole, problem: null };
     } catch {
       // The stream ended early; a request for the next part alone returns the reason.
-      const problem = await valuesFrame({ step: found.length, layer }).then(
+      const problem = await valuesFrame({ step: whole.length, layer }).then(
         () => null,
         (refusal) => refusal,
       );
-      return { frames: found, problem: problem ?? new Problem({ title: msg`The connection was lost` }) };
+      return { frames: whole, problem: problem ?? new Problem({ title: msg`The connection was lost` }) };
     }
   };
 
   const stored = createStored(saved, { layer: valuesOfLayer, one: valuesFrame });
 
   /** Answers from values stored with the saved session if possible, else from the engine. */
-  const answerTo = async (question, { run, ...wanted }) => {
-    if (isSaved(run) && stored[question]) return stored[question]({ run, ...wanted });
-    const response = await computed(at(run, `/${question}${queryOf(wanted)}`));
+  const answerTo = async (question, { run, ...parameters }) => {
+    if (isSaved(run) && stored[question]) return stored[question]({ run, ...parameters });
+    const response = await computed(at(run, `/${question}${queryOf(parameters)}`));
     if (response.headers.get("Content-Type")?.startsWith("application/json")) return response.json();
     return decodeSafetensors(new Uint8Array(await response.arrayBuffer())).tensors;
   };
@@ -188,23 +189,23 @@ export function createClient({
     loadModel: (model) => post("/api/models/load", { model }),
 
     /** @returns {Promise<{id: string, url: string}>}  @throws {Problem} */
-    start: async (settings) => begun(await post("/api/runs", settings)),
+    start: async (settings) => untilStarted(await post("/api/runs", settings)),
 
     /**
-     * Several requests that are answered together, once per round (docs/frames.md, Serving).
+     * Starts a workload: several requests that are answered together, once per round (docs/frames.md, Serving).
      *
      * @param {{system: string, requests: Object[], rounds: Object[]}} body
      * @returns {Promise<{id: string, url: string, delete_token: string}>} a log to watch  @throws {Problem}
      */
-    workload: async (body) => begun(await post("/api/workloads", body)),
+    workload: async (body) => untilStarted(await post("/api/workloads", body)),
 
     /**
      * Adds a request to a workload that is being answered.
      *
-     * @param {{prompt: string, max_new_tokens: number, retry_of?: number|null}} asked
+     * @param {{prompt: string, max_new_tokens: number, retry_of?: number|null}} body
      * @returns {Promise<{request: number}>} the number of the request  @throws {Problem}
      */
-    join: (run, asked) => post(`/api/workloads/${encodeURIComponent(run)}/requests`, asked),
+    join: (run, body) => post(`/api/workloads/${encodeURIComponent(run)}/requests`, body),
 
     /** Cancels one request of a workload.  @throws {Problem} */
     async leave(run, number) {
@@ -216,7 +217,7 @@ export function createClient({
 
     /** Deletes a run that this device started, or removes it from the queue.  @throws {Problem} */
     async remove(run) {
-      left.add(run);
+      removed.add(run);
       await request(at(run), { method: "DELETE", headers: { Authorization: `Bearer ${tokens.of(run)}` } });
       tokens.forget(run, tokens.of(run));
     },
@@ -228,29 +229,29 @@ export function createClient({
     status: async (run) => (await request(at(run))).json(),
 
     /**
-     * A run that shares the cache up to `position` and has `token` there.
+     * Starts a branch: a run that shares the cache up to `position` and has `token` there.
      *
      * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
      */
     fork: (run, { position, token }) => derive(run, "/fork", { position, token }),
 
     /**
-     * The same run without a cache ("none"), with one that is dropped between steps ("forgotten"), or with `budget` positions in it
+     * Starts a twin: the same run without a cache ("none"), with one that is dropped between steps ("forgotten"), or with `budget` positions in it
      * ("window", "sinks", "heavy") and its own `tokens` or those of the run ("own", "given").
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
-    twin: (run, wanted) => derive(run, "/twin", wanted),
+    twin: (run, study) => derive(run, "/twin", study),
 
     /**
-     * The same run with changes to what the model computes (docs/frames.md, Changed runs).
+     * Starts the same run with changes to what the model computes (docs/frames.md, Changed runs).
      *
      * @returns {Promise<{id: string, url: string}>}  @throws {Problem}
      */
     change: (run, { changes }) => derive(run, "/change", { changes }),
 
     /**
-     * A beam search from the tokens before step `step`.
+     * Starts a beam search from the tokens before step `step`.
      *
      * @returns {Promise<{id: string, url: string}>} a log to watch  @throws {Problem}
      */
@@ -266,29 +267,28 @@ export function createClient({
 
     /**
      * @param {string} question that the engine answers about a run (docs/frames.md, On demand)
-     * @returns {(wanted: Object) => Promise<any>} a function that asks it about the run `run`, with the question's other
-     *   parameters by their names in the HTTP contract. It returns tensors by name, or JSON, and throws Problem. The same question always
-     *   gives the same function
+     * @returns {(parameters: Object) => Promise<any>} asks it about the run `run`; the other parameters have the names of the HTTP
+     *   API. The result is tensors by name, or JSON; it throws Problem. The same question always returns the same function
      */
     ask(question) {
-      if (!asks.has(question)) asks.set(question, (wanted) => answerTo(question, wanted));
+      if (!asks.has(question)) asks.set(question, (parameters) => answerTo(question, parameters));
       return asks.get(question);
     },
 
-    /** The tokens of a prompt (docs/frames.md, Of the vocabulary).  @throws {Problem} */
-    tokens: (asked) => post("/api/tokens", asked),
+    /** Returns the tokens of a prompt (docs/frames.md, Of the vocabulary).  @throws {Problem} */
+    tokens: (body) => post("/api/tokens", body),
 
-    /** A token's learned row, and the nearest tokens; without `model`, of the default.  @throws {Problem} */
-    embedding: async (asked) => (await computed(`/api/embedding${queryOf(asked)}`)).json(),
+    /** Returns a token's embedding and the nearest tokens; without `model`, of the default model.  @throws {Problem} */
+    embedding: async (parameters) => (await computed(`/api/embedding${queryOf(parameters)}`)).json(),
 
-    /** The rows of words beside each other (docs/frames.md, Of the vocabulary).  @throws {Problem} */
-    words: (asked) => post("/api/words", asked),
+    /** Compares the embeddings of several words (docs/frames.md, Of the vocabulary).  @throws {Problem} */
+    words: (body) => post("/api/words", body),
 
     /** Measures how much the machine can read and compute per second at best.  @throws {Problem} */
     measure: () => post("/api/measure", {}),
 
     /**
-     * A copy of a closed run that opens from its own link.
+     * Shares a closed run: makes a copy with a link to it.
      *
      * @param {string} run
      * @param {{title?: string, notes?: Object[], open?: Object, values?: string}} words
@@ -319,7 +319,7 @@ export function createClient({
     },
 
     /**
-     * The values that a shared session can include, and the progress of their computation.
+     * Returns the values that a shared session can include, and the progress of their computation.
      *
      * @returns {Promise<{levels: Object<string, {bytes: number, estimated: boolean, refusal: string|null}>,
      *   computing: {done: number, steps: number}|null}>}  @throws {Problem}

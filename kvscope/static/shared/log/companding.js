@@ -1,4 +1,4 @@
-/** Attention weights in a log, one byte each: u = round(255·√w) (docs/frames.md). Pure. */
+/** Reads attention weights of a log, which are one byte each: u = round(255·√w) (docs/frames.md). Pure. */
 
 const WEIGHTS = Float64Array.from({ length: 256 }, (_, code) => (code / 255) ** 2);
 

@@ -18,7 +18,7 @@ const NOT_INSIDE = {
  * @param {Object} parts
  * @param {{id: string, parts: {seq: number, bytes: number, sha256: string}[], values?: Object}} parts.manifest
  * @param {Object} [parts.glossary]
- * @param {string} [parts.base] the path of the log; that of the session, if it is missing
+ * @param {string} [parts.base] the path of the log; by default the session's
  * @param {(id: string) => string|null|Promise<string|null>} parts.textOf the text of a part; null if there is none
  * @param {SubtleCrypto|undefined} parts.subtle absent in an insecure context: then nothing is checked
  * @returns {Function} a replacement of the browser's `fetch`
@@ -30,23 +30,23 @@ export function fileSource({ manifest, glossary, textOf, subtle, base = `/api/se
     if (bytes === null || (subtle && hex(await subtle.digest("SHA-256", bytes)) !== sha256)) throw damaged(name);
     return bytes;
   };
-  const part = (wanted) => checked(`part-${wanted.seq}`, inflated, wanted, `parts[${wanted.seq}]`);
-  const valuesPart = (wanted) => {
-    const { step, layer } = wanted;
+  const part = (entry) => checked(`part-${entry.seq}`, inflated, entry, `parts[${entry.seq}]`);
+  const valuesPart = (entry) => {
+    const { step, layer } = entry;
     return checked(
       `values-${step}-${layer}`,
       async (text) => decoded(text),
-      wanted,
+      entry,
       `values[step ${step}, layer ${layer}]`,
     );
   };
 
   const values = async (query) => {
     const layer = Number(query.get("layer"));
-    const ofLayer = manifest.values.parts.filter((wanted) => wanted.layer === layer);
+    const ofLayer = manifest.values.parts.filter((entry) => entry.layer === layer);
     if (!query.has("step")) return streamed(ofLayer, valuesPart);
-    const wanted = ofLayer.find(({ step }) => step === Number(query.get("step")));
-    return wanted ? new Response(await valuesPart(wanted)) : json(NOT_INSIDE, NOT_INSIDE.status);
+    const entry = ofLayer.find(({ step }) => step === Number(query.get("step")));
+    return entry ? new Response(await valuesPart(entry)) : json(NOT_INSIDE, NOT_INSIDE.status);
   };
 
   return async (path) => {
@@ -67,19 +67,19 @@ export function fileSource({ manifest, glossary, textOf, subtle, base = `/api/se
 }
 
 /**
- * The parts as a stream of frames. Like the server, it reports damage in the first part as an error and ends the stream at later damage.
+ * Returns the parts as a stream of frames. Damage in the first part is an error; later damage ends the stream, as on the server.
  *
- * @param {Object[]} wanted
- * @param {(wanted: Object) => Promise<Uint8Array>} read
+ * @param {Object[]} entries
+ * @param {(part: Object) => Promise<Uint8Array>} read
  */
-async function streamed(wanted, read) {
-  const first = wanted.length ? framed(await read(wanted[0])) : null;
+async function streamed(entries, read) {
+  const first = entries.length ? framed(await read(entries[0])) : null;
   let at = 0;
   return new Response(
     new ReadableStream({
       async pull(controller) {
-        if (at >= wanted.length) return controller.close();
-        controller.enqueue(at === 0 ? first : framed(await read(wanted[at])));
+        if (at >= entries.length) return controller.close();
+        controller.enqueue(at === 0 ? first : framed(await read(entries[at])));
         at += 1;
       },
     }),
@@ -91,7 +91,7 @@ function decoded(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-/** @param {string} text base64 of a zlib stream  @returns {Promise<Uint8Array>} @throws {TypeError} if it is not one */
+/** @param {string} text base64 of a zlib stream  @returns {Promise<Uint8Array>} @throws {TypeError} for anything else */
 async function inflated(text) {
   const stream = new Blob([decoded(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

@@ -1,6 +1,6 @@
 /**
  * The limits of requests, as the server sends them: for each kind of request, the least and the most of each member
- * (app/http/page_limits.py). Pure.
+ * (app/http/shell.py). Pure.
  *
  * @typedef {Object<string, Object<string, [number, number]>>} Limits by kind of request, then by member
  */

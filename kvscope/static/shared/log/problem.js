@@ -2,7 +2,7 @@
 
 import { msg } from "../words/msg.js";
 
-/** The status of an answer that is not stored, to a page for which nothing is computed. */
+/** The status for a page that may not ask the engine: an answer that is not stored already. */
 export const NOT_STORED = 204;
 
 /** Has the fields of the server's problem document (RFC 9457). */

@@ -1,12 +1,11 @@
 /** Reads frames from a streamed response. */
 
 import { decodeFrame, FrameSplitter } from "./frames.js";
-import { nextTask } from "./next-task.js";
 
 /** The longest time to read stored frames without a pause, in ms. */
 const READING_MS = 8;
 
-/** Passes on the frames of a stream as they arrive, with pauses: a long run brings hundreds at once, and the page must stay responsive. */
+/** Passes on the frames of a response as they arrive. It pauses between them, because a long run has hundreds and the page must stay responsive. */
 export async function readFrames(response, onFrame) {
   const splitter = new FrameSplitter();
   const reader = response.body.getReader();
@@ -21,4 +20,16 @@ export async function readFrames(response, onFrame) {
       end = performance.now() + READING_MS;
     }
   }
+}
+
+/** @returns {Promise<void>} resolves soon, in a new task; unlike a timer also in a hidden page */
+function nextTask() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
 }

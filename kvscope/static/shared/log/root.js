@@ -1,8 +1,8 @@
 /**
- * The path of the server, which a proxy may have put below another path. The page contains the relative way to the root; it is resolved
- * once, before the page changes its own address.
+ * Addresses on the server, which a proxy may serve below another path. The page contains the relative address of the root, which is
+ * resolved once, before the page changes its own address.
  *
- * A static site (docs/site.md) has the same pages as files: there the same paths lead to these files.
+ * A static site (docs/site.md) has the same pages as files; there the same paths lead to these files.
  */
 
 import { siteSource } from "./site-source.js";
@@ -13,7 +13,7 @@ const ROOT = rootOf(globalThis.document);
 /** Whether the page is of a static site, which no server answers. */
 export const IN_SITE = globalThis.document?.documentElement.dataset.site !== undefined;
 
-/** Whether the page was opened from a disk, where it has no origin but is nobody's frame. */
+/** Whether the page was opened from a disk: it has no origin, although it is in no frame. */
 export const ON_DISK = globalThis.location?.protocol === "file:";
 
 /** @param {Document|undefined} document  @returns {string} */
@@ -24,7 +24,7 @@ export function rootOf(document) {
 }
 
 /**
- * The file of a static site that a path leads to, as app/http/site.py names it.
+ * Returns the file of a static site for a path, as app/http/site.py names it.
  *
  * @param {string} path from the root, with its query and hash: "/s/abc#step=3"
  * @returns {string} "/s/abc.html#step=3"
@@ -35,7 +35,7 @@ export function fileOfSite(path) {
   return /\.[^/]*$/.test(page) ? path : `${page}.html${rest}`;
 }
 
-/** @param {string} pathname of the window's location  @returns {string} the path from the root that led there: "/s/abc" */
+/** @param {string} pathname of the window's location  @returns {string} the path from the root that has this file: "/s/abc" */
 export function pathOf(pathname, root = ROOT, inSite = IN_SITE) {
   const path = pathname.slice(root.length - 1);
   return inSite ? path.replace(/(^\/index)?\.html$/, "") || "/" : path;
@@ -46,7 +46,7 @@ export function under(path, root = ROOT, inSite = IN_SITE) {
   return `${root}${(inSite ? fileOfSite(path) : path).slice(1)}`;
 }
 
-/** @param {string} path the same  @returns {string} the full address, for use elsewhere */
+/** @param {string} path on this server, from its root  @returns {string} the full address, for other pages */
 export function linkTo(path) {
   return new URL(under(path), window.location.href).href;
 }
@@ -57,21 +57,21 @@ export function ownRunAt(path) {
   return server ? new URL(path.slice(1), server).href : under(IN_SITE ? "/install" : path);
 }
 
-/** Where the site's scripts put what they hold, by their paths (app/site/build.py). */
+/** The data that the site's scripts have set, by their paths (app/site/build.py). */
 const DATA = "kvscopeData";
 
 const fromSite = siteSource({ load: loadScript, subtle: globalThis.crypto?.subtle });
 
-/** `fetch` of a path on this server. */
+/** Calls `fetch` for a path on this server. */
 export function fetchUnder(path, options = {}) {
   return IN_SITE ? fromSite(path, options) : window.fetch(under(path), options);
 }
 
 /**
- * A script that holds data: unlike `fetch`, it works in a sandboxed frame and on pages opened from a disk.
+ * Loads data from a script: unlike `fetch`, this works in a sandboxed frame and on pages opened from a disk.
  *
  * @param {string} path from the root
- * @returns {Promise<any>} what it holds; rejects when it cannot be loaded
+ * @returns {Promise<any>} its data; rejects when the script cannot be loaded
  */
 function loadScript(path) {
   return new Promise((resolve, reject) => {

@@ -50,12 +50,12 @@ export class Run extends Log {
     return this.open !== null && this.close === null && this.saved === null;
   }
 
-  /** Whether it is open and has no step yet: the prompt waits, or goes through the model. */
+  /** Whether the run is open and has no step yet: it is queued, or in prefill. */
   get awaited() {
     return this.open !== null && this.close === null && this.steps.length === 0;
   }
 
-  /** Whether it has something to show: the layout before its first step, or steps. */
+  /** Whether the page can show the run: its layout before the first step, or its steps. */
   get shows() {
     return this.awaited || this.steps.length > 0;
   }
@@ -127,7 +127,7 @@ export class Run extends Log {
     this.tokens.push(data.token);
   }
 
-  /** The first row that the next step computes. */
+  /** Returns the position of the first row that the next step computes. */
   get #nextRow() {
     return this.steps.length ? this.positions : this.reused;
   }
@@ -155,7 +155,7 @@ export class Run extends Log {
   }
 
   /**
-   * Companded weights of one query row: u = round(255·√w) for keys 0…query.
+   * Returns the companded weights of one query row: u = round(255·√w) for keys 0…query.
    *
    * @returns {Uint8Array|null} a view of query + 1 bytes, null when no complete step computed that row
    */
@@ -196,7 +196,7 @@ export class Run extends Log {
     return part.residualNorm[(layer - part.firstLayer) * part.queries + position - part.firstQuery];
   }
 
-  /** @returns {{expert: number, share: number}[]} those that the router of a layer chose for a row; none without experts */
+  /** @returns {{expert: number, share: number}[]} the experts that a layer's router chose for a row; none without experts */
   experts(layer, position) {
     const part = this.#part(layer, 0, position);
     if (!part?.experts) return [];

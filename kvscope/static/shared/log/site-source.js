@@ -14,10 +14,10 @@ const NOT_INSIDE = {
   status: 409,
 };
 
-/** In place of what `/readyz` says. */
+/** The answer to `/readyz`. */
 const READINESS = { state: "none", message: msg`This site shows recorded runs. No model runs here.`, model: null };
 
-/** Answers that are files, as app/site/build.py writes them. Others would need a model. */
+/** The answers that app/site/build.py writes as files. Others would need a model. */
 const FILES = [
   /^\/static\/shared\/words\/glossary\.json$/,
   /^\/api\/(index|code|lessons)$/,
@@ -29,12 +29,12 @@ const SESSION = /^\/api\/sessions\/[^/]+$/;
 
 /**
  * @param {Object} parts
- * @param {(path: string) => Promise<any>} parts.load what the script at this path of the site holds
+ * @param {(path: string) => Promise<any>} parts.load reads the data of the script at this path of the site
  * @param {SubtleCrypto|undefined} parts.subtle absent in an insecure context: then nothing is checked
  * @returns {Function} a replacement of the browser's `fetch`
  */
 export function siteSource({ load, subtle }) {
-  /** By the path of a log. */
+  /** Sources of logs, by their paths. */
   const logs = new Map();
 
   const logAt = (base) => {
@@ -48,7 +48,7 @@ export function siteSource({ load, subtle }) {
     return logs.get(base);
   };
 
-  /** Exact values are files of their own, one for each layer. */
+  /** Reads exact values, which have one file for each layer. */
   const textIn = (base, parts) => {
     const layers = new Map();
     return async (id) => {

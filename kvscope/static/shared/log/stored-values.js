@@ -24,9 +24,9 @@ export function isStored(saved, answer) {
 }
 
 /**
- * One head of a step, in the format of `head`.
+ * Computes one head of a step, in the format of the question `head`.
  *
- * @param {Object[]} frames of one layer, of every step from 0 on to this one, in order
+ * @param {Object[]} frames of one layer, of steps 0 to this one, in order
  * @param {number} head
  * @returns {Object<string, {shape: number[], data: Float32Array}>} q, k, v, scores, weights, output
  */
@@ -50,9 +50,9 @@ export function headOf(frames, head) {
 }
 
 /**
- * Every value inside a block for one token, in the format of `block`.
+ * Computes every value inside a block for one token, in the format of the question `block`.
  *
- * @param {Object[]} frames of one layer at level "block", of every step from 0 on, in order
+ * @param {Object[]} frames of one layer at level "block", of all steps from 0 on, in order
  * @param {number} position of the token; some step of `frames` computed its row
  * @returns {Object<string, {shape: number[], data: Float32Array}>} by hook point, with `cache.k` and `cache.v`
  */
@@ -77,7 +77,7 @@ export function blockOf(frames, position) {
     return attend({ ...shapesOf(data), ...kv, q, rows: 1, keys, width, firstQuery: position });
   });
   const [q, k] = [headRows("q"), headRows("k")];
-  const unturned = (turned) => (tensors.rope ? turnedBack(turned, tensors.rope.data, position) : turned);
+  const unrotated = (rotated) => (tensors.rope ? rotatedBack(rotated, tensors.rope.data, position) : rotated);
   const byHead = (values, count) => ({ shape: [count, width], data: values });
   const overKeys = (name) => ({ shape: [heads, keys], data: stack(attended.map((attention) => attention[name])) });
   const flat = (values) => ({ shape: [values.length], data: values });
@@ -86,8 +86,8 @@ export function blockOf(frames, position) {
   return {
     resid_in: flat(vector("resid_in")),
     "attn.normed": flat(vector("attn.normed")),
-    "attn.q": byHead(unturned(q), heads),
-    "attn.k": byHead(unturned(k), kvHeads),
+    "attn.q": byHead(unrotated(q), heads),
+    "attn.k": byHead(unrotated(k), kvHeads),
     "attn.v": byHead(headRows("v"), kvHeads),
     "attn.q_rot": byHead(q, heads),
     "attn.k_rot": byHead(k, kvHeads),
@@ -107,10 +107,10 @@ export function blockOf(frames, position) {
   };
 }
 
-/** What of a frame decides scores and weights. */
+/** The fields of a frame that scores and weights depend on. */
 const shapesOf = ({ window, score_width: scoreWidth }) => ({ window, scoreWidth });
 
-/** softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; masked keys have no weight. */
+/** Computes softmax(q·kᵀ/√d)·v (arXiv:1706.03762, eq. 1) of the rows from `firstQuery` on; masked keys have no weight. */
 function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = width }) {
   const scores = new Float32Array(rows * keys);
   const weights = new Float32Array(rows * keys);
@@ -125,9 +125,9 @@ function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = w
       for (let i = 0; i < width; i++) dot += q[row * width + i] * k[key * width + i];
       scores[row * keys + key] = dot * scale;
     }
-    const seen = scores.subarray(row * keys + from, row * keys + query + 1);
-    const largest = seen.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
-    const total = seen.reduce((all, score) => all + Math.exp(score - largest), 0);
+    const visible = scores.subarray(row * keys + from, row * keys + query + 1);
+    const largest = visible.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
+    const total = visible.reduce((all, score) => all + Math.exp(score - largest), 0);
     mix.fill(0);
     for (let key = from; key <= query; key++) {
       const weight = Math.exp(scores[row * keys + key] - largest) / total;
@@ -139,13 +139,13 @@ function attend({ q, k, v, rows, keys, width, firstQuery, window, scoreWidth = w
   return { scores, weights, output };
 }
 
-/** The position of the first row that a step computed. */
+/** Returns the position of the first row that a step computed. */
 const firstQueryOf = ({ data }) => data.first_query;
 
-/** The rows of positions 0…keys − 1 of one K/V head, from all the steps that computed them. */
+/** Returns the rows of positions 0…keys − 1 of one K/V head, from the steps that computed them. */
 function rowsOf(frames, name, kvHead, keys) {
   const width = frames[0].tensors[name].shape[2];
-  const found = new Float32Array(keys * width);
+  const all = new Float32Array(keys * width);
   for (const frame of frames) {
     const firstQuery = firstQueryOf(frame);
     if (firstQuery >= keys) break;
@@ -153,34 +153,34 @@ function rowsOf(frames, name, kvHead, keys) {
     const rows = shape[1];
     const count = Math.min(rows, keys - firstQuery);
     const start = kvHead * rows * width;
-    found.set(data.subarray(start, start + count * width), firstQuery * width);
+    all.set(data.subarray(start, start + count * width), firstQuery * width);
   }
-  return found;
+  return all;
 }
 
 /**
  * Reverses the rotation of rotary positions (arXiv:2104.09864, eq. 34): number i pairs with i + d/2.
  *
- * @param {Float32Array} turned rows of one position, one after another
+ * @param {Float32Array} rotated rows of one position, one after another
  * @param {Float32Array} rope angle per position of each pair
  * @param {number} position
  */
-function turnedBack(turned, rope, position) {
+function rotatedBack(rotated, rope, position) {
   const half = rope.length;
-  const found = new Float32Array(turned.length);
-  for (let start = 0; start < turned.length; start += 2 * half) {
+  const rows = new Float32Array(rotated.length);
+  for (let start = 0; start < rotated.length; start += 2 * half) {
     for (let i = 0; i < half; i++) {
       const angle = Math.fround(position * rope[i]); // the engine's angles are float32
       const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-      const [x, y] = [turned[start + i], turned[start + i + half]];
-      found[start + i] = x * cos + y * sin;
-      found[start + i + half] = y * cos - x * sin;
+      const [x, y] = [rotated[start + i], rotated[start + i + half]];
+      rows[start + i] = x * cos + y * sin;
+      rows[start + i + half] = y * cos - x * sin;
     }
   }
-  return found;
+  return rows;
 }
 
-/** activation(gate) × up, or activation(up) without a gate */
+/** Returns activation(gate) × up, or activation(up) without a gate. */
 function activated(gate, up, activation = gate ? "silu" : "gelu_tanh") {
   const { share } = ACTIVATIONS[activation];
   return gate ? gate.map((x, i) => x * share(x) * up[i]) : up.map((x) => x * share(x));
@@ -199,11 +199,11 @@ function headsOf(count) {
 }
 
 function stack(parts) {
-  const found = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+  const joined = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {
-    found.set(part, at);
+    joined.set(part, at);
     at += part.length;
   }
-  return found;
+  return joined;
 }

@@ -11,8 +11,8 @@ const MOST_CACHED = 3;
  * @param {(layer: number) => Promise<{frames: Object[], problem: Error|null}>} read.layer the values frames of a layer, of
  *   every step in order, as far as they are complete, and the problem that ended them
  * @param {(place: {step: number, layer: number}) => Promise<Object>} read.one the values frame of one step and layer
- * @returns {Object<string, (wanted: Object) => Promise<Object>>} `head`, `block` and `lens` as the client's methods of
- *   those names, each if the stored values allow it
+ * @returns {Object<string, (parameters: Object) => Promise<Object>>} answers to the questions `head`, `block` and
+ *   `lens`, each if the stored values are enough for it
  */
 export function createStored(saved, read) {
   const cache = new Map();
@@ -27,7 +27,7 @@ export function createStored(saved, read) {
     return reading;
   };
 
-  /** The frames up to a step, with all keys that its rows can read. */
+  /** Returns the frames up to a step, with all keys that its rows can read. */
   const framesTo = async (layer, step) => {
     const { frames, problem } = await readLayer(layer);
     if (frames.length > step) return frames.slice(0, step + 1);
@@ -35,7 +35,7 @@ export function createStored(saved, read) {
     throw problem ?? new RangeError(`no values of step ${step}`);
   };
 
-  /** @type {Object<string, (wanted: Object) => Promise<any>>} */
+  /** @type {Object<string, (parameters: Object) => Promise<any>>} */
   const answers = {
     head: async ({ step, layer, head }) => headOf(await framesTo(layer, step), head),
     block: async ({ step, layer, position }) => blockOf(await framesTo(layer, step), position),

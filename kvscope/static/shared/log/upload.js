@@ -14,15 +14,15 @@ export function upload(path, file, { onSent, signal, headers }) {
     const request = new XMLHttpRequest();
     request.upload.onprogress = ({ loaded }) => onSent(Math.min(loaded, file.size));
     request.onload = () => {
-      const carried = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
-      resolve(new Response(request.response, { status: request.status, headers: carried }));
+      const responseHeaders = { "Retry-After": request.getResponseHeader("Retry-After") ?? "" };
+      resolve(new Response(request.response, { status: request.status, headers: responseHeaders }));
     };
     request.onerror = () => reject(new TypeError("no answer"));
     request.onabort = () => reject(new DOMException("aborted", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
     request.open("POST", under(path));
-    const sent = { ...headers, "Content-Type": "application/octet-stream" };
-    for (const [name, value] of Object.entries(sent)) request.setRequestHeader(name, value);
+    const requestHeaders = { ...headers, "Content-Type": "application/octet-stream" };
+    for (const [name, value] of Object.entries(requestHeaders)) request.setRequestHeader(name, value);
     request.send(file);
   });
 }

@@ -7,9 +7,9 @@ import { asBytes, decodeFrame } from "./frames.js";
 
 /** Interval between HTTP requests while the socket is unavailable, in ms. */
 const POLL_MS = 700;
-/** A page that is back has its frames within this time, or says that it is reconnecting. */
+/** After this time without its frames, a page that is back shows that it is reconnecting. */
 const SLOW_MS = 400;
-/** A socket that does not answer within this time is opened again: its own pings notice only after 45 s that nobody is there. */
+/** A socket that does not answer within this time is opened again: its own pings notice a lost server only after 45 s. */
 const PROBE_MS = 3000;
 
 /**
@@ -22,7 +22,7 @@ const PROBE_MS = 3000;
  *   onProblem: (problem: import("./problem.js").Problem) => void}} parts.handlers `onCaughtUp`: how many steps came at once after the connection
  *   was lost or the page was away; `onProblem` is final: the run cannot be watched
  * @param {boolean} parts.grows whether new frames may come
- * @param {(listener: (how: "back"|"offline") => void) => () => void} parts.presence of the page, as `followPresence` tells it
+ * @param {(listener: (how: "back"|"offline") => void) => () => void} parts.presence `followPresence` of the page's window
  * @returns {() => void} stops watching
  */
 export function watch({ run, after, handlers, frames, openSocket, grows, presence }) {
@@ -32,7 +32,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows, presenc
   /** The request in progress. */
   let filling = /** @type {AbortController|null} */ (null);
   let timer = null;
-  /** Steps that have come since the connection was lost or the page was away; null: it is there. */
+  /** The number of steps that arrived since the connection was lost or the page was away; null: the page is connected. */
   let missed = /** @type {number|null} */ (null);
   let leaveSocket = () => {};
   let askSocket = () => {};
@@ -56,7 +56,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows, presenc
     handlers.onConnection(false);
   };
 
-  const found = () => {
+  const reconnected = () => {
     const steps = missed;
     missed = null;
     handlers.onConnection(true);
@@ -74,14 +74,14 @@ export function watch({ run, after, handlers, frames, openSocket, grows, presenc
   /** Reads all stored frames after the newest one, until no announced frame is missing. */
   const fill = async () => {
     if (filling) return;
-    const mine = new AbortController();
-    filling = mine;
+    const aborter = new AbortController();
+    filling = aborter;
     try {
-      do await frames(run, newest, take, mine.signal);
+      do await frames(run, newest, take, aborter.signal);
       while (announced > newest && !over);
-      if (!over || missed) found();
+      if (!over || missed) reconnected();
     } catch (problem) {
-      if (over || filling !== mine) return;
+      if (over || filling !== aborter) return;
       const refused = problem.status >= 400 && problem.status < 500;
       // A log that does not grow stays damaged, so no retry.
       if (refused || (!grows && problem.status === 500)) {
@@ -89,12 +89,12 @@ export function watch({ run, after, handlers, frames, openSocket, grows, presenc
         handlers.onProblem(problem);
       } else lost();
     } finally {
-      if (filling === mine) filling = null;
+      if (filling === aborter) filling = null;
     }
   };
 
   /** The request in progress, if any, may wait on a connection that no longer exists. */
-  const lookAgain = async () => {
+  const readAgain = async () => {
     filling?.abort();
     filling = null;
     missed ??= 0;
@@ -103,7 +103,7 @@ export function watch({ run, after, handlers, frames, openSocket, grows, presenc
     await fill();
     clearTimeout(slow);
   };
-  const leavePage = presence((how) => (how === "offline" ? lost() : lookAgain()));
+  const leavePage = presence((how) => (how === "offline" ? lost() : readAgain()));
 
   const poll = async () => {
     await fill();

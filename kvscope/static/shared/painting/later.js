@@ -3,10 +3,10 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 
-/** `later` of the page's painting queue, for all of the page. */
+/** Provides `later` of the page's painting queue to every component. */
 export const Later = createContext(null);
 
-/** @returns {(job: () => void, urgent?: boolean) => () => void} as `createQueue` gives it */
+/** @returns {(job: () => void, urgent?: boolean) => () => void} `later` of the queue */
 export function useLater() {
   return useContext(Later);
 }
@@ -15,8 +15,8 @@ export function useLater() {
  * Renders the entries of a list in several frames, because one frame would be a long task.
  *
  * @param {number} count of entries
- * @param {{first: number, more: number, of?: *}} how many at first, and how many more in each job; `of`: starts again when it
- *   changes
+ * @param {{first: number, more: number, of?: *}} how many at first, and how many more in each job; `of`: a value; when it changes,
+ *   the list starts again
  * @returns {number} how many to render now
  */
 export function useGradually(count, { first, more, of = null }) {

@@ -5,14 +5,14 @@ import { createContext } from "preact";
 import { useContext, useLayoutEffect, useState } from "preact/hooks";
 import { useLater } from "./later.js";
 
-/** The page's store, for all of the page. */
+/** Provides the page's store to every component. */
 export const Store = createContext(null);
 
-/** The clock changes these on every frame; most parts show neither. */
+/** Fields that the clock changes on every frame; most parts show neither. */
 const EVERY_FRAME = ["progress", "reveal"];
 
 /**
- * @param {(state: Object) => *} choose a stable function, like `isNews`
+ * @param {(state: Object) => *} choose selects a part of the state; a stable function, like `isNews`
  * @param {boolean} urgent whether it is shown in the next frame, before other jobs
  * @param {(before: *, after: *) => boolean} [isNews] whether a change is shown
  * @returns {*} the chosen part of the state at the component's last update
@@ -52,11 +52,11 @@ export const useChoice = (choose) => useShown(choose, true);
  * `moving`: whether a change of the clock alone renders it; `urgent`: it is shown in the next frame, before other jobs.
  */
 export function Part({ of: Shown, moving = false, urgent = false, ...props }) {
-  const state = useShown(whole, urgent, moving ? differ : differsAtRest);
+  const state = useShown(wholeState, urgent, moving ? differ : differsAtRest);
   return html`<${Shown} state=${state} ...${props} />`;
 }
 
-const whole = (state) => state;
+const wholeState = (state) => state;
 
 const differ = (before, after) => before !== after;
 

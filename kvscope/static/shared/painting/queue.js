@@ -53,7 +53,7 @@ export function createQueue({ requestFrame, now }) {
 
 /**
  * @param {{state: Function, subscribe: Function}} store
- * @param {Function} later as `createQueue` gives it
+ * @param {Function} later of `createQueue`
  * @param {(state: Object) => void} onShown called with a state once every part shows it, or a newer one
  */
 export function followShown(store, later, onShown) {

@@ -22,7 +22,7 @@ const TEXTS = {
 
 /**
  * @param {{draft: Object, moment: Object, named: "step"|"pass", count: (step: number) => string, limits: Object, withWritten: () => Object,
- *   change: (patch: Object) => void, refusal: Object}} props `named`: what a step is here, `count`: its number for the reader;
+ *   change: (patch: Object) => void, refusal: Object}} props `named`: what a step is called here, `count`: its number for the reader;
  *   `withWritten`: the draft, with the note that is being written among its notes
  */
 export function ShareNotes({ draft, moment, named, count, limits, withWritten, change, refusal }) {

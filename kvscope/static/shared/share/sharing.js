@@ -30,27 +30,8 @@ export function shareRequest({ title, notes, atStart, values = "attention" }, mo
   return { title: title.trim(), notes, ...(atStart ? {} : { open: moment }), ...stored };
 }
 
-/** Which exact values a shared run can include, and what each choice allows. */
-export const KEPT = [
-  {
-    level: "attention",
-    name: msg`The run itself`,
-    text: msg`Every attention weight, within 0.004, and all token probabilities. Exact values appear only on a server that runs this model.`,
-  },
-  {
-    level: "qkv",
-    name: msg`Also Q, K and V`,
-    text: msg`Every head and dot product shows exact values without the model. So do the guesses after each layer.`,
-  },
-  {
-    level: "block",
-    name: msg`Also every value inside the blocks`,
-    text: msg`The block view also works without the model. Values other than Q, K and V are rounded to 16 bits.`,
-  },
-];
-
 /**
- * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level as the server reports it
+ * @param {{bytes: number, estimated: boolean, refusal: string|null}|undefined} level of the server's answer
  * @returns {string} "1.2 MB", "about 15.9 MB"
  */
 export function sizeInWords(level) {

@@ -24,8 +24,10 @@ export function storeOf(initial, reduce) {
 }
 
 /**
- * @param {Object<string, (state: any, action: any) => Object>} reducers the changes of each action
- * @returns {Object} the state with these changes. @throws {RangeError} for an unknown action
+ * Applies an action.
+ *
+ * @param {Object<string, (state: any, action: any) => Object>} reducers return the changed fields, by type of action
+ * @returns {Object} the next state. @throws {RangeError} for an unknown action
  */
 export function changed(reducers, state, action) {
   const reducer = reducers[action.type];

@@ -13,14 +13,14 @@ const MOST = 200;
  */
 export function createDeleteTokens(storage, key) {
   const isEntry = (entry) => Array.isArray(entry) && entry.length === 2;
-  /** Each: id and token. */
+  /** Entries: [id, token]. */
   const { all, keep } = storedList(storage, key, { isEntry, most: MOST });
 
   return {
     /** The same session can be shared more than once, each time with another token. */
     add: (id, token) => keep([...all(), [id, token]]),
 
-    /** @returns {string[]} each once, oldest first */
+    /** @returns {string[]} ids, each once, oldest first */
     ids: () => [...new Set(all().map(([id]) => id))],
 
     /** @returns {string|null} */

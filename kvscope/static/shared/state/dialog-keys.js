@@ -1,4 +1,4 @@
-/** The keys that every page has. */
+/** The keys that work on every page. */
 
 import { msg } from "../words/msg.js";
 

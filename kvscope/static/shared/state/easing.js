@@ -1,6 +1,6 @@
 /**
- * The sweep of a step: its layers appear one after another. Progress 0 → 1 is the step's measured time, and each layer takes its
- * measured share of it. Pure.
+ * Shows the layers of a step one after another. Progress 0 → 1 is the step's measured time, and each layer takes its measured share
+ * of it. Pure.
  *
  * Two assumptions are not measured: the layers start with the step (the embedding before them is one look-up), and in a log without
  * times of layers, all layers take the same time, together three quarters of the step.
@@ -31,10 +31,10 @@ export function revealAt(progress, layers, ms) {
   const share = Math.min(1, progress / sweepShare(ms, layers));
   const times = timesOf(ms, layers);
   if (!times || share === 1) return layers * share;
-  let left = share * sum(times);
+  let remaining = share * sum(times);
   let layer = 0;
-  while (layer < layers && left >= times[layer]) left -= times[layer++];
-  return layer < layers ? layer + left / times[layer] : layers;
+  while (layer < layers && remaining >= times[layer]) remaining -= times[layer++];
+  return layer < layers ? layer + remaining / times[layer] : layers;
 }
 
 /** @returns {number} the progress at which this many whole layers are shown: the inverse of `revealAt` */

@@ -21,8 +21,9 @@ export function inIntro({ selection }) {
 }
 
 /**
- * The moments available now; a growing run has more later. Moments are left out if the run has no clear look, no decode step, or is a
- * twin or beam search, which does not use the cache as other runs do. A branch computed and timed only its last steps.
+ * Returns the moments available now; a growing run has more later. Some need a clear look or a decode step. A twin or a beam search
+ * lacks those about the cache, which it does not use as other runs do; a branch lacks those about times, because it timed only its last
+ * steps.
  *
  * @param {{run: Object|null, look: Object|null}} state of the store
  * @returns {Moment[]}

@@ -1,6 +1,6 @@
 /** Synchronizes a page's address with its state. */
 
-/** Browsers refuse frequent changes of the address (Safari: over 100 in 30 s), and each change takes some ms. */
+/** Interval between changes of the address, in ms: browsers refuse frequent ones (Safari: over 100 in 30 s), and each takes some ms. */
 const WRITE_MS = 300;
 /** The same during playback, when nobody needs the exact address. */
 const MOVING_MS = 2000;
@@ -13,7 +13,7 @@ const MOVING_MS = 2000;
  * @param {Window} parts.window
  * @param {Object} parts.store
  * @param {(state: Object) => string|null} parts.addressOf null: nothing to link to
- * @param {(state: Object) => string|null} parts.runOf the run that this address names
+ * @param {(state: Object) => string|null} parts.runOf the run in this address
  * @param {(state: Object) => boolean} parts.isNew whether it differs from the current address
  * @param {(state: Object) => boolean} parts.isMoving whether the state changes by itself
  * @param {() => void} parts.onMove the viewer has changed the address
@@ -23,19 +23,19 @@ export function keepAddress({ window, store, addressOf, runOf, isNew, isMoving, 
   if (window.location.protocol === "about:") return () => {};
   let timer = null;
   let patient = false;
-  let written = null;
+  let writtenRun = null;
 
   const write = () => {
     timer = null;
     const state = store.state();
     const address = addressOf(state);
     if (address === null) return;
-    written = runOf(state);
+    writtenRun = runOf(state);
     window.history[isNew(state) ? "pushState" : "replaceState"](null, "", address);
   };
 
   /** A new run is written at once, so that a reload shows it. */
-  const canWait = (state) => runOf(state) === written && isMoving(state);
+  const canWait = (state) => runOf(state) === writtenRun && isMoving(state);
 
   const onState = () => {
     const waits = canWait(store.state());

@@ -1,6 +1,6 @@
 /**
  * The part of the page's state in the URL hash: one table of typed properties, for reading and writing.
- * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`. Behind them stand the changes that are composed for the run, one each
+ * `#step=3&layer=13&head=8&query=8&key=1&view=head&code=1`. They are followed by the changes that are composed for the run, one parameter each
  * (facts/change-text.js): `&change=zero+head+layer+13+head+8`
  */
 

@@ -1,12 +1,12 @@
 /**
- * The runs that this device derived from a recorded run that ships with the project. Everybody knows the id of a recorded run, so the
- * server lists only those relatives that a request names.
+ * Remembers the runs that this device derived from a recording that ships with the project. Everybody knows the id of a recording, so
+ * the server lists only the derived runs that a request names.
  */
 
 import { storedList } from "./stored-list.js";
 
 const KEY = "kvscope.own-runs";
-/** The most that one request may name; the oldest are dropped. */
+/** The most runs that one request may name; the oldest are dropped. */
 const MOST = 64;
 
 /**

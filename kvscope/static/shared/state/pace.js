@@ -24,22 +24,22 @@ export function paceOf(ms, slow = null) {
 }
 
 /**
- * Move a playhead on by `ms`.
+ * Moves a playhead on by `ms`.
  *
  * @param {{step: number, progress: number}} playhead
  * @param {number} ms time that passed
  * @param {number} last the newest step it may reach
- * @param {(step: number) => {ms: number, timeAt: Function, progressAt: Function}} paceAt of a step, as `paceOf` gives it
+ * @param {(step: number) => {ms: number, timeAt: Function, progressAt: Function}} paceAt `paceOf` for a step
  * @returns {{step: number, progress: number}} progress 1 means the playhead rests at the end of `step`
  */
 export function advance({ step, progress }, ms, last, paceAt) {
-  let left = ms;
+  let remaining = ms;
   for (;;) {
     const pace = paceAt(step);
-    const time = pace.timeAt(progress) + left;
+    const time = pace.timeAt(progress) + remaining;
     if (time < pace.ms) return { step, progress: pace.progressAt(time) };
     if (step >= last) return { step, progress: 1 };
-    left = time - pace.ms;
+    remaining = time - pace.ms;
     step += 1;
     progress = 0;
   }

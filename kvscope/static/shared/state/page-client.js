@@ -1,17 +1,20 @@
 /** The client of a page that shows runs, from a server or from a saved file. */
 
+import { io } from "socket.io-client";
 import { createClient } from "../log/client.js";
-import { connect } from "../log/connect.js";
 import { fileSource } from "../log/file-source.js";
 import { followPresence } from "../log/presence.js";
-import { fetchUnder, IN_SITE } from "../log/root.js";
+import { fetchUnder, IN_SITE, under } from "../log/root.js";
 import { upload } from "../log/upload.js";
 import { jsonOf, textOf } from "./bootstrap.js";
 import { createDeleteTokens, OF_RUNS, OF_SHARED } from "./delete-tokens.js";
 import { identityOf } from "./identity.js";
 
-/** @returns {Promise<void>} resolves after that many ms */
+/** @param {number} ms  @returns {Promise<void>} resolves after this time */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** @returns {Object} a socket that connects to this server */
+const connect = () => io({ path: under("/socket.io/"), transports: ["websocket"] });
 
 /**
  * @param {{settings: Object, saved: Object|null, stranger: boolean}} page `saved`: the session that it shows
@@ -33,7 +36,7 @@ export function clientOf({ settings, saved, stranger }, more = {}) {
   });
 }
 
-/** The data inside a page that was saved as a file. */
+/** Reads the data inside a page that was saved as a file. */
 function fetchFromFile() {
   const [manifest, glossary] = ["manifest", "glossary"].map(jsonOf);
   return fileSource({ manifest, glossary, textOf, subtle: window.crypto.subtle });

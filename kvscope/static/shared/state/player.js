@@ -18,7 +18,7 @@ const FOLLOWED_DECODE_MS = 130;
 const FOLLOWED_PREFILL_MS = 700;
 export const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
-/** Median measured time of the decode steps so far, or of prefill before the first of them, in ms. */
+/** Returns the median measured time of the decode steps so far, or the time of prefill before the first of them, in ms. */
 export function typicalStepMs(steps) {
   const decode = steps.slice(1).map((step) => step.data.ms.total);
   if (decode.length === 0) return steps[0]?.data.ms.total ?? TARGET_STEP_MS;
@@ -27,7 +27,7 @@ export function typicalStepMs(steps) {
 }
 
 /**
- * Duration of a step, in ms, without the extra time of its lens.
+ * Returns how long a step is shown, in ms, without the extra time of its lens.
  *
  * @param {{data: {ms: {total: number}}}[]} steps
  */
@@ -36,12 +36,12 @@ export function shownMs(steps, step, speed) {
   return Math.min(steps[step].data.ms.total * slowdown, LONGEST_STEP_MS) / speed;
 }
 
-/** How many times slower than measured a step is shown outside its lens (below 1: faster). */
+/** Returns how many times slower than measured a step is shown outside its lens (below 1: faster). */
 export function slowdownOf(steps, step, speed) {
   return shownMs(steps, step, speed) / steps[step].data.ms.total;
 }
 
-/** The same for the intro, whose last moment may not exist yet. */
+/** Moves the playhead of the intro, whose last moment may not exist yet. */
 function nextMoment(state, ms) {
   const { moment: step, progress } = state.intro;
   const last = state.playing ? momentsOf(state).length - 1 : step;
@@ -50,8 +50,7 @@ function nextMoment(state, ms) {
 }
 
 /**
- * The playhead after a frame of `ms`, in any of the three ways it moves: following the live edge, playing, or
- * finishing one requested step.
+ * Returns the playhead after a frame of `ms`. It moves in three ways: it follows the live edge, plays, or finishes one requested step.
  *
  * @param {Object} state of the store
  * @returns {{step: number, progress: number}|{intro: {moment: number, progress: number}}|null} null when nothing moves
@@ -72,7 +71,7 @@ export function nextPlayhead(state, ms) {
   );
 }
 
-/** Whether the playhead moves. It does not during a layer-by-layer walk. */
+/** Returns whether the playhead moves. It does not during a layer-by-layer walk. */
 export function moves(state) {
   if (inIntro(state)) return Boolean(state.run?.steps.length) && (state.playing || state.intro.progress < 1);
   if (!state.run?.steps.length || state.layerStop) return false;

@@ -3,7 +3,7 @@
 import { msg } from "../words/msg.js";
 
 const POLL_MS = 400;
-/** After a failure. */
+/** Interval after a failed request, in ms. */
 const SLOW_POLL_MS = 3000;
 
 /**

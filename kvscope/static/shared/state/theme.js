@@ -1,4 +1,4 @@
-/** Light or dark: the embedding page's choice, else the viewer's earlier choice, else the system's preference. */
+/** Light or dark: the choice of the surrounding page, else the viewer's earlier choice, else the system's preference. */
 
 export const THEMES = ["light", "dark"];
 const THEME_KEY = "kvscope.theme";
@@ -6,7 +6,7 @@ const THEME_KEY = "kvscope.theme";
 /**
  * @param {{getItem: Function}} storage of the device
  * @param {boolean} systemIsDark
- * @param {"auto"|"light"|"dark"|null} [override] by the embedding page; it overrides the viewer's choice for KVScope itself
+ * @param {"auto"|"light"|"dark"|null} [override] of the surrounding page; it overrides the viewer's choice for KVScope itself
  * @returns {"light"|"dark"}
  */
 export function firstTheme(storage, systemIsDark, override = null) {

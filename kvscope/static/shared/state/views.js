@@ -44,7 +44,7 @@ export function zoomIn(view) {
 }
 
 /**
- * The effect of Escape: unlocks the query and key of a head, otherwise zooms out once.
+ * Applies Escape: unlocks the query and key of a head, otherwise zooms out once.
  *
  * @returns {Object} the part of the selection that changes
  */

@@ -8,6 +8,7 @@ import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
 import { msg } from "../words/msg.js";
 import { barBoxes, domains, linePath, nearestX, spread, stepPath } from "./chart-geometry.js";
+import { Table } from "./table.js";
 import { pointInside, useSize } from "./use-size.js";
 
 const TOP_PX = 10;
@@ -16,7 +17,7 @@ const LABEL_PX = 16;
 const CHARACTER_PX = 6.7;
 const Y_TICKS = 4;
 const X_TICK_PX = 56;
-/** The most of a narrow chart's width that the names at the lines' ends may take. */
+/** The largest share of the width for the names at the ends of the lines. */
 const NAMES_SHARE = 0.36;
 
 const PATHS = { line: linePath, stairs: stepPath };
@@ -75,7 +76,7 @@ export function Chart({ label, x: xAxis, y: yAxis, series, current = null, onPic
       }
     </div>
     <p class="centred muted small" aria-hidden="true">${xAxis.name}</p>
-    <${Table} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />
+    <${Numbers} label=${label} xAxis=${xAxis} yAxis=${yAxis} xs=${xs} series=${series} />
   </div>`;
 }
 
@@ -159,26 +160,16 @@ function Reading({ name, tone, points, at, axis }) {
   return html`<span class="chart-reading"><span class=${`word tone-${tone}`}>${name}</span> <b class="number">${text}</b></span>`;
 }
 
-function Table({ label, xAxis, yAxis, xs, series }) {
-  const columns = series.map(({ name, points }) => ({ name, values: new Map(points.map(({ x, y }) => [x, y])) }));
-  return useMemo(
-    () => html`<div class="visually-hidden"><table>
-      <caption>${label}</caption>
-      <thead>
-        <tr><th scope="col">${xAxis.name}</th>${columns.map(({ name }) => html`<th scope="col" key=${name}>${name}</th>`)}</tr>
-      </thead>
-      <tbody>
-        ${xs.map(
-          (x) => html`<tr key=${x}>
-            <th scope="row">${(xAxis.format ?? String)(x)}</th>
-            ${columns.map(({ name, values }) => {
-              const value = values.get(x) ?? null;
-              return html`<td key=${name}>${value === null ? "–" : (yAxis.exact ?? yAxis.format)(value)}</td>`;
-            })}
-          </tr>`,
-        )}
-      </tbody>
-    </table></div>`,
-    [series, xs, label],
-  );
+function Numbers({ label, xAxis, yAxis, xs, series }) {
+  return useMemo(() => {
+    const columns = [xAxis, ...series].map(({ name }) => ({ head: name }));
+    const values = series.map(({ points }) => new Map(points.map(({ x, y }) => [x, y])));
+    const write = (value) => (value === undefined || value === null ? "–" : (yAxis.exact ?? yAxis.format)(value));
+    const rows = xs.map((x) => ({
+      key: x,
+      head: (xAxis.format ?? String)(x),
+      cells: values.map((ofSeries) => write(ofSeries.get(x))),
+    }));
+    return html`<div class="visually-hidden"><${Table} name=${label} columns=${columns} rows=${rows} scrolls=${false} /></div>`;
+  }, [series, xs, label]);
 }

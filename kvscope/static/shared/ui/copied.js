@@ -11,7 +11,7 @@ const BUTTON = {
   manual: (name) => ({ text: msg`Press Ctrl+C`, label: msg`Press Ctrl+C to copy ${name}` }),
 };
 
-/** @param {{name: string, value: string, lines?: boolean}} props `lines`: the text may have several lines */
+/** @param {{name: string, value: string, lines?: boolean}} props `lines`: whether the text may have several lines */
 export function Copied({ name, value, lines = false }) {
   const [status, setStatus] = useState("idle");
   const { text, label } = BUTTON[status](name);

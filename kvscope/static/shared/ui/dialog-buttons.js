@@ -1,4 +1,4 @@
-/** The buttons in the header of every page that open the search and the help. */
+/** The buttons that open the search and the help, in the header of every page. */
 
 import { html } from "htm/preact";
 import { msg } from "../words/msg.js";

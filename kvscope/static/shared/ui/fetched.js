@@ -5,12 +5,12 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { msg } from "../words/msg.js";
 
 /**
- * @param {{of: () => Promise<Function>, waits?: string|null}} props `of` loads the component, which gets all other props; `waits`: what stands in its place
- *   until then, where nothing would leave a panel empty
+ * @param {{of: () => Promise<Function>, waits?: string|null}} props `of` loads the component, which gets all other props; `waits`: the
+ *   text shown until then, in a panel that would otherwise be empty
  */
 export function Fetched({ of, waits = null, ...props }) {
   const [Shown, setShown] = useState(null);
-  // Not an effect: code that is there already is shown in the same frame.
+  // Not an effect: code that is loaded already is shown in the same frame.
   useLayoutEffect(() => {
     of().then(
       (component) => setShown(() => component),

@@ -1,6 +1,6 @@
 /**
- * Outlines the elements whose `data-names` has a lit name, and says which names the pointer is at. Elements declare only their names,
- * so that new ones are outlined too. A picture with `data-points` says itself what the pointer is at.
+ * Outlines the elements whose `data-names` has a lit name, and stores the names under the pointer. Elements declare only their names,
+ * so that new ones are outlined too. A picture with `data-points` stores the names under the pointer itself.
  */
 
 import { namesIn, sameNames } from "../state/lit.js";

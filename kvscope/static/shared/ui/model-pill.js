@@ -19,7 +19,7 @@ export function ModelPill({ readiness, model = null }) {
   `;
 }
 
-/** `compiled`: the server's line about what it compiled, for the tooltip. */
+/** Shows a model that is ready; `compiled`: the server's line about what it compiled, for the tooltip. */
 function Ready({ model, label = model?.name, compiled = "" }) {
   if (!model) return html`<span class="cut">${msg`ready`}</span>`;
   const { layers, heads, kv_heads: kvHeads } = model;
@@ -35,7 +35,7 @@ function Ready({ model, label = model?.name, compiled = "" }) {
   return html`<span class="cut" title=${title}>${label}<span class="model-more cut"> · ${more.join(" · ")}</span></span>`;
 }
 
-/** In a saved file no model runs; this names the model that computed the run. */
+/** Shows the model that computed the run: in a saved file no model runs. */
 export function ModelOfRun({ run }) {
   if (!run?.open) return null;
   return html`<div class="model line muted" role="group" aria-label=${msg`Model`}><${Ready} model=${run.open.model} label=${msg`computed by ${run.open.model.name}`} /></div>`;

@@ -25,7 +25,7 @@ function open(props) {
     render(null, place);
     place.remove();
   };
-  // A frame stays at what it shows.
+  // In a frame, a result opens in a new tab.
   const newTab = window.parent !== window;
   render(html`<${Overlay} onClose=${onClose} newTab=${newTab} ...${props} />`, place);
 }

@@ -15,8 +15,8 @@ const NO_KEYS = [];
 /**
  * @param {{here: string|null, theme: "light"|"dark", setTheme: (theme: "light"|"dark") => void, alone?: boolean, keys?: {label: string,
  *   text: string}[], openers?: *, children?: *}} props
- *   `here`: id of the page, null for a page outside the navigation; `alone`: no links to other pages; `keys`: of the page, for its help;
- *   `openers`: after the navigation; `children`: before the buttons
+ *   `here`: id of the page, null for a page outside the navigation; `alone`: no links to other pages; `keys`: the page's keys, for its help;
+ *   `openers`: shown after the navigation; `children`: shown before the buttons
  */
 export function OwnHeader({ here, theme, setTheme, alone = false, keys = NO_KEYS, openers = null, children = null }) {
   const help = () => openHelp({ keys: [...keys, ...DIALOG_KEYS] });

@@ -7,7 +7,7 @@ import { firstTheme, rememberTheme, systemDark } from "../state/theme.js";
  * Sets the theme on the root element before anything renders, because drawings read their colours from the page.
  *
  * @param {Object} storage as in `firstTheme`, like `override`
- * @returns {[string, (theme: string) => void]} and its setter
+ * @returns {[string, (theme: string) => void]} the theme and its setter
  */
 export function useOwnTheme(storage, override = null) {
   const [theme, setTheme] = useState(() => firstTheme(storage, systemDark().matches, override));

@@ -33,10 +33,10 @@ function redraw(canvas, { width, height, ratio, draw }) {
   draw(context);
 }
 
-/** For a canvas that is painted once and drawn often: the browser keeps it in memory, so that a lost GPU does not clear it. */
+/** Options of a canvas that is painted once and drawn often: the browser keeps it in memory, so that a lost GPU does not clear it. */
 export const IN_MEMORY = { willReadFrequently: true };
 
-/** Painted pixels as an image that can be drawn many times. */
+/** Returns painted pixels as an image that can be drawn many times. */
 export function imageOf({ data, width, height }) {
   const canvas = document.createElement("canvas");
   canvas.width = width;

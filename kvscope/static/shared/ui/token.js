@@ -3,7 +3,7 @@
 import { html } from "htm/preact";
 import { tokenLabel, tokenText } from "../facts/format.js";
 
-/** A selection inside the token is there to be copied, so releasing the mouse is no click. */
+/** Releasing the mouse after selecting the token's text is no click: the reader wants to copy it. */
 function ignoreSelection(event) {
   const selection = window.getSelection();
   if (!selection.isCollapsed && selection.containsNode(event.currentTarget, true)) event.stopPropagation();

@@ -1,4 +1,4 @@
-/** The speed of this machine, measured by the engine on request. Only the page stores it; the last result stays visible during the next. */
+/** The speed of this machine, measured by the engine on request. Only the page stores it; the last result stays visible until the next. */
 
 import { useState } from "preact/hooks";
 

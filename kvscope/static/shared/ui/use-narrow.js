@@ -2,10 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-/** As in the style sheets. */
+/** The same width as in the style sheets. */
 const NARROW = "(width < 720px)";
 
-/** @returns {boolean} followed while the window changes */
+/** @returns {boolean} updated when the window changes */
 export function useNarrow() {
   const [narrow, setNarrow] = useState(() => window.matchMedia(NARROW).matches);
   useEffect(() => {

@@ -9,7 +9,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
  */
 export function useOpened(root) {
   const [open, setOpen] = useState(false);
-  // Before it is painted: the focus may go elsewhere as soon as the menu is in sight.
+  // Before the browser paints: the focus may move as soon as the menu is visible.
   useLayoutEffect(() => {
     if (!open) return undefined;
     const onElsewhere = (event) => root.current.contains(event.target) || setOpen(false);

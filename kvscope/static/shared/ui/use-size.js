@@ -17,16 +17,16 @@ export function useSize() {
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
-    let wanted = null;
+    let next = null;
     let forget = () => {};
     // The observer also reports the first size; reading it here would force an extra layout. Drawing at a new size waits for a later
     // frame, because this one has already been laid out.
     const observer = new ResizeObserver(() => {
       const width = element.clientWidth;
       const height = Math.floor(element.clientHeight / HEIGHT_STEP_PX) * HEIGHT_STEP_PX;
-      if (!width || !height || (wanted?.width === width && wanted.height === height)) return;
+      if (!width || !height || (next?.width === width && next.height === height)) return;
       const size = { width, height };
-      wanted = size;
+      next = size;
       forget();
       forget = later(() => setSize(size));
     });
@@ -39,7 +39,7 @@ export function useSize() {
   return [ref, size];
 }
 
-/** @returns {number} device pixels per CSS pixel, followed when a window moves to another screen or is zoomed */
+/** @returns {number} device pixels per CSS pixel, updated when the window moves to another screen or is zoomed */
 export function useRatio() {
   const [ratio, setRatio] = useState(() => window.devicePixelRatio || 1);
   useEffect(() => {
@@ -51,7 +51,7 @@ export function useRatio() {
   return ratio;
 }
 
-/** @returns {{x: number, y: number}} where a pointer event is inside the element that handles it */
+/** @returns {{x: number, y: number}} the position of a pointer event inside the element that handles it */
 export function pointInside(event) {
   const element = event.currentTarget;
   const box = element.getBoundingClientRect();

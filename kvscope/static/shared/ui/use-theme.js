@@ -17,7 +17,7 @@ export function usePageTheme(name) {
   return useMemo(() => readTheme(getComputedStyle(document.documentElement)), [name]);
 }
 
-/** @returns {Object} as `buildTheme` returns it */
+/** @returns {Object} colours, as in shared/draw/theme.js */
 export function useTheme() {
   return useContext(Theme);
 }

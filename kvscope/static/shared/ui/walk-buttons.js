@@ -1,9 +1,9 @@
-/** Arrow keys through the buttons of a group: one stop of the Tab key, however many there are. */
+/** Arrow keys move through the buttons of a group, which is a single stop of the Tab key. */
 
 /** @type {Object<string, number>} */
 const CHANGES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** For `onKeyDown` of the group; its buttons have tabindex −1. */
+/** Handles `onKeyDown` of the group; its buttons have tabindex −1. */
 export function walkButtons(event) {
   const change = CHANGES[event.key];
   const buttons = [...event.currentTarget.querySelectorAll("button[tabindex='-1']")];

@@ -1,4 +1,4 @@
-/** Counts with their nouns, as places of sentences. Pure. */
+/** Counts with their nouns, for use inside sentences. Pure. */
 
 import { integer } from "../facts/format.js";
 import { form, msg, plural } from "./msg.js";

@@ -90,7 +90,7 @@ export function Help({ keys, guide, newTab }) {
   `;
 }
 
-/** Each with a link to a place where it can be seen, if there is one. */
+/** Terms, each with a link to a place that shows it, if there is one. */
 function Terms({ newTab }) {
   const [terms, setTerms] = useState([]);
   const [failed, setFailed] = useState(false);

@@ -58,7 +58,7 @@ export function useHint(content) {
   return { open: shown, setOpen, props };
 }
 
-/** Shows it in the top layer, so that no panel clips it. @returns {() => void} removes it */
+/** Shows the hint in the top layer, so that no panel clips it. @returns {() => void} removes it */
 function showHint(anchor, { id, content, keep, leave }) {
   const box = document.createElement("div");
   Object.assign(box, { id, className: "hint popover", popover: "manual", onpointerenter: keep, onpointerleave: leave });

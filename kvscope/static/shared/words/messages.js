@@ -1,8 +1,8 @@
 /**
- * Sentences in the reader's language, in the manner of gettext: English stands in the code and is the key of its translation.
+ * Sentences in the reader's language, as in gettext: the code has the English text, which is the key of its translation.
  *
  * ttag, Lingui and lit-localize were tried. ttag (4.4 KB gzipped) reads the text of a value again for places, so a token `$&`
- * or `${ 1 }` changes a sentence, and keeps a table of its own in place of `Intl.PluralRules`; Lingui compiles its messages in
+ * or `${ 1 }` changes a sentence, and has its own table instead of `Intl.PluralRules`; Lingui compiles its messages in
  * a build step that the page does not have; lit-localize has no plurals and puts no elements into a sentence.
  */
 
@@ -11,7 +11,7 @@ const PLACE = /\{(\w+)\}/g;
 /**
  * @param {{language?: string, messages?: Object<string, string|Object<string, string>>}} [catalogue] `language`: a BCP 47 tag.
  *   `messages`: the translation of each English message, with its places as `{name}`; of a plural, one for each category of
- *   `Intl.PluralRules`. English stands for what it lacks.
+ *   `Intl.PluralRules`. English replaces missing translations.
  */
 export function createMessages({ language = "en", messages = {} } = {}) {
   const rules = new Intl.PluralRules(language);
@@ -50,7 +50,7 @@ export function createMessages({ language = "en", messages = {} } = {}) {
     return piecesOf(strings, values, rules.select(count));
   }
 
-  /** As `pluralNodes`, as a string. */
+  /** Returns the result of `pluralNodes` as a string. */
   const plural = (count, one, other) => pluralNodes(count, one, other).join("");
 
   return { language, msg, nodes, form, plural, pluralNodes, translated };

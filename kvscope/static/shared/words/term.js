@@ -15,8 +15,8 @@ export function useTerm(id) {
 }
 
 /**
- * @param {{id: string, stop: boolean, children: Object}} props `id` in glossary.json; `children`: the term as the
- *   text has it; `stop`: whether the Tab key stops there. Not for use inside a button or a link, because it can be pressed itself.
+ * @param {{id: string, stop: boolean, children: Object}} props `id` in glossary.json; `children`: the term in
+ *   the words of the text; `stop`: whether the Tab key stops there. Not for use inside a button or a link, because a term is pressed too.
  */
 export function Term({ id, stop = true, children }) {
   const { open, setOpen, props } = useTerm(id);

@@ -1,9 +1,8 @@
-/** Reads the changes that an address names (stage/facts/change-text.js). Pure. */
+/** Reads the changes that the address names, as `changeText` writes them. Pure. */
 
-import { fitted, headsAt, OPS, SITES } from "../../shared/facts/changes.js";
+import { DEFAULTS, fitted, headsAt, OPS, SITES } from "../../shared/facts/changes.js";
 import { integer, listed } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
-import { USUAL } from "../facts/change-text.js";
 
 /** @typedef {import("../../shared/facts/changes.js").Change} Change */
 
@@ -14,17 +13,16 @@ const TEXTS = ["source", "away"];
 /**
  * @param {string[]} texts
  * @param {import("../../shared/log/run.js").Run} run that is changed
- * @returns {{changes: Change[], problem: {message: string}|null}} those that can be read; `problem`: which cannot, and why
+ * @returns {{changes: Change[], problem: {message: string}|null}} the changes that are valid; `problem`: the other ones, each with the reason
  */
 export function readChanges(texts, run) {
-  const read = texts.map((text) => ({ text, ...changeOf(text, run) }));
-  const refused = read.filter(({ refusal }) => refusal);
-  const message = refused.map(
-    ({ text, refusal }) => msg`The address names the change “${text}”: ${refusal} It is left out.`,
-  );
+  const results = texts.map((text) => ({ text, ...changeOf(text, run) }));
+  const refusals = results
+    .filter(({ refusal }) => refusal)
+    .map(({ text, refusal }) => msg`The address names the change “${text}”: ${refusal} It is left out.`);
   return {
-    changes: read.flatMap(({ change }) => change ?? []),
-    problem: refused.length ? { message: message.join(" ") } : null,
+    changes: results.flatMap(({ change }) => change ?? []),
+    problem: refusals.length ? { message: refusals.join(" ") } : null,
   };
 }
 
@@ -36,12 +34,12 @@ function changeOf(text, run) {
   if (!sites.some((each) => each === site)) return { refusal: msg`its second word must be one of ${listed(sites)}.` };
   const { fields, refusal } = fieldsOf(rest);
   if (refusal) return { refusal };
-  const given = /** @type {Change} */ ({ op, site, ...USUAL, ...fields });
-  const change = fitted(given);
-  for (const name of Object.keys(USUAL)) {
-    const asGiven = given[name] === change[name];
-    if (!asGiven && given[name] === USUAL[name]) return { refusal: msg`${name} is missing.` };
-    if (!asGiven) return { refusal: msg`${name} does not belong to it.` };
+  const written = /** @type {Change} */ ({ op, site, ...DEFAULTS, ...fields });
+  const change = fitted(written);
+  for (const name of Object.keys(DEFAULTS)) {
+    const isKept = written[name] === change[name];
+    if (!isKept && written[name] === DEFAULTS[name]) return { refusal: msg`${name} is missing.` };
+    if (!isKept) return { refusal: msg`${name} does not belong to it.` };
     const most = mostOf(name, change, run);
     if (most !== null && change[name] !== null && !isWithin(change[name], most))
       return { refusal: msg`${name} is ${change[name]}; it must be a whole number from 0 to ${integer(most)}.` };
@@ -53,12 +51,12 @@ function changeOf(text, run) {
 function fieldsOf(rest) {
   const fields = {};
   for (let left = rest; left; ) {
-    const [all, name, written] = FIELD.exec(left) ?? [];
-    if (all === undefined || !Object.hasOwn(USUAL, name)) {
-      const names = listed(Object.keys(USUAL));
+    const [all, name, json] = FIELD.exec(left) ?? [];
+    if (all === undefined || !Object.hasOwn(DEFAULTS, name)) {
+      const names = listed(Object.keys(DEFAULTS));
       return { fields, refusal: msg`“${left}” must be names and values; the names are ${names}.` };
     }
-    const value = readValue(written);
+    const value = readValue(json);
     const kind = TEXTS.includes(name) ? "string" : "number";
     if (typeof value !== kind)
       return {
@@ -71,9 +69,9 @@ function fieldsOf(rest) {
   return { fields };
 }
 
-function readValue(written) {
+function readValue(json) {
   try {
-    return JSON.parse(written);
+    return JSON.parse(json);
   } catch {
     return null;
   }
@@ -81,7 +79,7 @@ function readValue(written) {
 
 const isWithin = (value, most) => Number.isInteger(value) && value >= 0 && value <= most;
 
-/** @returns {number|null} the largest value of a field that counts; null of others */
+/** @returns {number|null} the largest value of a field with a whole number; null for another field */
 function mostOf(name, change, { open, promptLength }) {
   const { model, limits } = open;
   if (name === "layer") return model.layers - 1;

@@ -4,7 +4,6 @@ import { html } from "htm/preact";
 import { CodeButton } from "../../shared/code/code-dock.js";
 import { PANEL_NAMES, TABBED } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
-import { untilPointerMoves } from "../ui/resting-pointer.js";
 
 /**
  * @param {{focus: Object, view: string, code: boolean|null, dispatch: Function, children?: *}} props `focus` from `headFocus`; `code`: its
@@ -33,4 +32,24 @@ export function Breadcrumb({ focus, view, code, dispatch, children = null }) {
       ${children}
     </span>
   </nav>`;
+}
+
+const POINTING = ["pointermove", "pointerover", "pointerenter", "mousemove", "mouseover"];
+
+/**
+ * Suppresses the pointer events that a browser sends when the page moves under a resting pointer, until the pointer moves.
+ *
+ * @param {Window} window
+ * @param {{clientX: number, clientY: number}} at where the pointer rests
+ */
+function untilPointerMoves(window, { clientX, clientY }) {
+  const listen = { capture: true };
+  const end = () => {
+    for (const name of POINTING) window.removeEventListener(name, onPointer, listen);
+  };
+  const onPointer = (event) => {
+    if (event.clientX === clientX && event.clientY === clientY) event.stopImmediatePropagation();
+    else end();
+  };
+  for (const name of POINTING) window.addEventListener(name, onPointer, listen);
 }

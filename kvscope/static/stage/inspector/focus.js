@@ -3,7 +3,7 @@
  */
 
 import { topKeys } from "../../shared/facts/attention.js";
-import { isAwaited } from "../state/settled.js";
+import { isAwaited } from "../state/layer-sweep.js";
 
 /**
  * @param {Object} state of the store, with a run that has a step or is awaited; `step` -1: its prefill is not complete

@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { ZOOMS } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { ChangeButton } from "../changes/change-button.js";
-import { isAwaited, whenReached, whenSettled } from "../state/settled.js";
+import { isAwaited, whenReached, whenSettled } from "../state/layer-sweep.js";
 import { Prefilling } from "../ui/prefilling.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { headFocus } from "./focus.js";

@@ -10,7 +10,7 @@ import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { useTheme } from "../../shared/ui/use-theme.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { PromptForm, Settings } from "../prompt/own-prompt.js";
-import { canAsk, isAsking } from "../state/asking.js";
+import { canAsk, isAsking } from "../state/run-request.js";
 import { Candidates, Memory, Mix, Pace } from "./bars.js";
 import { captionOf, whyFirstToken } from "./captions.js";
 import { Columns, Rows } from "./picture.js";

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { bytes, bytesShort, integer } from "../../shared/facts/format.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { isAwaited } from "../state/settled.js";
+import { isAwaited } from "../state/layer-sweep.js";
 import { Card } from "../ui/card.js";
 import { bytesDuring, cacheAccount, cacheBytes, globalBytes } from "./facts.js";
 

@@ -9,7 +9,7 @@ import { percent } from "../../shared/facts/format.js";
 import { useHint } from "../../shared/words/hint.js";
 import { msg } from "../../shared/words/msg.js";
 import { effectsOf, HEADS_OFF } from "../state/effects.js";
-import { knownStep } from "../state/settled.js";
+import { knownStep } from "../state/layer-sweep.js";
 import { useHeadsWorthSeeing } from "./use-heads-worth-seeing.js";
 
 export function LookHere({ state, dispatch }) {

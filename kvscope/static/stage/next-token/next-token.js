@@ -6,7 +6,7 @@ import { followsSameTokens } from "../../shared/facts/changes.js";
 import { integer, percent, quoted, tokenText } from "../../shared/facts/format.js";
 import { Token } from "../../shared/ui/token.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
-import { isAwaited } from "../state/settled.js";
+import { isAwaited } from "../state/layer-sweep.js";
 import { Card } from "../ui/card.js";
 import { distribution } from "./sampling.js";
 

@@ -7,13 +7,13 @@ import { SaveFileButton } from "../../shared/files/save-file.js";
 import { isOfOtherModel } from "../../shared/log/model.js";
 import { under } from "../../shared/log/root.js";
 import { DeleteSharedButton } from "../../shared/share/delete-shared-button.js";
-import { momentOf } from "../../shared/state/moment.js";
 import { HelpButton, SearchButton } from "../../shared/ui/dialog-buttons.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { Places } from "../../shared/ui/places.js";
 import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { msg } from "../../shared/words/msg.js";
+import { momentOf } from "../state/moment.js";
 import { openStageHelp, openStageSearch } from "./dialogs.js";
 
 const GALLERY = "/gallery";

@@ -7,7 +7,7 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { zoomOut } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
-import { bringIntoSight } from "../ui/in-sight.js";
+import { bringIntoSight } from "../ui/open-view.js";
 import { currentTab, INSPECTOR } from "./current-tab.js";
 
 /** @param {{panels: {id: string, tab: string, view?: string}[], stage: Object, view: string, dispatch: Function, opens?: string|null}} props

@@ -7,8 +7,7 @@ import { Fetched } from "../../shared/ui/fetched.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { msg } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { isAsking } from "../state/asking.js";
-import { NUMBERS } from "../state/run-request.js";
+import { isAsking, NUMBERS } from "../state/run-request.js";
 import { ModelPicker } from "./model-picker.js";
 import { PromptField } from "./prompt-field.js";
 

@@ -6,7 +6,7 @@ import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
 import { shareRefusal } from "./share-refusal.js";
 
-const DIALOG = async () => (await import("../../shared/share/share-dialog.js")).ShareDialog;
+const DIALOG = async () => (await import("./share-dialog.js")).ShareDialog;
 
 /** @param {{state: Object, dispatch: Function, client: Object}} props playback pauses, because the link opens at the current step */
 export function ShareButton({ state, dispatch, client }) {

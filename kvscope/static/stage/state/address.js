@@ -1,10 +1,10 @@
 /** Synchronizes the page's address with its state: `/?run=<id>#step=3&layer=13…`, `/s/<id>#step=3…` for a saved run, `#step=3…` in a file. */
 
+import { changeText } from "../../shared/facts/changes.js";
 import { IN_SITE, pathOf, under } from "../../shared/log/root.js";
 import { keepAddress } from "../../shared/state/keep-address.js";
 import { formatHash, parseHash, runOfSearch } from "../../shared/state/location.js";
 import { moves } from "../../shared/state/player.js";
-import { changeText } from "../facts/change-text.js";
 
 /** @returns {string} the path of a saved session's page, from the root */
 const pageOf = ({ id }) => `/s/${id}`;
@@ -19,7 +19,7 @@ export function readAddress({ pathname, search, hash }, saved = null) {
   return { run: ofSaved ?? runOfSearch(search), link: parseHash(hash) };
 }
 
-/** @returns {string} the address of the current state; null while there is nothing to link to */
+/** @returns {string|null} the address of the current state; null before the first step of a run */
 export function addressOf({ run, step, selection, code, changing, present }) {
   if (!run?.steps.length) return null;
   const change = changing?.open ? (changing.linked ?? changing.changes.map(changeText)) : [];
@@ -29,10 +29,10 @@ export function addressOf({ run, step, selection, code, changing, present }) {
   return under(`/?run=${encodeURIComponent(run.id)}${present ? "&present=1" : ""}${hash}`);
 }
 
-/** The pages of a static site stay what they are, so that they can be opened from a disk; only their hash changes. */
+/** In a static site only the hash changes, so that its pages work from a disk. */
 const written = (state) => (IN_SITE ? (addressOf(state)?.replace(/^[^#]*/, "") ?? null) : addressOf(state));
 
-/** Synchronizes both. A link to a twin or beam search opens its run without a new history entry, which would lead back here. */
+/** Synchronizes both. A link to a twin or beam search opens its run without a new history entry: going back would open that link again. */
 export function followAddress({ window, store, controller, saved = null }) {
   const there = () => readAddress(window.location, saved);
   return keepAddress({

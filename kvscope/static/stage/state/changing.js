@@ -1,26 +1,26 @@
 /**
- * The changes that the reader composes for a changed run: a list, and what the list was before each edit. Pure.
+ * The changes that the viewer composes for a changed run: a list, and the list before each edit. Pure.
  *
  * @typedef {Object} Changing
- * @property {string} of the run that is computed again
+ * @property {string} of id of the run that is computed again
  * @property {import("../../shared/facts/changes.js").Change[]} changes
  * @property {import("../../shared/facts/changes.js").Change[][]} past the lists before, oldest first
- * @property {string|null} edited what the last edit was of: another edit of the same is one with it
- * @property {string[]|null} linked changes that an address names, until the panel has read them
+ * @property {string|null} edited the field that the last edit changed: further edits of it are undone together with it
+ * @property {string[]|null} linked changes that the address names, until the panel has read them
  * @property {boolean} open whether its panel is shown
  * @property {boolean} resumed whether the last change was added to a list whose panel had been closed
  * @property {boolean} busy whether the run is being started
- * @property {Error|null} problem why it was not
- * @property {string|null} started the changed run that it started last
+ * @property {Error|null} problem why it was not started
+ * @property {string|null} started id of the changed run that was started last
  */
 
 import { baseOf } from "../../shared/facts/changes.js";
 
-/** Edits that can be undone. */
+/** How many edits can be undone. */
 const MOST_PAST = 100;
 
 /** @returns {Changing} a list that begins with the run's own changes */
-export function beginChanging(run) {
+function beginChanging(run) {
   return {
     of: baseOf(run),
     changes: run.open.changed?.changes ?? [],
@@ -35,33 +35,33 @@ export function beginChanging(run) {
   };
 }
 
-const begun = ({ changing, run }) => changing ?? beginChanging(run);
+const openList = ({ changing, run }) => changing ?? beginChanging(run);
 
 const isSame = (a, b) => Object.keys(b).every((name) => a[name] === b[name]);
 const areSame = (a, b) => a.length === b.length && b.every((change, at) => isSame(a[at], change));
 
-/** @param {string|null} [edited] a name of what is edited; edits of the same name are undone together */
+/** @param {string|null} [edited] a name of the edited field; edits with the same name are undone together */
 function edit(changing, changes, edited = null) {
-  const same = edited !== null && edited === changing.edited;
-  const past = same ? changing.past : [...changing.past, changing.changes].slice(-MOST_PAST);
+  const isSameField = edited !== null && edited === changing.edited;
+  const past = isSameField ? changing.past : [...changing.past, changing.changes].slice(-MOST_PAST);
   return { changing: { ...changing, changes, past, edited, open: true, resumed: false, problem: null } };
 }
 
-/** By action; `state` is that of the Stage, with a run that is open. */
+/** Reducers by action; `state` is that of the Stage, with an open run. */
 export const CHANGING = {
   /** Opens the panel: with the list that is being composed, or the run's own. */
-  changing: (state) => ({ changing: { ...begun(state), open: true } }),
+  changing: (state) => ({ changing: { ...openList(state), open: true } }),
   changingClosed: ({ changing }) => ({ changing: changing && { ...changing, open: false } }),
-  changesLinked: (state, { texts }) => ({ changing: { ...begun(state), open: true, linked: texts } }),
-  /** The list that an address names replaces the one before, which can be undone. `problem`: why some are left out. */
+  changesLinked: (state, { texts }) => ({ changing: { ...openList(state), open: true, linked: texts } }),
+  /** Replaces the list by the one that the address names, as an edit. `problem`: why some changes are left out. */
   changesRead: ({ changing }, { changes, problem }) => {
     const read = { ...changing, linked: null };
     const stays = !changes.length || areSame(read.changes, changes);
     return { changing: { ...(stays ? read : edit(read, changes).changing), problem } };
   },
-  /** A change that is in the list already is not added again. */
+  /** Adds a change, unless the list has it. */
   addChange: (state, { change }) => {
-    const changing = begun(state);
+    const changing = openList(state);
     const isThere = changing.changes.some((other) => isSame(other, change));
     if (isThere) return { changing: { ...changing, open: true } };
     const added = edit(changing, [...changing.changes, change]).changing;
@@ -81,7 +81,7 @@ export const CHANGING = {
   changeRefused: ({ changing }, { problem }) => ({ changing: { ...changing, busy: false, problem } }),
 };
 
-/** @returns {Changing|null} the list when another run is opened: it stays for the run that it changes and the one that it started */
-export function keptFor(changing, id) {
+/** @returns {Changing|null} the list to keep when another run is opened: only for the run that it changes and the one that it started */
+export function changingFor(changing, id) {
   return changing && [changing.of, changing.started].includes(id) ? changing : null;
 }

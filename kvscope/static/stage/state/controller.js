@@ -9,10 +9,10 @@ import { inIntro, momentsOf } from "../../shared/state/intro.js";
 import { createReadiness, modelFailed } from "../../shared/state/readiness.js";
 import { msg } from "../../shared/words/msg.js";
 import { chosenModel, nextReadiness } from "../facts/models.js";
-import { createEngine } from "./engine.js";
-import { createModels } from "./models.js";
+import { createModelPolling } from "./model-polling.js";
 import { createOpening } from "./opening.js";
 import { followOriginal } from "./original.js";
+import { createRunControl } from "./run-control.js";
 import { requestProblem } from "./run-request.js";
 
 const NO_BRANCH = msg`The branch could not be started`;
@@ -22,15 +22,15 @@ const NO_BRANCH = msg`The branch could not be started`;
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {Object|null} parts.saved the saved session that the page was opened with: {id, run, title, notes, open}
- * @param {{getItem: Function, setItem: Function}} parts.storage as in `createEngine`
+ * @param {{getItem: Function, setItem: Function}} parts.storage as in `createRunControl`
  * @param {(ms: number) => Promise<void>} parts.delay
  */
 export function createController({ store, client, saved = null, storage, delay }) {
   const { dispatch, state } = store;
   let disposed = false;
 
-  const engine = createEngine({ store, client, storage });
-  const readiness = (state().severalModels ? createModels : createReadiness)({
+  const control = createRunControl({ store, client, storage });
+  const readiness = (state().severalModels ? createModelPolling : createReadiness)({
     store,
     client,
     delay,
@@ -47,7 +47,7 @@ export function createController({ store, client, saved = null, storage, delay }
     client,
     saved,
     onStudy: (run, link, study) => visit(run, link, study),
-    onVisited: engine.askWhetherPaused,
+    onVisited: control.askWhetherPaused,
     onFailed: readiness.poll,
     onOpened() {
       if (state().severalModels) readiness.poll();
@@ -65,11 +65,11 @@ export function createController({ store, client, saved = null, storage, delay }
   const start = async () => {
     const { prompt, chat, maxNewTokens, sampling, reuse } = state();
     dispatch({ type: "opening" });
-    engine.leave();
+    control.stopPaused();
     try {
       const model = chosenModel(state())?.name;
       const { id } = await client.start({ prompt, chat, max_new_tokens: maxNewTokens, ...sampling, reuse, model });
-      engine.own(id);
+      control.own(id);
       const { selection, headChosen } = state();
       const { layer, head, view } = selection;
       if (!disposed) open(id, { playing: true, visited: false, view, link: headChosen ? { layer, head } : {} });
@@ -89,8 +89,8 @@ export function createController({ store, client, saved = null, storage, delay }
     try {
       const { id } = await client.fork(run.id, { position: chosenPosition(run, step), token: token.id });
       if (disposed || state().run !== run) return;
-      engine.letGoOn();
-      engine.own(id);
+      control.resumeOwn();
+      control.own(id);
       open(id, { playing: false, visited: false, ...beside(step) });
     } catch ({ detail, title, retryAfter }) {
       if (state().run !== run) return;
@@ -105,11 +105,11 @@ export function createController({ store, client, saved = null, storage, delay }
     dispatch({ type: "changeSent" });
     try {
       const { id } = await client.change(changing.of, { changes: changing.changes });
-      engine.own(id);
+      control.own(id);
       if (disposed || state().changing?.of !== changing.of) return;
       dispatch({ type: "changeStarted", run: id });
       if (state().run !== run) return;
-      engine.letGoOn();
+      control.resumeOwn();
       open(id, { playing: false, visited: false, ...beside(step) });
     } catch (problem) {
       if (state().changing?.of === changing.of) dispatch({ type: "changeRefused", problem });
@@ -130,12 +130,12 @@ export function createController({ store, client, saved = null, storage, delay }
 
   const play = () => {
     dispatch({ type: "play" });
-    engine.resume();
+    control.resume();
   };
 
   const pause = () => {
     dispatch({ type: "pause" });
-    engine.pauseOwn();
+    control.pauseOwn();
   };
 
   return {
@@ -159,7 +159,7 @@ export function createController({ store, client, saved = null, storage, delay }
 
     /** Shows a run of the same family at a step, with the same view of the same head. */
     visitRelative(id, step) {
-      engine.letGoOn();
+      control.resumeOwn();
       open(id, { playing: false, visited: true, ...beside(step) });
     },
 
@@ -220,9 +220,9 @@ export function createController({ store, client, saved = null, storage, delay }
       ({ moment }) => moment < lastMoment() && dispatch({ type: "moment", moment: moment + 1, progress: 0 }),
       ({ step }) => {
         if (step < last()) dispatch({ type: "show", step: step + 1 });
-        else if (engine.grows()) {
+        else if (control.grows()) {
           dispatch({ type: "wanted", wanted: true });
-          if (state().enginePaused) engine.control("step");
+          if (state().enginePaused) control.send("step");
         }
       },
     ),
@@ -239,12 +239,12 @@ export function createController({ store, client, saved = null, storage, delay }
       () => dispatch({ type: "seek", step: last() }),
     ),
 
-    stop: () => engine.control("stop"),
+    stop: () => control.send("stop"),
 
     /** Follows the newest step of a growing run, or plays at the chosen speed again. */
     follow() {
       dispatch({ type: state().following ? "play" : "follow" });
-      engine.resume();
+      control.resume();
     },
 
     dispose() {

@@ -3,7 +3,7 @@
 import { DIALOG_KEYS } from "../../shared/state/dialog-keys.js";
 import { backFrom, zoomIn, zoomOut } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
-import { canAsk } from "./asking.js";
+import { canAsk } from "./run-request.js";
 
 const step = (name, change) => (state) => ({ [name]: Math.max(0, state.selection[name] + change) });
 

@@ -3,7 +3,7 @@
 import { reasonOfClose } from "../../shared/facts/endings.js";
 import { Run } from "../../shared/log/run.js";
 import { isWord, tellingLook } from "../facts/opening-head.js";
-import { canAsk } from "./asking.js";
+import { canAsk } from "./run-request.js";
 
 /** The log of a twin or beam search is not shown as a run: its link opens the original run, in the view that shows it. */
 const STUDY_VIEWS = { twin: "cache", beam: "tokens" };

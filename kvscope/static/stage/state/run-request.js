@@ -1,4 +1,4 @@
-/** Checks the settings of a new run before they are sent; the server checks them again. Pure. */
+/** Whether this page can start runs, and whether the settings of a new run are valid; the server checks them again. Pure. */
 
 import { limitOf } from "../../shared/log/limits.js";
 import { msg } from "../../shared/words/msg.js";
@@ -17,6 +17,16 @@ export const NUMBERS = [
   { name: "seed", label: msg`seed`, term: "seed", step: 1, width: 5, drawn: true },
   { name: "max_new_tokens", label: msg`new tokens`, step: 1, width: 3, drawn: false },
 ];
+
+/** @returns {boolean} whether the viewer can run their own prompt: not in an embed, a file, a static site or a frame without an origin */
+export function canAsk({ embed, file, inSite, sandboxed }) {
+  return !embed && !file && !inSite && !sandboxed;
+}
+
+/** @returns {boolean} whether the prompt form is open; it is always open while there is no run to show */
+export function isAsking(state) {
+  return canAsk(state) && (state.asking || (state.phase === "idle" && !state.run));
+}
 
 /**
  * @param {Object} request {prompt, sampling, maxNewTokens}

@@ -1,42 +1,38 @@
 /**
- * The Stage's state. `reduce` is pure; components get values and send actions.
+ * The Stage's state, and the reducers that change it by action. `reduce` is pure.
  *
- * `run` itself grows in place; `version` changes whenever it does. `insteadOf`: the twin or beam search whose link led to it.
- * `sampling`: settings of the next run; `whatIf`: settings tried on the current step, null for those of the run. `branching`: the token
- * of the branch being started. `layerStop`: layers shown (1…layers) in a layer-by-layer walk, else null. `sandboxed`: the page is in a
- * frame without an origin and cannot start runs. `embed`: the page is inside another one, without the parts in `hide`; else null.
- * `file`: the page is a saved file with its run inside, without a server;
- * `inSite`: a file of a static site. `asking`: the prompt form is open. `intro`: the playhead of
- * the first thirty seconds, whose subject is `look`, as `tellingLook` returns it. `lit`, `pointed`: names of tensors (lit.js).
- * `ended`: what ran beside a run to its end and whose
- * results the page has shown: "none" and "forgotten" for a twin with that cache, "beam" for a beam search.
- * `headChosen`: the selected layer or head is the viewer's choice, or a link's: nothing else moves it.
- * `code`: the panel with the code that ran is open. `effects`: what was measured by switching parts off, by `effectsKey`. `models`:
- * those of a server with `severalModels`; `model`: the name of the one chosen for the next run, null until one is chosen.
- * `changing`: the changes that are being composed (changing.js); `original`: of a changed run (original.js).
+ * Components read values of the state and dispatch actions for what the viewer does. The controller dispatches what the server
+ * answers: through opening.js the frames of the shown run, original.js those of the run that it changes, model-polling.js the models,
+ * and run-control.js whether the engine is paused. The player (shared/state/clock.js) moves the playhead with `tick`; main.js and
+ * printing.js dispatch what the browser says of theme, motion and paper. Nothing else writes the state, and `derive` keeps every
+ * value within the bounds of the run.
  */
 
 import { isInherited } from "../../shared/facts/step-rows.js";
 import { changed, storeOf } from "../../shared/state/create-store.js";
 import { progressAt, revealAt, sweepShare } from "../../shared/state/easing.js";
 import { inIntro, introIsOver, momentsOf } from "../../shared/state/intro.js";
-import { CHANGING, keptFor } from "./changing.js";
-import { walk } from "./layer-walk.js";
-import { sweptSteps } from "./settled.js";
+import { CHANGING, changingFor } from "./changing.js";
+import { sweptSteps, walk } from "./layer-sweep.js";
 
 export const initialState = {
   readiness: { state: "loading", phase: "", done: 0, total: 0, message: "", model: null },
   examples: [],
   limits: /** @type {Object<string, number>} */ ({}),
   severalModels: false,
+  /** Those of a server with `severalModels`. */
   models: /** @type {import("../facts/models.js").Offered[]} */ ([]),
+  /** The model that the viewer chose for the next run; null until then. */
   model: /** @type {string|null} */ (null),
+  /** It grows in place; `version` changes whenever it does. */
   run: null,
+  /** The twin or beam search whose link led to this run. */
   insteadOf: null,
   version: 0,
   connected: true,
   caughtUp: 0,
   opening: false,
+  /** The token of the branch that is being started. */
   branching: null,
   held: false,
   waits: null,
@@ -44,29 +40,39 @@ export const initialState = {
   wanted: false,
   step: 0,
   progress: 1,
+  /** The playhead of the first thirty seconds, and the cell of attention that they are about, as `tellingLook` returns it. */
   intro: { moment: 0, progress: 1 },
   look: null,
   reveal: 0,
   settled: 0,
   reached: 0,
+  /** Layers shown (1…layers) in a layer-by-layer walk, else null. */
   layerStop: null,
   playing: false,
   following: false,
   speed: 1,
   reducedMotion: false,
   selection: { layer: 0, head: 0, query: null, key: null, view: "head" },
+  /** Whether the viewer or a link chose the layer or head, so that nothing else moves it. */
   headChosen: false,
   entered: 0,
   hover: null,
+  /** Whether the panel with the computation in PyTorch is open. */
   code: false,
+  /** The measured effects of switching parts off, by `effectsKey`. */
   effects: /** @type {Object<string, Object>} */ ({}),
+  /** Names of tensors, like `pointed` (lit.js). */
   lit: [],
   pointed: [],
+  /** Twins and beam searches whose results the page has shown: `experiment` is "none" or "forgotten" for a twin, else "beam". */
   ended: /** @type {{run: string, experiment: string}[]} */ ([]),
+  /** Settings of the next run. */
   sampling: { strategy: "greedy", temperature: 1, top_k: 0, top_p: 1, seed: 0 },
+  /** Settings that the viewer tries on the shown step; null for those of the run. */
   whatIf: null,
   changing: /** @type {import("./changing.js").Changing|null} */ (null),
   original: /** @type {import("./original.js").Original|null} */ (null),
+  /** Whether the viewer has opened the prompt form. */
   asking: false,
   prompt: "",
   chat: false,
@@ -77,9 +83,13 @@ export const initialState = {
   problem: null,
   theme: "light",
   present: false,
+  /** Whether the page is in a frame without an origin, which cannot start runs. */
   sandboxed: false,
+  /** Whether the page is a saved file with its run inside, without a server. */
   file: false,
+  /** Whether the page is a file of a static site. */
   inSite: false,
+  /** {hide}: the parts that are left out inside another page; null if the page is not embedded. */
   embed: null,
   printing: false,
   phase: "loading",
@@ -87,7 +97,7 @@ export const initialState = {
 
 const EFFECTS = "effects";
 
-/** The playhead does not move by itself. */
+/** A playhead that does not move by itself. */
 const standing = { playing: false, following: false, wanted: false, layerStop: null };
 
 const REDUCERS = {
@@ -110,11 +120,11 @@ const REDUCERS = {
   problem: (_state, { problem }) => ({ problem, held: false, opening: false, branching: null }),
   hold: (_state, { held }) => ({ held, problem: null }),
 
-  /** The place of the new run in the queue; null if it is not queued. */
+  /** The position of the new run in the queue; null if it is not queued. */
   waits: (_state, { waits }) => ({ waits }),
 
   connection: (_state, { connected }) => ({ connected }),
-  /** Steps that came at once after the connection was back; 0 once that was said long enough. */
+  /** Steps that arrived together when the connection was back; 0 after the page has said so for a while. */
   caughtUp: (_state, { steps }) => ({ caughtUp: steps }),
 
   /** The run cannot be loaded: it is removed, and the reason is shown. */
@@ -130,7 +140,7 @@ const REDUCERS = {
   branching: (_state, { token }) => ({ branching: token, problem: null }),
   opened: (state, { run, playing, view = initialState.selection.view, insteadOf = null }) => ({
     run,
-    changing: keptFor(state.changing, run.id),
+    changing: changingFor(state.changing, run.id),
     insteadOf,
     asking: false,
     connected: true,
@@ -182,9 +192,9 @@ const REDUCERS = {
   walk: (state, { change }) => walked(state, change),
 
   select: selected,
-  /** As `select`, from the keyboard: focus follows. */
+  /** As `select`, from the keyboard: the focus moves too. */
   enter: (state, action) => ({ ...selected(state, action), entered: state.entered + 1 }),
-  /** A head worth seeing, for a viewer who has chosen none. */
+  /** Shows a head worth seeing to a viewer who has chosen none. */
   suggest: (state, { layer, head }) => (state.headChosen ? {} : { selection: { ...state.selection, layer, head } }),
   hover: (_state, { hover }) => ({ hover }),
   code: (_state, { open }) => ({ code: open }),
@@ -222,7 +232,7 @@ function sweepEnd({ run, step }) {
   return sweepShare(msOf(run, step), run?.layers ?? 0);
 }
 
-/** @param {Object} state @param {{selection: Object, chosen?: boolean}} action `chosen`: false if the page itself carries a head over */
+/** @param {Object} state @param {{selection: Object, chosen?: boolean}} action `chosen`: false if the page keeps the head of another run */
 function selected(state, { selection, chosen = true }) {
   // What the effects view measures is of one step: playback would go on to the next.
   const stops = selection.view === EFFECTS && state.selection.view !== EFFECTS;
@@ -255,8 +265,8 @@ function clampSelection(selection, run) {
     bounded.query = query === null ? null : clamp(query, run.reused, run.positions - 1);
     bounded.key = key === null ? null : clamp(key, 0, bounded.query ?? run.positions - 1);
   }
-  const same = Object.keys(bounded).every((name) => bounded[name] === selection[name]);
-  return same ? selection : bounded;
+  const isSame = Object.keys(bounded).every((name) => bounded[name] === selection[name]);
+  return isSame ? selection : bounded;
 }
 
 /** Whether the playhead is at the end of a closed run, or of the intro. */

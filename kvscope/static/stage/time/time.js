@@ -11,7 +11,7 @@ import { useTheme } from "../../shared/ui/use-theme.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { isAwaited } from "../state/settled.js";
+import { isAwaited } from "../state/layer-sweep.js";
 import { Card } from "../ui/card.js";
 import { drawBars, hitBars } from "./bars.js";
 import { timeFacts } from "./facts.js";

@@ -11,7 +11,7 @@ import { isInherited } from "../../shared/facts/step-rows.js";
 import { useGradually } from "../../shared/painting/later.js";
 import { Memo } from "../../shared/ui/memo.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { knownStep } from "../state/settled.js";
+import { knownStep } from "../state/layer-sweep.js";
 import { kindOf, timeOf, titleOf, typeOf } from "./answer-tokens.js";
 
 /** Tokens of a prompt that are rendered in one frame. */

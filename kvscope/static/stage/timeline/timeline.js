@@ -11,7 +11,7 @@ import { ChangedLine } from "../changes/changed-line.js";
 import { compareLink, idOf } from "../facts/compare-link.js";
 import { DeleteRun } from "../save-panel/delete-run.js";
 import { ShareButton } from "../save-panel/share-button.js";
-import { canAsk } from "../state/asking.js";
+import { canAsk } from "../state/run-request.js";
 import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
 import { narrate } from "./narration.js";

@@ -1,13 +1,15 @@
-/** Says that a twin or a beam search has come to its end, so that the task of a lesson can ask for it. */
+/** Reports that a twin or a beam search has ended, so that a lesson's task can require it. */
 
 import { useEffect } from "preact/hooks";
 
 const WHOLE = ["eos", "length"];
 
 /**
+ * Dispatches `ended` once the log of an experiment has ended.
+ *
  * @param {Function} dispatch
- * @param {{run: string, experiment: "none"|"forgotten"|"beam", log: Object|null}} props `run`: the id of the run beside which it ran;
- *   `log`: its own, null where there is none
+ * @param {{run: string, experiment: "none"|"forgotten"|"beam", log: Object|null}} props `run`: the id of the original run;
+ *   `log`: of the experiment; null: it has not started
  */
 export function useEnded(dispatch, { run, experiment, log }) {
   const ended = WHOLE.includes(log?.close?.reason);

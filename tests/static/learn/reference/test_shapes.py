@@ -8,28 +8,13 @@ import pytest
 
 from kvscope.model.checkpoint.layout import slots
 from kvscope.model.engine.engine import Engine
-from kvscope.model.hooks import Observer
+from kvscope.model.hooks import Observer, hook_points
 from kvscope.model.service.info import describe
 from tests.support.node import answer_of
 from tests.support.tiny import ARCHS, prompt, tiny_checkpoint, tiny_engine
 
 SCRIPT = Path(__file__).parent / "shapes-answers.js"
 N, STEP = 11, 4
-HOOKS = {
-    "embedded": "embedded",
-    "attn.normed": "blocks.1.attn.normed",
-    "q": "blocks.1.attn.q_rot",
-    "kv": "blocks.1.attn.k_rot",
-    "scores": "blocks.1.attn.scores",
-    "weights": "blocks.1.attn.weights",
-    "mixed": "blocks.1.attn.mixed",
-    "attn.change": "blocks.1.attn.change",
-    "mlp.normed": "blocks.1.mlp.normed",
-    "hidden": "blocks.1.mlp.hidden",
-    "mlp.change": "blocks.1.mlp.change",
-    "final": "final",
-}
-"""Rows of the page's table, and the hook point that each is seen at."""
 
 
 def axes(shape: list[int]) -> list[int]:
@@ -42,24 +27,29 @@ def test_every_shape_is_that_of_the_tensor_at_its_hook_point(arch: str) -> None:
     engine, ids = tiny_engine(arch), prompt(N + STEP)
     info = describe(tiny_checkpoint(arch), engine.transformer, "cpu")
     answers = answer_of(SCRIPT, {"model": info, "n": N, "t": N + STEP})
+    hooks = {name.removeprefix("blocks.1."): name for name in hook_points(engine.transformer)}
+    hooks = {row: hooks[row] for row in answers if row in hooks}
+    assert len(hooks) >= 12
     for phase, (tokens, first) in enumerate(((N, 0), (N + STEP, N + STEP - 1))):
-        seen = shapes_seen(engine, ids[:tokens], first)
-        assert {row: axes(shape) for row, shape in seen.items()} == {row: axes(answers[row][phase]) for row in HOOKS}
+        recorded = recorded_shapes(engine, ids[:tokens], first, hooks)
+        assert {row: axes(shape) for row, shape in recorded.items()} == {
+            row: axes(answers[row][phase]) for row in hooks
+        }
 
 
-def shapes_seen(engine: Engine, ids: list[int], first: int) -> dict[str, list[int]]:
-    """The shape of the tensor at each hook point, where rows from `first` on are computed."""
-    seen: dict[str, list[int]] = {}
+def recorded_shapes(engine: Engine, ids: list[int], first: int, hooks: dict[str, str]) -> dict[str, list[int]]:
+    """The shape of the tensor at each hook point in a pass over the rows from `first` on."""
+    shapes: dict[str, list[int]] = {}
 
     def observer(row: str) -> Observer:
-        return lambda value: seen.__setitem__(row, list(value.shape))
+        return lambda value: shapes.__setitem__(row, list(value.shape))
 
-    with engine.replay(ids, first, {hook: observer(row) for row, hook in HOOKS.items()}):
+    with engine.replay(ids, first, {hook: observer(row) for row, hook in hooks.items()}):
         pass
-    for row in ("scores", "weights"):
-        _, kv_heads, group, *rest = seen[row]  # B Hkv G Q K
-        seen[row] = [kv_heads * group, *rest]
-    return seen
+    for row in ("attn.scores", "attn.weights"):
+        _, kv_heads, group, *rest = shapes[row]  # B Hkv G Q K
+        shapes[row] = [kv_heads * group, *rest]
+    return shapes
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -16,7 +16,7 @@ const PLAIN = { ...MODEL, weights: { stored: {}, held: { float32: 538_060_032 } 
 const IN_GROUPS = { ...MODEL, weights: { stored: GROUPS, held: { ...GROUPS, float32: 140_544 } } };
 const TWICE = { ...MODEL, weights: { stored: GROUPS, held: { ...GROUPS, float32: 538e6 } } };
 
-test("bytes stand with their format, of which too small a part is not named", () => {
+test("bytes are written with their formats, without formats of a small share", () => {
   assert.equal(formatOf({ ...GROUPS, float32: 140_544 }), "4- and 8-bit groups");
   assert.equal(formatOf({ ...GROUPS, float32: 500_000_000 }), "float32 and 4- and 8-bit groups");
   assert.match(bytesIn(GROUPS), /^96\.4.MB in 4- and 8-bit groups$/);

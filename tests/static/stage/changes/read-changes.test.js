@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, OPS, SITES, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
+import { changeText, fitted, OPS, SITES, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { readChanges } from "../../../../kvscope/static/stage/changes/read-changes.js";
-import { changeText } from "../../../../kvscope/static/stage/facts/change-text.js";
 
 const RUN = {
   promptLength: 4,

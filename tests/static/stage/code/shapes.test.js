@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lettersOf, passOf, shapesOf, sizeOf } from "../../../../kvscope/static/stage/code/shapes.js";
+import { passOf, shapesOf } from "../../../../kvscope/static/stage/code/shapes.js";
 
 const MODEL = {
   ...{ d: 32, d_mlp: 48, heads: 4, kv_heads: 2, head_dim: 8, vocab: 50, gated: true },
@@ -25,12 +25,6 @@ const runOf = (data, open = {}) => ({
   steps: [{ data: { position: 10, ms: { chunks: [1] }, ...data } }],
 });
 
-test("an axis is a letter, a product or a sum of letters", () => {
-  const letters = lettersOf(MODEL, { rows: 3, keys: 12 });
-  const sizes = ["T", "K", "G", "H*Dh", "(H+2Hkv)*Dh", "N"].map((axis) => sizeOf(axis, letters));
-  assert.deepEqual(sizes, [3, 12, 2, 32, 64, 1]);
-});
-
 test("a line has its shapes only where the model runs it", () => {
   const { lines, ran } = shapesOf(SOURCE, MODEL, { rows: 3, keys: 12 });
   assert.equal(ran, null);
@@ -45,18 +39,6 @@ test("a line has its shapes only where the model runs it", () => {
 test("the rows are those of the step, and a query sees all positions so far", () => {
   assert.deepEqual(passOf(runOf({ rows_computed: 11 }), 0), { rows: 11, keys: 11 });
   assert.deepEqual(passOf(runOf({ rows_computed: 4 }, { reused: 7 }), 0), { rows: 4, keys: 11 });
-});
-
-test("a log without the number of rows has those of its prompt that were not reused, then one", () => {
-  const run = runOf({}, { reused: 7 });
-  run.steps.push({ data: { position: 11, ms: { chunks: [1] } } });
-  assert.deepEqual(
-    [0, 1].map((step) => passOf(run, step)),
-    [
-      { rows: 4, keys: 11 },
-      { rows: 1, keys: 12 },
-    ],
-  );
 });
 
 test("nothing is said of rows that several passes share, or of a cache with other positions", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
 import { Run } from "../../../../kvscope/static/shared/log/run.js";
-import { keptFor } from "../../../../kvscope/static/stage/state/changing.js";
+import { changingFor } from "../../../../kvscope/static/stage/state/changing.js";
 import { createStore, reduce } from "../../../../kvscope/static/stage/state/store.js";
 import { smallRun } from "../../support/wire.js";
 
@@ -85,10 +85,10 @@ test("a refusal keeps what was typed, and the next edit takes it away", () => {
 
 test("the list stays for the run that it changes and the one that it started", () => {
   const { changing } = after(opened(), add(HEAD), { type: "changeSent" }, { type: "changeStarted", run: "r2" });
-  assert.equal(keptFor(changing, "r1"), changing);
-  assert.equal(keptFor(changing, "r2"), changing);
-  assert.equal(keptFor(changing, "r3"), null);
-  assert.equal(keptFor(null, "r1"), null);
+  assert.equal(changingFor(changing, "r1"), changing);
+  assert.equal(changingFor(changing, "r2"), changing);
+  assert.equal(changingFor(changing, "r3"), null);
+  assert.equal(changingFor(null, "r1"), null);
 });
 
 test("the changes of an address replace the list, which can be undone, and none that can be read keeps it", () => {

@@ -61,8 +61,8 @@ export function BlockView({ state, focus, dispatch, client }) {
 function useScene({ state, client, layer, query }) {
   const { run, following } = state;
   const step = run.stepOfQuery(query);
-  const wanted = following ? null : { run: run.id, step, layer, position: query };
-  const { status, values, stored } = useModelValues(state, client.ask("block"), wanted, "block");
+  const request = following ? null : { run: run.id, step, layer, position: query };
+  const { status, values, stored } = useModelValues(state, client.ask("block"), request, "block");
   const scene = useMemo(() => blockScene(run, { layer, query }, values), [run, layer, query, values]);
   return { scene, status, stored };
 }
@@ -77,13 +77,13 @@ const NOTES = {
 
 const STORED = msg`These values are stored with this session. Q, K and V are exact; scores, weights and head outputs are computed from them. The others are rounded to 16 bits.`;
 
-/** The origin of the values where it is not the model. */
+/** Says where the values come from, unless it is the model. */
 function Note({ status, stored }) {
   const note = stored && status === "ready" ? STORED : NOTES[status];
   return note ? html`<p class="block-note" role="status">${note}</p>` : null;
 }
 
-/** Of a model in which layers have experts: those of the row, or that this layer has none. */
+/** Names the experts of the row, or says that this layer has none. */
 function Experts({ layer, experts, of }) {
   if (!experts.length)
     return html`<p class="block-note">${msg`Layer ${layer} has no experts: its MLP is one for all tokens.`}</p>`;

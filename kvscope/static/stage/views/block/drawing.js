@@ -34,32 +34,11 @@ export function BlockDrawing(props) {
 }
 
 function useGeometry({ dims, first, positions, query }, size, centre) {
-  const { heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms, experts } = dims;
   return useMemo(() => {
     const { width } = size;
     const layout = width >= WIDE_FROM_PX ? wideGeometry : width >= FOLDED_FROM_PX ? foldedGeometry : tallGeometry;
-    return layout({
-      ...size,
-      dims: { heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms, experts },
-      keys: { first, count: positions, own: query, centre },
-    });
-  }, [
-    size,
-    heads,
-    kvHeads,
-    headDim,
-    d,
-    mlp,
-    gated,
-    rotary,
-    headNorms,
-    postNorms,
-    experts,
-    first,
-    positions,
-    query,
-    centre,
-  ]);
+    return layout({ ...size, dims, keys: { first, count: positions, own: query, centre } });
+  }, [size, JSON.stringify(dims), first, positions, query, centre]);
 }
 
 function Drawing({ scene, waiting, centre, onMove, opened, onOpen, hover, lit, size, dispatch }) {

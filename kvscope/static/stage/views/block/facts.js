@@ -5,9 +5,11 @@ import { fixed, integer, quoted, significant } from "../../../shared/facts/forma
 import { isComputedIn, isInherited } from "../../../shared/facts/step-rows.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
-import { lineOf } from "./scene.js";
+import { lineOf, momentsOf } from "./scene.js";
 
 /**
+ * Returns what a tooltip says about one value.
+ *
  * @param {Object} scene of `blockScene`
  * @param {{tensor: string, part: number|null, index: number|null, key: number|null}} place of `hitBlock`
  * @returns {{title: string, value: string, notes: string[]}}
@@ -24,16 +26,15 @@ export function valueFacts(scene, place) {
   return FACTS[place.tensor](scene, place);
 }
 
-/** @returns {number|null} the value at a place, null where there is none */
+/** @returns {number|null} the value at a place; null if it has none */
 export function valueAt({ values }, { tensor, part, index, key }) {
-  const found = values[tensor];
-  if (!found) return null;
+  if (!values[tensor]) return null;
   const line = [part, tensor.startsWith("cache.") ? key : null].filter((i) => i !== null);
-  return lineOf(found, ...line)[index ?? key] ?? null;
+  return lineOf(values[tensor], ...line)[index ?? key] ?? null;
 }
 
-function masked({ run, ...at }, place) {
-  const [query, key] = [at.query, place.key].map((position) => quoted(run.tokens[position]));
+function masked(scene, place) {
+  const [query, key] = [scene.query, place.key].map((position) => tokenOf(scene, position));
   return { title: msg`Masked`, value: msg`no value`, notes: [msg`${query} cannot read ${key}, which comes later`] };
 }
 
@@ -41,10 +42,6 @@ const tokenOf = ({ run }, position) => quoted(run.tokens[position]);
 const numberTitle = (name, index, count) => msg`${name}, number ${index} of ${count}`;
 const vector = (scene, place, name) => ({
   title: numberTitle(name, place.index, scene.values[place.tensor].shape.at(-1)),
-  value: significant(valueAt(scene, place)),
-});
-const headVector = (scene, place, name) => ({
-  title: numberTitle(name, place.index, scene.dims.headDim),
   value: significant(valueAt(scene, place)),
 });
 const at = (scene, tensor, { part = null, index, key = null }) => valueAt(scene, { tensor, part, index, key });
@@ -57,15 +54,8 @@ const products = (count, from, matrix) =>
   );
 const NORMED = msg`the normed row`;
 
-function inputTitle(scene) {
-  const token = tokenOf(scene, scene.query);
-  return msg`Input: the row of ${token}`;
-}
-
-function normedTitle(scene) {
-  const token = tokenOf(scene, scene.query);
-  return msg`The row of ${token} after the norm`;
-}
+const inputTitle = (scene) => msg`Input: the row of ${tokenOf(scene, scene.query)}`;
+const normedTitle = (scene) => msg`The row of ${tokenOf(scene, scene.query)} after the norm`;
 
 function headOutputs({ dims: { heads, headDim } }) {
   const from = plural(heads, form`the output of ${heads} head`, form`the outputs of ${heads} heads`);
@@ -79,7 +69,7 @@ const FACTS = {
   }),
   "attn.normed": (scene, place) => norm(scene, place, "resid_in"),
   "attn.q_rot": (scene, place) => ({
-    ...headVector(scene, place, msg`q of head ${place.part}`),
+    ...vector(scene, place, msg`q of head ${place.part}`),
     notes: [
       products(scene.dims.d, NORMED, "W_Q"),
       ...headNormed(scene),
@@ -88,15 +78,15 @@ const FACTS = {
     ],
   }),
   "attn.k": (scene, place) => ({
-    ...headVector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
+    ...vector(scene, place, msg`k of KV head ${place.part}, before RoPE`),
     notes: [products(scene.dims.d, NORMED, "W_K"), ...headNormed(scene)],
   }),
   "attn.k_rot": (scene, place) => ({
-    ...headVector(scene, place, msg`k of KV head ${place.part}`),
+    ...vector(scene, place, msg`k of KV head ${place.part}`),
     notes: [...rotated(scene, place, "attn.k"), msg`stored in the KV cache`],
   }),
   "attn.v": (scene, place) => ({
-    ...headVector(scene, place, msg`v of KV head ${place.part}`),
+    ...vector(scene, place, msg`v of KV head ${place.part}`),
     notes: [products(scene.dims.d, NORMED, "W_V"), msg`stored in the KV cache`],
   }),
   "attn.scores": score,
@@ -147,23 +137,17 @@ function sum(scene, place, name, [row, change]) {
 /** x / √(mean(x²)) · weight (RMSNorm, arXiv:1910.07467, eq. 4); LayerNorm subtracts the mean first. */
 function norm(scene, place, from) {
   const x = scene.values[from].data;
-  const value = significant(x[place.index]);
-  const facts = vector(scene, place, normedTitle(scene));
-  if (scene.dims.centred) {
-    const mean = x.reduce((total, value) => total + value, 0) / x.length;
-    const spread = Math.sqrt(x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length);
-    return {
-      ...facts,
-      notes: [
-        msg`LayerNorm: (${value} − mean ${significant(mean)}) ÷ standard deviation ${significant(spread)}`,
-        msg`then × a learned weight + a learned bias`,
-      ],
-    };
-  }
-  const rms = Math.sqrt(x.reduce((total, value) => total + value * value, 0) / x.length);
+  const { centred } = scene.dims;
+  const { mean, square } = momentsOf(x, centred);
+  const [value, root] = [x[place.index], Math.sqrt(square)].map((number) => significant(number));
   return {
-    ...facts,
-    notes: [msg`RMSNorm: ${value} ÷ ${significant(rms)} (root mean square of the row) × a learned weight`],
+    ...vector(scene, place, normedTitle(scene)),
+    notes: centred
+      ? [
+          msg`LayerNorm: (${value} − mean ${significant(mean)}) ÷ standard deviation ${root}`,
+          msg`then × a learned weight + a learned bias`,
+        ]
+      : [msg`RMSNorm: ${value} ÷ ${root} (root mean square of the row) × a learned weight`],
   };
 }
 
@@ -213,14 +197,14 @@ function weight(scene, { part: head, key }) {
     title,
     value: msg`weight ${fixed(value, 4)}`,
     notes: [
-      softmaxText({ score: scores[key - scene.first], largest, total, keys: scores.length }),
+      softmaxText(scores.length, scores[key - scene.first], largest, total),
       msg`key at position ${key}; click to see the whole sum`,
     ],
   };
 }
 
-function softmaxText({ keys, ...numbers }) {
-  const [score, largest, total] = [numbers.score, numbers.largest, numbers.total].map((value) => fixed(value, 2));
+function softmaxText(keys, ...numbers) {
+  const [score, largest, total] = numbers.map((value) => fixed(value, 2));
   return plural(
     keys,
     form`softmax: exp(${score} − ${largest}) ÷ ${total}, the sum over ${keys} key`,
@@ -237,7 +221,7 @@ function headOutput(scene, place) {
   const v = lineOf(values["cache.v"], kvHead, best)[place.index];
   const [keys, weight, term] = [terms.length - scene.first, fixed(weights[best], 3), significant(terms[best])];
   return {
-    ...headVector(scene, place, msg`Output of head ${place.part}`),
+    ...vector(scene, place, msg`Output of head ${place.part}`),
     notes: [
       plural(keys, form`= Σ weight × v over ${integer(keys)} key`, form`= Σ weight × v over ${integer(keys)} keys`),
       msg`largest term: ${weight} × ${significant(v)} = ${term}, from ${quoted(run.tokens[best])}`,
@@ -245,12 +229,12 @@ function headOutput(scene, place) {
   };
 }
 
-/** The name of a vector inside an MLP; with experts, of the one that `part` ranks. */
+/** The name of a vector inside an MLP; with experts, of the expert with rank `part`. */
 function inExpert({ experts }, { part }, name) {
   return part === null ? name : msg`${name} of expert ${experts[part].expert}`;
 }
 
-/** A softmax over all experts of the router's products; the row goes through those with the largest. */
+/** A softmax of the router's products over all experts; the row goes through the experts with the largest. */
 function probability(scene, place) {
   const chosen = scene.experts.find(({ expert }) => expert === place.index);
   const { count } = scene.dims.experts;
@@ -292,7 +276,7 @@ function cachedVector(scene, place, kind) {
           ? msg`written in prefill, read again`
           : msg`written in step ${written}, read again`;
   return {
-    ...headVector(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
+    ...vector(scene, place, msg`${kind} of ${quoted(run.tokens[place.key])}, KV head ${place.part}`),
     notes: [
       isComputedIn(run, step, place.key) ? msg`written in this step` : before,
       first === last

@@ -1,4 +1,4 @@
-/** For each head a button that opens it at each of its names, and one at its largest weight that opens the arithmetic of that query and key. */
+/** Buttons of each head: its names open the head, its largest weight opens the arithmetic of that query and key. */
 
 import { html } from "htm/preact";
 import { fixed, quoted } from "../../../shared/facts/format.js";

@@ -30,7 +30,7 @@ function span([from, to]) {
   return from === to ? integer(from) : `${integer(from)}–${integer(to)}`;
 }
 
-/** `first`: of the positions that the row reads. */
+/** `first`: the first position that the row reads. */
 function shownText(columns, first) {
   const [positions, shown, all] = [
     columns.runs.map(span).join(", "),

@@ -39,7 +39,7 @@ function Frames({ geometry, scene }) {
   );
 }
 
-/** The place in this drawing of what is under the pointer elsewhere on the page. */
+/** Returns the place in this drawing of a cell that the pointer is on elsewhere on the page. */
 function placeOf({ layer, query, run }, hover) {
   if (!hover || hover.layer !== layer || !(hover.key <= query)) return null;
   if (hover.kvHead !== undefined) return { tensor: "cache.k", part: hover.kvHead, index: 0, key: hover.key };
@@ -73,7 +73,7 @@ function outlined(geometry, place) {
   return boxOf(geometry, place) ?? null;
 }
 
-/** `data-lit`: for what brings it into sight (embed/sight.js). */
+/** `data-lit`: embed/sight.js scrolls to it. */
 function Lit({ name, box }) {
   if (!box) return null;
   const size = 2 * LIT_GAP_PX;

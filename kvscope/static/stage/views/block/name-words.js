@@ -5,6 +5,8 @@ import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { msg } from "../../../shared/words/msg.js";
 
 /**
+ * Returns what readers of other models call the parts of this layer.
+ *
  * @param {{d: number, mlp: number, gated: boolean, activation: string, centred: boolean, experts: Object|null}} dims
  * @returns {string[]} sentences about the MLP's width and activation, and about the norm
  */

@@ -5,11 +5,12 @@ import { useState } from "preact/hooks";
 import { shortDtype, weightElementBytes } from "../../../shared/facts/dtypes.js";
 import { bytes, integer, percent, significant, withExponent } from "../../../shared/facts/format.js";
 import { groupsOf } from "../../../shared/facts/weights.js";
+import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural, pluralNodes } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
 import { valueAt, valueFacts } from "./facts.js";
+import { sizesOf } from "./matrices.js";
 import { MatrixPicture } from "./matrix-picture.js";
-import { shapeOf } from "./shapes.js";
 import { calculationOf } from "./terms.js";
 
 const SHORT_LIST = 8;
@@ -63,10 +64,10 @@ function Whole({ place, scene, dispatch }) {
 }
 
 function Calculation({ calculation, place, scene, state, client, onOpen }) {
-  const { wanted, formula, note } = calculation;
-  const asked = wanted && { run: scene.run.id, layer: scene.layer, ...wanted };
-  const { status, values } = useModelValues(state, client.ask("weights"), asked, "weights");
-  if (wanted && !values) {
+  const { request, formula, note } = calculation;
+  const ofLayer = request && { run: scene.run.id, layer: scene.layer, ...request };
+  const { status, values } = useModelValues(state, client.ask("weights"), ofLayer, "weights");
+  if (request && !values) {
     return html`<p class="block-opened-formula mono">= ${formula}</p><p role="status">${WAITING[status] ?? WAITING.loading}</p>`;
   }
   const terms = calculation.terms(values);
@@ -103,21 +104,19 @@ function TermTable({ terms, scene, onOpen }) {
   const listed = all ? order : order.slice(0, SHORT_LIST);
   const rest = order.slice(listed.length);
   const size = order.reduce((sum, { value }) => sum + Math.abs(value), 0);
-  return html`<div class="block-opened-terms across" tabindex="0" role="region" aria-label=${msg`Terms, the largest first`}>
-    <table>
-      <thead><tr><th scope="col">${msg`term`}</th><th scope="col">${msg`adds`}</th><th scope="col">${msg`share of Σ|term|`}</th></tr></thead>
-      <tbody>
-        ${listed.map(
-          ({ factors, value }, at) => html`<tr key=${at}>
-            <td>${factors.map(
-              (factor, nth) => html`${nth > 0 && " × "}<${Factor} factor=${factor} scene=${scene} onOpen=${onOpen} />`,
-            )}</td>
-            <td class="number">${value < 0 ? "" : "+"}${significant(value)}</td>
-            <td><i style=${`width:${((90 * Math.abs(value)) / (size || 1)).toFixed(1)}px`}></i> ${percent(size ? Math.abs(value) / size : 0, 0)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+  return html`<div class="block-opened-terms">
+    <${Table} name=${msg`Terms, the largest first`} kind="small"
+      columns=${[{ head: msg`term` }, { head: msg`adds` }, { head: msg`share of Σ|term|`, words: true }]}
+      rows=${listed.map(({ factors, value }) => ({
+        head: factors.map(
+          (factor, nth) => html`${nth > 0 && " × "}<${Factor} factor=${factor} scene=${scene} onOpen=${onOpen} />`,
+        ),
+        cells: [
+          `${value < 0 ? "" : "+"}${significant(value)}`,
+          html`<i style=${`width:${((90 * Math.abs(value)) / (size || 1)).toFixed(1)}px`}></i> ${percent(size ? Math.abs(value) / size : 0, 0)}`,
+        ],
+      }))}
+    />
     ${
       rest.length > 0 &&
       html`<p>${restText(rest)} <button class="button small" type="button" onClick=${() => setAll(true)}>${msg`Show all`}</button></p>`
@@ -171,10 +170,10 @@ function storedText(rows, columns, model) {
 
 function Learned({ calculation, scene, state, client }) {
   const [shown, setShown] = useState(false);
-  const [rows, columns] = shapeOf(calculation.wanted.of, scene.dims);
+  const [columns, rows] = sizesOf(calculation.request.of, scene.dims);
   return html`<p>
       ${msg`${calculation.weights} turns ${integer(columns)} numbers into ${integer(rows)}.`} ${storedText(rows, columns, scene.run.open.model)}
       ${" "}<button class="button small" type="button" aria-expanded=${shown} onClick=${() => setShown(!shown)}>${shown ? msg`Hide all of ${calculation.weights}` : msg`See all of ${calculation.weights}`}</button>
     </p>
-    ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.wanted.of} row=${calculation.wanted.index} scene=${scene} state=${state} client=${client} />`}`;
+    ${shown && html`<${MatrixPicture} name=${calculation.weights} of=${calculation.request.of} row=${calculation.request.index} scene=${scene} state=${state} client=${client} />`}`;
 }

@@ -4,6 +4,8 @@ import { integer, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
+ * Returns the shades of a picture of routing.
+ *
  * @param {{layer: number, position: number}[]} rows in the order of the lines
  * @returns {Uint8Array[]} a line per row, with a cell per expert: share × 255, and 0 where the expert was not chosen
  */
@@ -47,8 +49,8 @@ export function usedSentence(run, layer, rows) {
 /** @returns {string} a cell in words */
 export function cellSentence(run, { layer, position }, expert) {
   const token = quoted(run.tokens[position]);
-  const chosen = run.experts(layer, position).find((each) => each.expert === expert);
-  return chosen
-    ? msg`Layer ${layer}, ${token} at position ${position}: expert ${expert}, share ${chosen.share.toFixed(3)}`
+  const choice = run.experts(layer, position).find((each) => each.expert === expert);
+  return choice
+    ? msg`Layer ${layer}, ${token} at position ${position}: expert ${expert}, share ${choice.share.toFixed(3)}`
     : msg`Layer ${layer}, ${token} at position ${position}: expert ${expert} was not chosen`;
 }

@@ -3,6 +3,8 @@
 import { weightOf } from "../../../shared/log/companding.js";
 
 /**
+ * Collects what the drawing of a layer needs.
+ *
  * @param {Object} run
  * @param {{layer: number, query: number}} place
  * @param {Object<string, {shape: number[], data: Float32Array}>|null} values exact tensors by hook point; null: show
@@ -22,7 +24,7 @@ export function blockScene(run, { layer, query }, values) {
     prefill,
     exact: Boolean(values),
     values: values ?? { "attn.weights": weightsOfLog(run, layer, query) },
-    /** Those that the router chose for this row; none in a layer without experts. */
+    /** The experts that the router chose for this row; none in a layer without experts. */
     experts,
     rows: prefill ? run.prefillRows : 1,
     /** Positions whose K and V were in the cache before this step. */
@@ -38,7 +40,7 @@ export function blockScene(run, { layer, query }, values) {
       d,
       /** Numbers inside the MLP, or inside one expert. */
       mlp,
-      /** Of a layer whose MLP has experts: how many, and how many the row goes through. */
+      /** How many experts the MLP has, and how many a row goes through; null: it has none. */
       experts: experts.length ? kind.experts : null,
       gated: kind.gated,
       activation: kind.activation,
@@ -47,7 +49,7 @@ export function blockScene(run, { layer, query }, values) {
       centred: kind.norm === "layer",
       /** q and k of each head are normed too (arXiv:2505.09388). */
       headNorms: kind.qk_norm,
-      /** So are the changes of attention and MLP (arXiv:2503.19786). */
+      /** The changes of attention and MLP are normed too (arXiv:2503.19786). */
       postNorms: kind.post_norms,
       /** A score is q · k ÷ the root of this. */
       scoreWidth: kind.score_width,
@@ -80,6 +82,19 @@ export function lengthOf(values) {
   let sum = 0;
   for (const value of values) sum += value * value;
   return Math.sqrt(sum);
+}
+
+/**
+ * The two moments that a norm divides by.
+ *
+ * @param {Float32Array} x a row
+ * @param {boolean} centred true: LayerNorm, false: RMSNorm
+ * @returns {{mean: number, square: number}} `mean`: 0 for RMSNorm; `square`: mean of (x − mean)²
+ */
+export function momentsOf(x, centred) {
+  const average = (read) => x.reduce((total, value) => total + read(value), 0) / x.length;
+  const mean = centred ? average((value) => value) : 0;
+  return { mean, square: average((value) => (value - mean) ** 2) };
 }
 
 /** @returns {{key: number, weight: number}} the key with the largest weight of a head */

@@ -26,6 +26,8 @@ export function deviceChoices(kvHeads) {
 }
 
 /**
+ * Returns which part of the layer each device holds.
+ *
  * @param {Object} answer of `client.ask("shards")`
  * @param {number} group query heads that read one KV head
  * @returns {{kvHeads: number, kv: [number, number], heads: [number, number], columns: number, parameters: number,
@@ -48,6 +50,8 @@ export function holdings({ kv_heads: kvHeads, columns, parameters }, group) {
 }
 
 /**
+ * Returns the parts of a change, their sum and the model's own change.
+ *
  * @param {Object} answer of `client.ask("shards")`
  * @param {string} half of HALVES
  * @returns {{parts: Float32Array[], bias: Float32Array|null, sum: Float32Array, change: Float32Array, difference: number}}

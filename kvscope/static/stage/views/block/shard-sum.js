@@ -1,14 +1,15 @@
 /** The devices' parts of a change, their sum and the model's own change as grids of cells. One selected number is marked in all. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { significant, withExponent } from "../../../shared/facts/format.js";
-import { imageOf, Surface } from "../../../shared/ui/surface.js";
-import { pointInside, useRatio } from "../../../shared/ui/use-size.js";
+import { Surface } from "../../../shared/ui/surface.js";
+import { pointInside } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { fill, pixels } from "../../draw/pixels.js";
 import { signedShade } from "../../draw/tiles.js";
+import { usePicture } from "../use-picture.js";
 import { cellBox, gridOf } from "./draw/boxes.js";
 import { clipOf } from "./draw/cells.js";
 import { lengthOf } from "./scene.js";
@@ -22,8 +23,8 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
     () => change.reduce((best, value, at) => (Math.abs(value) > Math.abs(change[best]) ? at : best), 0),
     [change],
   );
-  const [wanted, setWanted] = useState(null);
-  const at = wanted ?? largest;
+  const [selected, setSelected] = useState(null);
+  const at = selected ?? largest;
   const grid = gridOf(change.length, SIDE_PX, SIDE_PX);
   const clip = useMemo(() => Math.max(...[...parts, change].map(clipOf)), [parts[0], change]);
   const shown = [
@@ -45,7 +46,7 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    if (to >= 0 && to < change.length) setWanted(to);
+    if (to >= 0 && to < change.length) setSelected(to);
   };
   const equation = `${added([...parts, ...(bias ? [bias] : [])].map((values) => values[at]))} = ${significant(sum[at])}`;
   const result = significant(change[at]);
@@ -64,7 +65,7 @@ export function ShardSum({ name, parts: partsText, joined, cause }) {
           ${before && html`<b class="shards-sign centred" aria-hidden="true">${before}</b>`}
           <div>
             <span class="shards-title small strong">${title}</span>
-            <${Cells} values=${values} grid=${grid} clip=${clip} at=${at} onChoose=${setWanted} />
+            <${Cells} values=${values} grid=${grid} clip=${clip} at=${at} onChoose=${setSelected} />
             <b class="number">${significant(values[at])}</b>
             <small>${msg`length ${significant(lengthOf(values))}`}</small>
           </div>
@@ -87,17 +88,10 @@ function added(values) {
 
 function Cells({ values, grid, clip, at, onChoose }) {
   const theme = useTheme();
-  const ratio = useRatio();
-  const image = useMemo(
-    () => imageOf(paintGrid(values, grid, { theme, clip, ratio })),
-    [values, grid.columns, theme, clip, ratio],
-  );
-  const draw = useCallback(
-    (context) => {
-      context.clearRect(0, 0, SIDE_PX, SIDE_PX);
-      context.drawImage(image, 0, 0, SIDE_PX, SIDE_PX);
-    },
-    [image],
+  const surface = usePicture(
+    { width: SIDE_PX, height: SIDE_PX },
+    (ratio) => paintGrid(values, grid, { theme, clip, ratio }),
+    [values, grid.columns, theme, clip],
   );
   const onPoint = (event) => {
     const { x, y } = pointInside(event);
@@ -106,7 +100,7 @@ function Cells({ values, grid, clip, at, onChoose }) {
   };
   const box = cellBox({ x: 0, y: 0, width: SIDE_PX, height: SIDE_PX, ...grid }, at);
   return html`<div class="shards-cells anchor" style=${`width:${SIDE_PX}px;height:${SIDE_PX}px`} onPointerDown=${onPoint} onPointerMove=${onPoint}>
-    <${Surface} class="" width=${SIDE_PX} height=${SIDE_PX} ratio=${ratio} draw=${draw} />
+    <${Surface} ...${surface} class="" />
     <i style=${`left:${box.x}px;top:${box.y}px;width:${box.width}px;height:${box.height}px`}></i>
   </div>`;
 }

@@ -22,10 +22,11 @@ const WAITING = {
 export function Shards({ scene, state, client }) {
   const { run, layer, query, step, dims } = scene;
   const choices = deviceChoices(dims.kvHeads);
-  const [wanted, setWanted] = useState(2);
-  const devices = choices.includes(wanted) ? wanted : 2;
-  const asked = state.following || choices.length === 0 ? null : { run: run.id, step, layer, position: query, devices };
-  const { status, values } = useModelValues(state, client.ask("shards"), asked, "shards");
+  const [selected, setSelected] = useState(2);
+  const devices = choices.includes(selected) ? selected : 2;
+  const request =
+    state.following || choices.length === 0 ? null : { run: run.id, step, layer, position: query, devices };
+  const { status, values } = useModelValues(state, client.ask("shards"), request, "shards");
   if (choices.length === 0) {
     return html`<p>${msg`This model has one KV head, which every query head reads. This picture stores each KV head on one device only, so it cannot divide the attention. Servers divide the query heads and store the KV head on every device.`}</p>`;
   }
@@ -36,7 +37,7 @@ export function Shards({ scene, state, client }) {
     <div class="block-layers line" role="group" aria-label=${msg`Devices`}>
       ${choices.map(
         (count) =>
-          html`<button class="button is-choice small" type="button" key=${count} aria-pressed=${count === devices} onClick=${() => setWanted(count)}>${msg`${count} devices`}</button>`,
+          html`<button class="button is-choice small" type="button" key=${count} aria-pressed=${count === devices} onClick=${() => setSelected(count)}>${msg`${count} devices`}</button>`,
       )}
     </div>
     ${
@@ -48,10 +49,10 @@ export function Shards({ scene, state, client }) {
 }
 
 function Answer({ answer, devices, run, dims }) {
-  const held = holdings(answer, dims.heads / dims.kvHeads);
+  const parts = holdings(answer, dims.heads / dims.kvHeads);
   return html`
     <ul class="shards-held row" aria-label=${msg`What each device holds`}>
-      ${held.map(
+      ${parts.map(
         ({ kv, heads, columns, parameters, share }, device) => html`<li key=${device}>
           <b>${msg`Device ${device}`}</b> <span class="word-cached">${kvHeadsLabel(kv)}</span>, ${readersLabel(heads)};
           ${" "}${msg`${integer(columns)} of the ${integer(dims.mlp)} inner numbers of the MLP`};
@@ -59,11 +60,11 @@ function Answer({ answer, devices, run, dims }) {
         </li>`,
       )}
     </ul>
-    <p class="shards-note muted small">${sharing(held, dims.kvHeads)}</p>
+    <p class="shards-note muted small">${sharing(parts, dims.kvHeads)}</p>
     <div class="shards-halves grid">
     ${HALVES.map(
-      ({ half, name, parts }) =>
-        html`<${ShardSum} key=${half} name=${name} parts=${parts} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
+      ({ half, name, parts: text }) =>
+        html`<${ShardSum} key=${half} name=${name} parts=${text} joined=${joinedIn(answer, half)} cause=${rounding(run.open.model)} />`,
     )}
     </div>
     <${Traffic} model=${run.open.model} devices=${devices} />

@@ -1,5 +1,5 @@
 /**
- * The terms that one number inside a block is the sum of, with their learned weights. Pure.
+ * The terms whose sum is one number of a layer, with their learned weights. Pure.
  *
  * The view of a pair shows the softmax; all other operations are here. Formulas: RMSNorm
  * arXiv:1910.07467 (4), rotary positions arXiv:2104.09864 §3.2.2.
@@ -7,15 +7,17 @@
  * @typedef {{tensor: string, part: number|null, index: number|null, key: number|null}} Place
  * @typedef {{name: string, value: number, place?: Place}} Factor `place`: of a number of the block
  * @typedef {{factors: Factor[], value: number, group: number|null}} Term `group`: the head it belongs to
- * @typedef {{of: string, index: number}} Wanted weights, as client.ask("weights") takes them
- * @typedef {{formula: string, note: string, weights: string|null, matrix?: boolean, wanted: Wanted|null, terms: (learned: Object|null) => Term[]}} Calculation
- *   `weights`: their name; `matrix`: whether they are a row of a matrix; `terms`: from the answer of client.ask("weights"), or null where `wanted` is null
+ * @typedef {{of: string, index: number}} Request of weights, as `client.ask("weights")` takes them
+ * @typedef {{formula: string, note: string, weights: string|null, matrix?: boolean, request: Request|null,
+ *   terms: (learned: Object|null) => Term[]}} Calculation `weights`: their name; `matrix`: they are a row of a matrix; `terms`: from the
+ *   answer to `request`
  */
 
 import { kvHeadOf } from "../../../shared/facts/attention.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { msg } from "../../../shared/words/msg.js";
-import { lineOf } from "./scene.js";
+import { MATRICES } from "./matrices.js";
+import { lineOf, momentsOf } from "./scene.js";
 
 const place = (tensor, index, part = null, key = null) => ({ tensor, part, index, key });
 const product = (...factors) => ({
@@ -24,19 +26,19 @@ const product = (...factors) => ({
   group: null,
 });
 
-/** Matrix products: their input, and the name of their weights. */
-const LINEAR = {
-  "attn.q": { of: "attn.q", from: "attn.normed", weights: "W_Q" },
-  "attn.q_raw": { of: "attn.q", from: "attn.normed", weights: "W_Q" },
-  "attn.k": { of: "attn.k", from: "attn.normed", weights: "W_K" },
-  "attn.k_raw": { of: "attn.k", from: "attn.normed", weights: "W_K" },
-  "attn.v": { of: "attn.v", from: "attn.normed", weights: "W_V" },
-  "attn.change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
-  "attn.raw_change": { of: "attn.out", from: "attn.mixed", weights: "W_O" },
-  "mlp.gate": { of: "mlp.gate", from: "mlp.normed", weights: "W_gate" },
-  "mlp.raised": { of: "mlp.up", from: "mlp.normed", weights: "W_up" },
-  "mlp.change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
-  "mlp.raw_change": { of: "mlp.down", from: "mlp.hidden", weights: "W_down" },
+/** By tensor: the matrix that computes it from its input. */
+const PRODUCTS = {
+  "attn.q": "attn.q",
+  "attn.q_raw": "attn.q",
+  "attn.k": "attn.k",
+  "attn.k_raw": "attn.k",
+  "attn.v": "attn.v",
+  "attn.change": "attn.out",
+  "attn.raw_change": "attn.out",
+  "mlp.gate": "mlp.gate",
+  "mlp.raised": "mlp.up",
+  "mlp.change": "mlp.down",
+  "mlp.raw_change": "mlp.down",
 };
 const SUMS = { resid_mid: ["resid_in", "attn.change"], resid_out: ["resid_mid", "mlp.change"] };
 const NORMS = { "attn.normed": ["attn.norm", "resid_in"], "mlp.normed": ["mlp.norm", "resid_mid"] };
@@ -48,9 +50,11 @@ const POST_NORMS = {
 const ROTATED = { "attn.q_rot": "attn.q", "attn.k_rot": "attn.k" };
 
 /**
+ * Returns how one number of the layer is computed.
+ *
  * @param {Object} scene of `blockScene`, with exact values
  * @param {Place} at
- * @returns {Calculation|null} null where this block did not compute it, or where the view of a pair shows it
+ * @returns {Calculation|null} null if this layer did not compute it, or the view of a pair shows it
  */
 export function calculationOf(scene, at) {
   const { tensor } = at;
@@ -59,12 +63,12 @@ export function calculationOf(scene, at) {
   if (tensor in SUMS) return sum(scene, at);
   if (tensor in NORMS) return norm(scene, at, NORMS[tensor]);
   const ownNorm = (dims.headNorms && HEAD_NORMS[tensor]) || (dims.postNorms && POST_NORMS[tensor]);
-  // What it norms is not stored in a saved session.
+  // A saved session does not store the input of this norm.
   if (ownNorm) return ownNorm[1] in values ? norm(scene, at, ownNorm) : null;
   if (tensor in ROTATED) return dims.rotary ? rotated(scene, at) : same(scene, at, ROTATED[tensor]);
   if (dims.experts && tensor.startsWith("mlp."))
     return tensor === "mlp.hidden" ? activated(scene, at) : sumOfExperts(scene, at);
-  if (tensor in LINEAR) return linear(scene, at);
+  if (tensor in PRODUCTS) return linear(scene, at);
   if (tensor === "attn.scores") return score(scene, at);
   if (tensor === "attn.mixed") return headOutput(scene, at);
   if (tensor === "mlp.hidden") return activated(scene, at);
@@ -82,19 +86,18 @@ function sum(scene, { tensor, index }) {
     value: scene.values[name].data[index],
     place: place(name, index),
   }));
-  return {
-    ...{
-      formula: msg`row + change`,
-      note: msg`attention and MLP each add a change to the row`,
-      weights: null,
-      wanted: null,
-    },
-    terms: () => [product(row), product(change)],
-  };
+  return withoutWeights(msg`row + change`, msg`attention and MLP each add a change to the row`, () => [
+    product(row),
+    product(change),
+  ]);
 }
 
+/** A calculation with no learned weights. */
+const withoutWeights = (formula, note, terms) => ({ formula, note, weights: null, request: null, terms });
+
 function linear(scene, { tensor, part, index }) {
-  const { of, from, weights } = LINEAR[tensor];
+  const of = PRODUCTS[tensor];
+  const { name: weights, from } = MATRICES[of];
   const { headDim } = scene.dims;
   const { data, shape } = scene.values[from];
   const byHead = shape.length === 2;
@@ -102,14 +105,17 @@ function linear(scene, { tensor, part, index }) {
   const factor = (at) => {
     const [head, number] = [Math.floor(at / headDim), at % headDim];
     return {
-      ...{ name: byHead ? msg`head ${head}, number ${number}` : `${at}`, value: data[at] },
+      name: byHead ? msg`head ${head}, number ${number}` : `${at}`,
+      value: data[at],
       place: byHead ? place(from, number, head) : place(from, at),
     };
   };
   return {
     formula: byHead ? msg`Σ outputs of all heads × weights` : msg`Σ row × weights`,
     note: msg`row ${row} of ${weights} has ${data.length} weights, one for each input number`,
-    ...{ weights, matrix: true, wanted: { of, index: row } },
+    weights,
+    matrix: true,
+    request: { of, index: row },
     terms: ({ row: learned, bias }) => [
       ...Array.from(data, (_, at) => ({
         ...product(factor(at), { name: `${weights}[${row}][${at}]`, value: learned.data[at] }),
@@ -124,12 +130,12 @@ function norm(scene, { part, index }, [of, from]) {
   const { dims, values } = scene;
   const x = part === null ? values[from].data : lineOf(values[from], part);
   const { centred } = dims;
-  const mean = centred ? x.reduce((total, value) => total + value, 0) / x.length : 0;
-  const square = x.reduce((total, value) => total + (value - mean) ** 2, 0) / x.length;
+  const { mean, square } = momentsOf(x, centred);
   return {
     formula: centred ? msg`(x − mean) ÷ standard deviation × weight + bias` : msg`x ÷ root mean square × weight`,
     note: centred ? msg`LayerNorm: reads only this token’s row` : msg`RMSNorm: reads only this token’s row`,
-    ...{ weights: msg`the norm’s weight`, wanted: { of, index } },
+    weights: msg`the norm’s weight`,
+    request: { of, index },
     terms: ({ row, bias, eps }) => [
       product(
         {
@@ -155,16 +161,15 @@ function rotated(scene, { tensor, part, index }) {
   const first = index < half;
   const other = first ? index + half : index - half;
   const factor = (at) => ({
-    ...{
-      name: msg`number ${at} before RoPE`,
-      value: valueIn(scene, place(from, at, part)),
-      place: place(from, at, part),
-    },
+    name: msg`number ${at} before RoPE`,
+    value: valueIn(scene, place(from, at, part)),
+    place: place(from, at, part),
   });
   return {
     formula: first ? "x cos θ − y sin θ" : "x cos θ + y sin θ",
     note: msg`RoPE rotates the pair ${Math.min(index, other)}, ${Math.max(index, other)} by θ = position × the pair’s angle`,
-    ...{ weights: msg`the pair’s angle (fixed, not learned)`, wanted: { of: "attn.rope", index: index % half } },
+    weights: msg`the pair’s angle (fixed, not learned)`,
+    request: { of: "attn.rope", index: index % half },
     terms: ({ row }) => {
       // The model computes it in 32 bits.
       const angle = Math.fround(scene.query * row.data[0]);
@@ -180,66 +185,55 @@ function rotated(scene, { tensor, part, index }) {
 /** Without rotary positions q and k stay unchanged. */
 function same(scene, { part, index }, from) {
   const at = place(from, index, part);
-  return {
-    ...{ formula: msg`unchanged`, note: msg`the row already contains its position`, weights: null, wanted: null },
-    terms: () => [product({ name: msg`the same number`, value: valueIn(scene, at), place: at })],
-  };
+  const term = product({ name: msg`the same number`, value: valueIn(scene, at), place: at });
+  return withoutWeights(msg`unchanged`, msg`the row already contains its position`, () => [term]);
 }
 
 function score(scene, { part: head, key }) {
   const { run, values, dims } = scene;
   const kvHead = kvHeadOf(run, head);
   const [q, k] = [lineOf(values["attn.q_rot"], head), lineOf(values["cache.k"], kvHead, key)];
-  return {
-    ...{ formula: `Σ q × k ÷ √${dims.scoreWidth}`, note: msg`${dims.headDim} products`, weights: null, wanted: null },
-    terms: () =>
-      Array.from(q, (value, at) =>
-        product(
-          { name: `q ${at}`, value, place: place("attn.q_rot", at, head) },
-          { name: `k ${at}`, value: k[at], place: place("cache.k", at, kvHead, key) },
-          { name: `1 ÷ √${dims.scoreWidth}`, value: 1 / Math.sqrt(dims.scoreWidth) },
-        ),
+  const divisor = { name: `1 ÷ √${dims.scoreWidth}`, value: 1 / Math.sqrt(dims.scoreWidth) };
+  return withoutWeights(`Σ q × k ÷ √${dims.scoreWidth}`, msg`${dims.headDim} products`, () =>
+    Array.from(q, (value, at) =>
+      product(
+        { name: `q ${at}`, value, place: place("attn.q_rot", at, head) },
+        { name: `k ${at}`, value: k[at], place: place("cache.k", at, kvHead, key) },
+        divisor,
       ),
-  };
+    ),
+  );
 }
 
 function headOutput(scene, { part: head, index }) {
   const { run, values } = scene;
   const kvHead = kvHeadOf(run, head);
   const weights = lineOf(values["attn.weights"], head);
-  return {
-    ...{ formula: msg`Σ weight × v`, note: msg`over every key that this query can read`, weights: null, wanted: null },
-    terms: () =>
-      Array.from(weights.subarray(scene.first), (value, at) => [value, scene.first + at]).map(([value, key]) =>
-        product(
-          { name: msg`weight on ${key}`, value, place: place("attn.weights", null, head, key) },
-          {
-            ...{ name: msg`v of ${key}`, value: lineOf(values["cache.v"], kvHead, key)[index] },
-            place: place("cache.v", index, kvHead, key),
-          },
-        ),
-      ),
-  };
+  const term = (weight, key) =>
+    product(
+      { name: msg`weight on ${key}`, value: weight, place: place("attn.weights", null, head, key) },
+      {
+        name: msg`v of ${key}`,
+        value: lineOf(values["cache.v"], kvHead, key)[index],
+        place: place("cache.v", index, kvHead, key),
+      },
+    );
+  return withoutWeights(msg`Σ weight × v`, msg`over every key that this query can read`, () =>
+    Array.from(weights.subarray(scene.first), (weight, at) => term(weight, scene.first + at)),
+  );
 }
 
 /** The change of an MLP with experts. Weights of one expert are not available here, so other numbers have no terms. */
 function sumOfExperts({ experts, values }, { tensor, index }) {
   if (tensor !== "mlp.change" || !values["mlp.parts"]) return null;
-  return {
-    ...{
-      formula: msg`Σ share × output`,
-      note: msg`over the experts that the router chose`,
-      weights: null,
-      wanted: null,
-    },
-    terms: () =>
-      experts.map(({ expert }, rank) =>
-        product(
-          { name: msg`share of expert ${expert}`, value: values["mlp.shares"].data[rank] },
-          { name: msg`output of expert ${expert}`, value: lineOf(values["mlp.parts"], rank)[index] },
-        ),
+  return withoutWeights(msg`Σ share × output`, msg`over the experts that the router chose`, () =>
+    experts.map(({ expert }, rank) =>
+      product(
+        { name: msg`share of expert ${expert}`, value: values["mlp.shares"].data[rank] },
+        { name: msg`output of expert ${expert}`, value: lineOf(values["mlp.parts"], rank)[index] },
       ),
-  };
+    ),
+  );
 }
 
 function activated({ values, dims }, { index, part }) {
@@ -249,10 +243,9 @@ function activated({ values, dims }, { index, part }) {
   const x = dims.gated ? factor(msg`gate`, "mlp.gate") : factor("x", "mlp.raised");
   const share = { name: activation.shareName(x.name), value: activation.share(x.value) };
   const formula = activation.formula(x.name);
-  return {
-    formula: dims.gated ? msg`${formula} × up` : formula,
-    note: dims.gated ? activation.gated : activation.name,
-    ...{ weights: null, wanted: null },
-    terms: () => [product(x, share, ...(dims.gated ? [factor(msg`up`, "mlp.raised")] : []))],
-  };
+  return withoutWeights(
+    dims.gated ? msg`${formula} × up` : formula,
+    dims.gated ? activation.gated : activation.name,
+    () => [product(x, share, ...(dims.gated ? [factor(msg`up`, "mlp.raised")] : []))],
+  );
 }

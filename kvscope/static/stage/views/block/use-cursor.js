@@ -6,7 +6,7 @@ import { columnAt } from "./draw/columns.js";
 
 /**
  * @returns {{place: Object|null, put: Function, onKeyDown: Function, onFocus: Function, onBlur: Function}}
- *   `place`: as of `hitBlock`, null while the drawing is not focused
+ *   `place`: as `hitBlock` returns it; null while the drawing is not focused
  */
 export function useCursor(scene, geometry) {
   const [place, setPlace] = useState(null);

@@ -3,9 +3,12 @@
 import { fixed, integer, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
+import { MATRICES, sizesOf } from "./matrices.js";
 import { deltas } from "./scene.js";
 
 /**
+ * Returns the labels of the drawing.
+ *
  * @typedef {{text: string, tone?: string, tail?: Line}} Line `tone`: "strong", "cached", "computed", "output" or "muted"
  * @param {Object} scene of `blockScene`
  * @param {boolean} [terse] whether the lanes of keys are too narrow for more than a few words
@@ -18,7 +21,7 @@ export function captions(scene, terse = false) {
   const delta = deltas(scene);
   const flat = (width) => ({ text: shape(rows, width), tone: "muted" });
   const { heads, kvHeads, headDim, scoreWidth } = dims;
-  // The shape is of all heads together, as that of the weights beside it; the drawing shows the heads of one row.
+  // The shape counts all heads together, like the shape of the weights beside it; the drawing shows the heads of one row.
   const ofHeads = (name) => [
     { text: name, tone: "strong" },
     flat(kvHeads * headDim),
@@ -105,7 +108,7 @@ function shape(rows, width) {
   return `[${integer(rows)} × ${integer(width)}]`;
 }
 
-/** @returns {number} how many of the columns that were in the cache before the step the row can read */
+/** @returns {number} how many columns the row reads that were in the cache before the step */
 function cachedRead({ cachedBefore, first }) {
   return Math.max(0, cachedBefore - first);
 }
@@ -146,15 +149,16 @@ function cacheText(scene) {
  * @returns {Object<string, {lines: string[], title: string, weights: boolean}>} `weights`: whether the operation has learned weights
  */
 export function chips({ dims, query }) {
-  const { d, heads, kvHeads, headDim, mlp, gated, rotary, centred, headNorms, postNorms, experts } = dims;
+  const { gated, rotary, centred, headNorms, postNorms, experts } = dims;
   const norm = centred ? "LayerNorm" : "RMSNorm";
   const { called, means } = ACTIVATIONS[dims.activation];
   const position = integer(query);
-  const times = (name, from, to) => ({
+  const times = (name, [from, to]) => ({
     lines: [`× ${name}`, `${from}×${to}`],
     title: msg`${name}: ${integer(from)} × ${integer(to)} learned weights, the same for every token`,
     weights: true,
   });
+  const product = (of) => times(MATRICES[of].name, sizesOf(of, dims));
   const normed = {
     lines: [norm],
     title: msg`${norm}: scales this row to a common size; it reads no other row`,
@@ -170,13 +174,13 @@ export function chips({ dims, query }) {
   return {
     norm1: normed,
     norm2: normed,
-    wq: times("W_Q", d, heads * headDim),
-    wk: times("W_K", d, kvHeads * headDim),
-    wv: times("W_V", d, kvHeads * headDim),
-    wo: times("W_O", heads * headDim, d),
-    wgate: times("W_gate", d, mlp),
-    wup: times("W_up", d, mlp),
-    wdown: times("W_down", mlp, d),
+    wq: product("attn.q"),
+    wk: product("attn.k"),
+    wv: product("attn.v"),
+    wo: product("attn.out"),
+    wgate: product("mlp.gate"),
+    wup: product("mlp.up"),
+    wdown: product("mlp.down"),
     softmax: { lines: ["→"], title: msg`softmax over each row of scores`, weights: false },
     activation: {
       lines: [gated ? msg`${called}(gate) × up` : called],
@@ -193,10 +197,10 @@ export function chips({ dims, query }) {
 function expertChips(times, { d, mlp, experts: { count } }) {
   return {
     router: {
-      ...times("W_router", d, count),
+      ...times("W_router", [d, count]),
       title: msg`W_router: ${integer(d)} × ${integer(count)} learned weights; softmax makes one probability per expert`,
     },
-    experts: { ...times("3", d, mlp), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
+    experts: { ...times("3", [d, mlp]), lines: [msg`each: 3 matrices of ${d}×${mlp}`] },
     shares: {
       lines: [msg`× share,`, "Σ"],
       title: msg`the outputs of the chosen experts, each times its share, are added up`,
@@ -209,15 +213,15 @@ function expertChips(times, { d, mlp, experts: { count } }) {
 export function sentence(scene) {
   const { run, query, prefill, dims, positions, rows } = scene;
   const cachedBefore = cachedRead(scene);
-  const seen = query + 1 - scene.first;
+  const keyCount = query + 1 - scene.first;
   const changes = deltas(scene);
   const [attention, mlp] = changes ? [changes.attention, changes.mlp].map(({ share }) => percent(share, 0)) : [];
   const delta = changes ? msg`Attention changes the row by ${attention} of its length, the MLP by ${mlp}.` : "";
   const token = quoted(run.tokens[query]);
   const computed = integer(rows);
-  const text = prefill ? prefillText({ token, query, positions, seen }) : decodeText({ token, seen });
+  const text = prefill ? prefillText({ token, query, positions, keyCount }) : decodeText({ token, keyCount });
   return {
-    strong: prefill ? prefillHeading(scene) : decodeHeading(seen, dims),
+    strong: prefill ? prefillHeading(scene) : decodeHeading(keyCount, dims),
     text: dims.window === null ? text : `${text} ${localText(dims.window)}`,
     cached: cachedBefore ? reusedText(cachedBefore, prefill) : msg`No K and V are read from the cache yet`,
     computed: plural(
@@ -244,21 +248,21 @@ function reusedText(tokens, prefill) {
     : plural(tokens, form`K and V of ${reused} token reused`, form`K and V of ${reused} tokens reused`);
 }
 
-function decodeHeading(seen, { heads }) {
-  const keys = integer(seen);
+function decodeHeading(keyCount, { heads }) {
+  const keys = integer(keyCount);
   return heads === 1
-    ? plural(seen, form`One query and ${keys} key, in one head.`, form`One query and ${keys} keys, in one head.`)
+    ? plural(keyCount, form`One query and ${keys} key, in one head.`, form`One query and ${keys} keys, in one head.`)
     : plural(
-        seen,
+        keyCount,
         form`One query and ${keys} key, in each of ${heads} heads.`,
         form`One query and ${keys} keys, in each of ${heads} heads.`,
       );
 }
 
-function decodeText({ token, seen }) {
-  const [before, keys] = [integer(seen - 1), integer(seen)];
+function decodeText({ token, keyCount }) {
+  const [before, keys] = [integer(keyCount - 1), integer(keyCount)];
   const added = plural(
-    seen - 1,
+    keyCount - 1,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier token in the cache.`,
     form`${token} gets its own Q, K and V. Its K and V join those of ${before} earlier tokens in the cache.`,
   );
@@ -275,8 +279,8 @@ function prefillHeading({ run: { prefillPasses: passes }, rows, layer }) {
   );
 }
 
-function prefillText({ token, query, positions, seen }) {
-  const [number, all, before, after] = [query + 1, positions, seen - 1, positions - query - 1];
+function prefillText({ token, query, positions, keyCount }) {
+  const [number, all, before, after] = [query + 1, positions, keyCount - 1, positions - query - 1];
   const reads =
     before > 0
       ? plural(

@@ -1,19 +1,13 @@
 /** A head's decode step computed twice, with the cache and from the tokens again (docs/frames.md, `algebra`). Pure. */
 
-/**
- * @returns {{largest: number, size: number, same: number, count: number}} largest |a − b|, largest |a|, how many are equal
- *   to the bit
- */
-export function difference(a, b) {
-  let largest = 0;
-  let size = 0;
-  let same = 0;
+/** @returns {{largest: number, size: number}} the largest |a − b|, and the largest |a| */
+function difference(a, b) {
+  let [largest, size] = [0, 0];
   for (let i = 0; i < a.length; i++) {
     largest = Math.max(largest, Math.abs(a[i] - b[i]));
     size = Math.max(size, Math.abs(a[i]));
-    same += a[i] === b[i] ? 1 : 0;
   }
-  return { largest, size, same, count: a.length };
+  return { largest, size };
 }
 
 function lastRow({ shape, data }) {
@@ -22,9 +16,11 @@ function lastRow({ shape, data }) {
 }
 
 /**
+ * Compares the cached values of a head with those computed again.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
- * @returns {{keys: number, headDim: number, k: Object, v: Object, q: Object, output: Object}} each the result of `difference`;
- *   q and output: of the newest row, the only one the step computes
+ * @returns {{keys: number, headDim: number, k: Object, v: Object, output: Object}} each the result of `difference`;
+ *   `output`: of the newest row, the only one that the step computes
  */
 export function algebraFacts(values) {
   const [keys, headDim] = values.k.shape;
@@ -33,12 +29,13 @@ export function algebraFacts(values) {
     headDim,
     k: difference(values.k.data, values.k_again.data),
     v: difference(values.v.data, values.v_again.data),
-    q: difference(values.q.data, lastRow(values.q_again)),
     output: difference(values.output.data, lastRow(values.output_again)),
   };
 }
 
 /**
+ * Leaves out the rows of K and V that a local layer no longer reads.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values as `client.ask("algebra")` gives them
  * @param {number} first position that the layer's queries still read: earlier ones are no longer in its cache
  * @returns {Object} the same, with K and V from that position on
@@ -49,9 +46,9 @@ export function readableOnly(values, first) {
     shape: [shape[0] - first, shape[1]],
     data: data.subarray(first * shape[1]),
   });
-  const found = { ...values };
-  for (const name of ["k", "v", "k_again", "v_again"]) found[name] = cut(values[name]);
-  return found;
+  const readable = { ...values };
+  for (const name of ["k", "v", "k_again", "v_again"]) readable[name] = cut(values[name]);
+  return readable;
 }
 
 /** One number of K or V, as cached and as computed again. @returns {{cached: number, again: number, difference: number}} */

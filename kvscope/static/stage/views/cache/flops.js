@@ -25,6 +25,8 @@ export function layerFlops(model, rows, keys, sparse = false) {
 }
 
 /**
+ * Returns the work of a whole pass: every layer, and the LM head for one row.
+ *
  * @param {number} [sparse] how many layers have experts
  * @returns {number} FLOPs of a whole pass: every layer, and the LM head for one row
  */

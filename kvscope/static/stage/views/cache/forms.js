@@ -1,6 +1,7 @@
 /** Smaller forms in which the engine can store a cache, and what changes with each. Pure. */
 
-import { msg } from "../../../shared/words/msg.js";
+import { quoted } from "../../../shared/facts/format.js";
+import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /** By the engine's name of a dtype: its name on the page, and its size. */
 export const DTYPES = {
@@ -11,6 +12,8 @@ export const DTYPES = {
 };
 
 /**
+ * Lists the smaller forms in which a model's cache can be stored.
+ *
  * @param {{kv_heads: number, dtype: string}} model of an `open` frame
  * @returns {{dtype: string, kvHeads: number}[]} fewer bits with all heads, then fewer heads
  */
@@ -27,15 +30,26 @@ export function formName({ dtype, kvHeads }, all) {
 }
 
 /**
+ * Sums up what a smaller cache changes.
+ *
  * @param {{kl: number[], likeliest: Object[][]}} loss
- * @returns {{mean: number, most: number, change: {step: number, before: Object, after: Object}|null}} `mean`, `most`: of
- *   `kl` over the steps, in nats; `change`: the first step with another most likely token
+ * @returns {{mean: number, most: number, change: Change|null}} `mean`, `most`: of `kl` over the steps, in nats; `change`: the first
+ *   step with another most likely token
+ * @typedef {{step: number, before: Object, after: Object}} Change
  */
 export function lossOf({ kl, likeliest }) {
   const step = likeliest.findIndex(([before, after]) => before.id !== after.id);
-  return {
-    mean: kl.reduce((sum, each) => sum + each, 0) / kl.length,
-    most: Math.max(...kl),
-    change: step < 0 ? null : { step, before: likeliest[step][0], after: likeliest[step][1] },
-  };
+  const [before, after] = likeliest[step] ?? [];
+  return { ...klFacts(kl), change: step < 0 ? null : { step, before, after } };
+}
+
+/** @returns {{mean: number, most: number}} of the KL of each step */
+export function klFacts(kl) {
+  return { mean: kl.reduce((sum, each) => sum + each, 0) / kl.length, most: Math.max(...kl) };
+}
+
+/** @param {Change|null} change @param {number} steps @returns {string} for a cell of a table */
+export function changeText(change, steps) {
+  if (!change) return plural(steps, form`the same in ${steps} step`, form`the same in ${steps} steps`);
+  return msg`differs from step ${change.step}: ${quoted(change.after)} instead of ${quoted(change.before)}`;
 }

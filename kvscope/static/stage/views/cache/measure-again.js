@@ -7,9 +7,9 @@ import { milliseconds, times } from "../../../shared/facts/format.js";
 import { median } from "../../../shared/facts/median.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
-import { NEEDS_MODEL } from "./twin-control.js";
+import { NEEDS_MODEL, Progress, Start } from "./twin-control.js";
 
-/** Measurements with the cache, and as many without. */
+/** Number of measurements with the cache, and without it. */
 const TAKES = 5;
 /** The values of `cache` that the server takes: with the cache, and without it. */
 const SIDES = ["kept", "none"];
@@ -42,13 +42,15 @@ export function MeasureAgain({ run, step, ready, client }) {
   };
   if (run.saved || !run.close || step < 1) return null;
   const { going, takes, problem } = state;
-  return html`<p class="twin-control row small">
-      <button class="button small" type="button" disabled=${!ready} onClick=${going ? stop : start}>${going ? msg`Stop` : msg`Measure step ${step} again, alone`}</button>
-      ${going && html`<progress max=${TAKES * SIDES.length} value=${takes.length} aria-label=${msg`Measurements`}></progress>`}
-      ${!ready && html`<span>${NEEDS_MODEL}</span>`}
-      ${problem && html`<span class="word-bad" role="alert">${problem}</span>`}
-    </p>
-    ${takes.length >= TAKES * SIDES.length && html`<p class="sheet-note muted small" role="status">${result(takes)}</p>`}`;
+  const total = TAKES * SIDES.length;
+  return html`${
+    going
+      ? html`<${Progress} name=${msg`Measurements`} done=${takes.length} total=${total} onStop=${stop} />`
+      : html`<${Start}
+          label=${msg`Measure step ${step} again, alone`} isMain=${false} why=${ready ? null : NEEDS_MODEL} problem=${problem} onStart=${start}
+        />`
+  }
+    ${takes.length >= total && html`<p class="sheet-note muted small" role="status">${result(takes)}</p>`}`;
 }
 
 function result(takes) {

@@ -6,6 +6,7 @@ import { bytes, bytesShort, fixed, integer, percent } from "../../../shared/fact
 import { stepRows } from "../../../shared/facts/step-rows.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { Table } from "../../../shared/ui/table.js";
 import { positionsInWords } from "../../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
 import { cacheAccount, cacheBytes, cacheGrowth, globalBytes, localLayers, otherCaches } from "../../kv-cache/facts.js";
@@ -65,7 +66,7 @@ function Growth({ run, step, onPick }) {
   const count = run.steps.length;
   const series = useMemo(() => growthSeries(run), [run, count]);
   const now = run.steps[step].data.kv.bytes_used;
-  return html`<div class="sheet-columns is-chart">
+  return html`<div class="sheet-columns">
     <div>
       <h4>${msg`Bytes by step`}</h4>
       <${Chart}
@@ -74,21 +75,21 @@ function Growth({ run, step, onPick }) {
       />
     </div>
     <div>
-      <table class="numbers" aria-label=${msg`The same positions in other caches`}>
-        <caption>${msg`The same positions in other caches`} <${Badge} origin="computed" /></caption>
-        <thead><tr><th scope="col">${msg`cache`}</th><th scope="col">${msg`bytes`}</th><th scope="col">${msg`relative size`}</th></tr></thead>
-        <tbody>
-          <tr class="is-current">
-            <th scope="row">${thisCache(run.open.model)} <${Badge} origin="measured" /></th>
-            <td>${bytes(now)}</td><td>1×</td>
-          </tr>
-          ${otherCaches(run.open.model).map(
-            ({ id, name, ratio }) => html`<tr key=${id}>
-              <th scope="row">${name}</th><td>${bytes(now * ratio)}</td><td>${ratioText(ratio)}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
+      <${Table} name=${msg`The same positions in other caches`}
+        caption=${html`${msg`The same positions in other caches`} <${Badge} origin="computed" />`}
+        columns=${[{ head: msg`cache` }, { head: msg`bytes` }, { head: msg`relative size` }]}
+        rows=${[
+          {
+            head: html`${thisCache(run.open.model)} <${Badge} origin="measured" />`,
+            cells: [bytes(now), "1×"],
+            current: true,
+          },
+          ...otherCaches(run.open.model).map(({ name, ratio }) => ({
+            head: name,
+            cells: [bytes(now * ratio), ratioText(ratio)],
+          })),
+        ]}
+      />
       <p class="sheet-note muted small">
         ${msg`MHA: one KV head for each query head. MQA: one KV head for all query heads. bf16 and int8: this cache with 2 bytes or 1 byte per number. int8 also stores scales (factors that restore the range), which need a little more.`}
       </p>

@@ -3,6 +3,7 @@
  * the measured results of both. Pure.
  */
 
+import { axesOf, lettersOf, sizeOf, textbookAxesAt } from "../../../shared/facts/shapes.js";
 import { msg } from "../../../shared/words/msg.js";
 import { layerFlops } from "./flops.js";
 
@@ -17,45 +18,60 @@ import { layerFlops } from "./flops.js";
  *   flops: number, flopsWithout: number, points: string[]}[]} `points`: the layer's hook points of the operation
  */
 export function stepOperations(model, { rows, keys, sparse = false, held = keys }) {
-  const { d, d_mlp: dMlp, heads, kv_heads: kvHeads, head_dim: headDim } = model;
-  const inside = sparse ? `${model.experts.chosen} × ${model.experts.width}` : dMlp;
-  const now = layerFlops(model, rows, keys, sparse);
-  const all = layerFlops(model, keys, keys, sparse);
-  const operation = (id, name, old, shape, points, product = null) => ({
-    id,
-    name,
-    old,
-    points,
-    now: shape(rows),
-    without: shape(keys),
-    flops: product ? now[product] : 0,
-    flopsWithout: product ? all[product] : 0,
+  const costs = [rows, keys].map((count) => layerFlops(model, count, keys, sparse));
+  const shapes = [rows, keys].map((count) => {
+    const letters = lettersOf(model, { rows: count, keys });
+    return (axes) => axes.map((axis) => sizeOf(axis, letters)).join(" × ");
   });
+  const operation = (id, name, old, write, points, product = null) => {
+    const [now, without] = shapes.map(write);
+    const [flops, flopsWithout] = costs.map((cost) => (product ? cost[product] : 0));
+    return { id, name, old, points, now, without, flops, flopsWithout };
+  };
+  const row = (shape) => shape(["T", "D"]);
+  const kv = ["T", axesOf("attn.k")[1]];
+  const inside = sparse ? `${model.experts.chosen} × ${model.experts.width}` : model.d_mlp;
   return [
-    operation("norm", msg`norm (scaling)`, "unneeded", (t) => `${t} × ${d}`, ["attn.normed"]),
-    operation("q", "q", "unneeded", (t) => `${t} × ${heads * headDim}`, ["attn.q", "attn.q_rot"], "q"),
-    operation("kv", msg`k and v`, "reused", (t) => `2 × ${t} × ${kvHeads * headDim}`, ["attn.k_rot", "attn.v"], "kv"),
+    operation("norm", msg`norm (scaling)`, "unneeded", row, ["attn.normed"]),
+    operation("q", "q", "unneeded", (shape) => shape(["T", axesOf("attn.q")[1]]), ["attn.q", "attn.q_rot"], "q"),
+    operation("kv", msg`k and v`, "reused", (shape) => `2 × ${shape(kv)}`, ["attn.k_rot", "attn.v"], "kv"),
     {
-      ...operation("append", msg`append to K and V`, "there", () => `2 × ${keys} × ${kvHeads * headDim}`, []),
-      now: `2 × ${held} × ${kvHeads * headDim}`,
+      ...operation("append", msg`append to K and V`, "there", () => `2 × ${shapes[1](kv)}`, []),
+      now: `2 × ${held} × ${shapes[0](kv.slice(1))}`,
     },
     operation(
       "scores",
       msg`scores q·k, softmax`,
       "read",
-      (t) => `${heads} × ${t} × ${keys}`,
+      (shape) => shape(textbookAxesAt("attn.scores")),
       ["attn.scores", "attn.weights"],
       "scores",
     ),
-    operation("mix", msg`weighted sum of V`, "read", (t) => `${heads} × ${t} × ${headDim}`, ["attn.mixed"], "mix"),
-    operation("out", msg`output matrix, add`, "unneeded", (t) => `${t} × ${d}`, ["attn.change", "resid_mid"], "out"),
-    operation("mlp", msg`MLP, add`, "unneeded", (t) => `${t} × ${inside} → ${t} × ${d}`, MLP_POINTS, "mlp"),
+    operation(
+      "mix",
+      msg`weighted sum of V`,
+      "read",
+      (shape) => shape(textbookAxesAt("attn.mixed")),
+      ["attn.mixed"],
+      "mix",
+    ),
+    operation("out", msg`output matrix, add`, "unneeded", row, ["attn.change", "resid_mid"], "out"),
+    operation(
+      "mlp",
+      msg`MLP, add`,
+      "unneeded",
+      (shape) => `${shape(["T"])} × ${inside} → ${row(shape)}`,
+      MLP_POINTS,
+      "mlp",
+    ),
   ];
 }
 
 const MLP_POINTS = ["mlp.normed", "mlp.gate", "mlp.raised", "mlp.hidden", "mlp.change", "resid_out"];
 
 /**
+ * Returns the largest differences at some hook points.
+ *
  * @param {{name: string, old: Difference, new: Difference}[]} differences from `client.ask("operations")`
  * @param {string[]} points hook points of an operation; an MLP without a gate lacks some
  * @returns {{old: Difference, new: Difference}|null} the largest of them; null where nothing is computed

@@ -5,19 +5,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { OF_ORIGINAL } from "../../../shared/facts/changes.js";
 import { bytes, fixed, percent, quoted, significant } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
-import { form, msg, plural } from "../../../shared/words/msg.js";
-import { DTYPES, formName, lossOf, smallerForms } from "./forms.js";
-import { NEEDS_MODEL } from "./twin-control.js";
+import { Table } from "../../../shared/ui/table.js";
+import { msg } from "../../../shared/words/msg.js";
+import { changeText, DTYPES, formName, lossOf, smallerForms } from "./forms.js";
+import { NEEDS_MODEL, Start } from "./twin-control.js";
 
 export function Smaller({ run, ready, client, dispatch }) {
   const [losses, setLosses] = useState([]);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
-  const left = useRef(false);
+  const unmounted = useRef(false);
   useEffect(() => {
-    left.current = false;
+    unmounted.current = false;
     return () => {
-      left.current = true;
+      unmounted.current = true;
     };
   }, []);
   const forms = smallerForms(run.open.model);
@@ -28,7 +29,7 @@ export function Smaller({ run, ready, client, dispatch }) {
     try {
       for (const stored of forms) {
         const loss = await client.ask("smaller")({ run: run.id, dtype: stored.dtype, kv_heads: stored.kvHeads });
-        if (left.current) return;
+        if (unmounted.current) return;
         setLosses((before) => [...before, { stored, loss }]);
       }
     } catch (refusal) {
@@ -44,13 +45,10 @@ export function Smaller({ run, ready, client, dispatch }) {
     ${
       run.open.changed
         ? html`<p class="sheet-say muted">${OF_ORIGINAL}</p>`
-        : html`<p class="twin-control row small">
-      <button
-        type="button" class=${losses.length ? "" : "is-main"} disabled=${busy || !ready || run.steps.length === 0} onClick=${measure}
-      >${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}</button>
-      ${!ready && html`<span>${NEEDS_MODEL}</span>`}
-      ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-    </p>`
+        : html`<${Start}
+            label=${busy ? msg`Measuring ${losses.length + 1} of ${forms.length}…` : losses.length ? msg`Measure again` : msg`Measure on this run`}
+            isMain=${losses.length === 0} busy=${busy || run.steps.length === 0} why=${ready ? null : NEEDS_MODEL} problem=${problem?.message} onStart=${measure}
+          />`
     }
     ${losses.length > 0 && html`<${Losses} run=${run} losses=${losses} dispatch=${dispatch} />`}`;
 }
@@ -58,28 +56,31 @@ export function Smaller({ run, ready, client, dispatch }) {
 function Losses({ run, losses, dispatch }) {
   const { kv_heads: all, layers, head_dim: width, element_bytes: size } = run.open.model;
   const own = 2 * layers * all * width * size;
-  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Differences of smaller caches`}>
-    <table class="numbers smaller">
-      <thead><tr>
-        <th scope="col">${msg`stored as`}</th><th scope="col">${msg`per token`}</th><th scope="col">${msg`in total`}</th>
-        <th scope="col">${msg`relative size`}</th><th scope="col">${msg`largest change of attention`}</th>
-        <th scope="col">${msg`KL, mean and largest`}</th><th scope="col">${msg`greedy text`}</th>
-      </tr></thead>
-      <tbody>
-        ${losses.map(
-          ({ stored, loss }) => html`<tr key=${`${stored.dtype} ${stored.kvHeads}`}>
-            <th scope="row">${formName(stored, all)} <small>${stored.kvHeads === all ? DTYPES[stored.dtype].how : msg`averaged heads; the model is not trained for this`}</small></th>
-            <td>${bytes(loss.per_position)}</td>
-            <td>${bytes(loss.bytes)}</td>
-            <td>${percent(loss.per_position / own)}</td>
-            <td><${Furthest} run=${run} look=${loss.furthest} dispatch=${dispatch} /></td>
-            <td>${significant(lossOf(loss).mean)}, ${significant(lossOf(loss).most)}</td>
-            <td>${textChange(lossOf(loss).change, loss.kl.length)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>
+  return html`<${Table} name=${msg`Differences of smaller caches`} kind="long-words"
+    columns=${[
+      { head: msg`stored as` },
+      { head: msg`per token` },
+      { head: msg`in total` },
+      { head: msg`relative size` },
+      { head: msg`largest change of attention`, words: true },
+      { head: msg`KL, mean and largest` },
+      { head: msg`greedy text`, words: true },
+    ]}
+    rows=${losses.map(({ stored, loss }) => {
+      const { mean, most, change } = lossOf(loss);
+      return {
+        head: html`${formName(stored, all)} <small>${stored.kvHeads === all ? DTYPES[stored.dtype].how : msg`averaged heads; the model is not trained for this`}</small>`,
+        cells: [
+          bytes(loss.per_position),
+          bytes(loss.bytes),
+          percent(loss.per_position / own),
+          html`<${Furthest} run=${run} look=${loss.furthest} dispatch=${dispatch} />`,
+          `${significant(mean)}, ${significant(most)}`,
+          changeText(change, loss.kl.length),
+        ],
+      };
+    })}
+  />
   <p class="sheet-note muted small">
     ${msg`Total bytes are the size of the tensors. KL: Σ p · ln(p ÷ q) of the next token’s probabilities before and after, in nats; 0 means no change. Attention is compared in the last 64 rows of all layers and heads. A greedy text changes at the first step with another most likely token.`}
   </p>`;
@@ -94,9 +95,4 @@ function Furthest({ run, look, dispatch }) {
   return html`${fixed(Math.abs(look.was - look.became), 3)}
     <small>${msg`${query} on ${key}: ${before} → ${after}`}</small>
     ${" "}<button class="button small" type="button" onClick=${select}>${msg`layer ${layer}, head ${head}`}</button>`;
-}
-
-function textChange(change, steps) {
-  if (!change) return plural(steps, form`the same in ${steps} step`, form`the same in ${steps} steps`);
-  return msg`differs from step ${change.step}: ${quoted(change.after)} instead of ${quoted(change.before)}`;
 }

@@ -5,6 +5,8 @@ const MOST_LINE_PX = 16;
 const STRIPE_PX = 4;
 
 /**
+ * Returns the sizes of cells and lines that fit into the room.
+ *
  * @param {{steps: number, positions: number}} count
  * @param {{width: number, height: number}} room
  * @param {number} [most] height of a line at most, in CSS pixels
@@ -22,6 +24,8 @@ export function stepAt(y, { line }, steps) {
 }
 
 /**
+ * Draws a line of cells for each step.
+ *
  * @param {CanvasRenderingContext2D} context in CSS pixels
  * @param {{reused: number, again: number, fresh: number, done: boolean}[]} lines cells of each step, in this order;
  *   `done` false: computed from the run, not executed

@@ -9,6 +9,7 @@ import { kvHeadOf } from "../../../shared/facts/attention.js";
 import { integer, quoted, short } from "../../../shared/facts/format.js";
 import { ACTIVATIONS } from "../../../shared/log/activations.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { small } from "../../facts/small-numbers.js";
 import { useModelValues } from "../../state/use-model-values.js";
@@ -74,8 +75,8 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const { model } = run.open;
   const { layer } = focus;
   const most = state.limits.compared_positions;
-  const wanted = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
-  const both = useModelValues(state, client.ask("operations"), wanted, "operations");
+  const request = !playing && !focus.preview && keys <= most ? { run: run.id, step, layer } : null;
+  const both = useModelValues(state, client.ask("operations"), request, "operations");
   const differences = both.values?.operations ?? [];
   const old = keys - rows;
   // A local layer reads only those in its window.
@@ -87,41 +88,43 @@ function Operations({ state, focus, client, operations, rows, keys }) {
   const engine = run.steps[step].data.flops;
   const sum = (name) => operations.reduce((total, one) => total + one[name], 0);
   const flops = (value) => (value ? short(value, "") : "–");
-  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Operations of the step`}>
-      <table class="numbers operations" aria-label=${msg`Eight operations of one layer`}>
-        <caption>${msg`Layer ${layer}, with the cache and without one: shapes, FLOP (additions and multiplications), and the difference between the results`} <${Badge} origin="measured" /></caption>
-        <thead>
-          <tr>
-            <th scope="col">${msg`operation`}</th><th scope="col">${msg`shape now`}</th><th scope="col">${msg`without a cache`}</th>
-            <th scope="col" class="is-left">${plural(old, form`${old} earlier row`, form`${old} earlier rows`)}</th>
-            <th scope="col">${msg`difference, earlier rows`}</th><th scope="col">${msg`difference, newest row`}</th>
-            <th scope="col">${msg`FLOP now`}</th><th scope="col">${msg`without`}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${operations.map(
-            ({ id, name, now, without, old: fate, points, flops: flopsNow, flopsWithout }, i) => html`<tr key=${id}>
-              <th scope="row"><i class="operation-number muted">${i + 1}</i> ${name}</th>
-              <td class="word-computed">${now}</td><td>${without}</td>
-              <td class=${`is-words is-left ${EARLIER_ROWS[fate].tone}`}>
-                <i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}
-              </td>
-              <${Differ} differences=${differencesOf(differences, points)} />
-              <td>${flops(flopsNow)}</td><td>${flops(flopsWithout)}</td>
-            </tr>`,
-          )}
-        </tbody>
-        <tfoot>
-          <tr>
-            <th scope="row">${msg`one layer`}</th><td></td><td></td><td></td><td></td><td></td><td>${flops(sum("flops"))}</td><td>${flops(sum("flopsWithout"))}</td>
-          </tr>
-          <tr>
-            <th scope="row">${msg`× ${model.layers} layers + LM head`}</th><td></td><td></td><td></td><td></td><td></td>
-            <td><b>${flops(ours)}</b></td><td><b>${flops(passFlops(model, keys, keys, sparse))}</b></td>
-          </tr>
-        </tfoot>
-      </table>
-    </div>
+  return html`<${Table} name=${msg`Eight operations of one layer`} kind="operations"
+      caption=${html`${msg`Layer ${layer}, with the cache and without one: shapes, FLOP (additions and multiplications), and the difference between the results`} <${Badge} origin="measured" />`}
+      columns=${[
+        { head: msg`operation` },
+        { head: msg`shape now` },
+        { head: msg`without a cache` },
+        { head: plural(old, form`${old} earlier row`, form`${old} earlier rows`), words: true },
+        { head: msg`difference, earlier rows` },
+        { head: msg`difference, newest row` },
+        { head: msg`FLOP now` },
+        { head: msg`without` },
+      ]}
+      rows=${[
+        ...operations.map(({ id, name, now, without, old: fate, points, flops: flopsNow, flopsWithout }, i) => {
+          const difference = differencesOf(differences, points);
+          return {
+            key: id,
+            head: html`<i class="operation-number muted">${i + 1}</i> ${name}`,
+            cells: [
+              html`<td class="word-computed">${now}</td>`,
+              without,
+              html`<td class=${EARLIER_ROWS[fate].tone}><i class="old-bar" style=${`--old:${((100 * old) / keys).toFixed(1)}%`} aria-hidden="true"></i>${EARLIER_ROWS[fate].text(fate === "unneeded" ? old : read)}</td>`,
+              differenceCell(difference?.old, "word-cached"),
+              differenceCell(difference?.new, "word-computed"),
+              flops(flopsNow),
+              flops(flopsWithout),
+            ],
+          };
+        }),
+        { head: msg`one layer`, cells: [...NO_SUM, flops(sum("flops")), flops(sum("flopsWithout"))] },
+        {
+          head: msg`× ${model.layers} layers + LM head`,
+          cells: [...NO_SUM, flops(ours), flops(passFlops(model, keys, keys, sparse))],
+          kind: "is-sum",
+        },
+      ]}
+    />
     <p class="sheet-note muted small" role="status">${keys > most ? msg`Only steps of at most ${most} positions are computed both ways here, because other requests wait meanwhile.` : bothWays({ both, differences, keys, layer })}</p>
     <p class="sheet-note muted small">
       ${msg`Shapes are rows × numbers per row; operations 5 and 6 have one such matrix per head.`}${" "}
@@ -135,11 +138,13 @@ function Operations({ state, focus, client, operations, rows, keys }) {
     </p>`;
 }
 
-/** The largest difference with the cache and without it: of the earlier rows, and of the newest. */
-function Differ({ differences }) {
-  const cell = (tone, difference) =>
-    html`<td class=${tone} title=${difference && msg`largest value: ${small(difference.size)}`}>${difference ? small(difference.largest) : "–"}</td>`;
-  return html`${cell("word-cached", differences?.old)}${cell("word-computed", differences?.new)}`;
+/** The cells of a sum below the shapes and the differences. */
+const NO_SUM = ["", "", "", "", ""];
+
+/** The largest difference between the results with the cache and without it. */
+function differenceCell(difference, tone) {
+  if (!difference) return "–";
+  return html`<td class=${tone} title=${msg`largest value: ${small(difference.size)}`}>${small(difference.largest)}</td>`;
 }
 
 function bothWays({ both, differences, keys, layer }) {
@@ -170,8 +175,8 @@ const WAITING = {
 function Check({ state, focus, client }) {
   const { run, step, playing } = state;
   const { layer, head } = focus;
-  const wanted = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
-  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), wanted, "algebra");
+  const request = !playing && !focus.preview ? { run: run.id, step, layer, head } : null;
+  const { status, values: all, problem } = useModelValues(state, client.ask("algebra"), request, "algebra");
   const first = run.firstKey(layer, run.lastQueryOfStep(step));
   const values = useMemo(() => all && readableOnly(all, first), [all, first]);
   const facts = useMemo(() => (values ? algebraFacts(values) : null), [values]);

@@ -5,15 +5,17 @@ import { msg } from "../../../shared/words/msg.js";
 
 /** Below this ratio, memory read counts as the same. */
 const SAME_READ = 1.2;
-/** The rows' ratio is at least this many times the ratio of times where time shows little. */
+/** Time shows little if the ratio of rows is at least this many times the ratio of times. */
 const SHOWS_LITTLE = 1.5;
 
 /**
+ * Says why less arithmetic did not save as much time.
+ *
  * @param {{steps: Object[], cached: Object, twin: Object, times: Object}} compared as `compareTwin` gives it
- * @returns {string|null} null unless arithmetic grew much more than time, and memory read stayed the same
+ * @returns {string|null} null unless arithmetic grew much more than time, and the memory read stayed the same
  */
 export function timeWords({ steps, cached, twin, times: took }) {
-  // Of a branch, the times are those of its own steps, and the arithmetic without a cache is that of all.
+  // A branch has times of its own steps only, but the arithmetic without a cache counts all steps.
   if (steps.some((each) => each.cached.ms === null)) return null;
   const [work, read] = ["flops", "read"].map((id) => twin[id] / cached[id]);
   const time = took.twin / took.cached;

@@ -1,14 +1,15 @@
 /** K and V of one head, cached and computed again; and one selected number of both. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { fixed, quoted, tokenLabel } from "../../../shared/facts/format.js";
-import { imageOf, Surface } from "../../../shared/ui/surface.js";
-import { pointInside, useRatio, useSize } from "../../../shared/ui/use-size.js";
+import { Surface } from "../../../shared/ui/surface.js";
+import { pointInside, useSize } from "../../../shared/ui/use-size.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
 import { paintTiles } from "../../draw/tiles.js";
 import { small } from "../../facts/small-numbers.js";
+import { usePicture } from "../use-picture.js";
 import { numberTwice, rowsOf } from "./algebra.js";
 
 /** The lowest height of a row; a matrix of many rows is higher than its box, which scrolls. */
@@ -82,22 +83,12 @@ function Reading({ run, values, at, keys, first }) {
 function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {
   const [ref, size] = useSize();
   const theme = useTheme();
-  const ratio = useRatio();
   const width = size?.width ?? 0;
   const [keys, headDim] = tensor.shape;
   const height = keys * row;
   const lineGap = row > LEAST_GAPPED_PX ? 1 : 0;
-  const painted = useMemo(() => {
-    const lines = { width, lineHeight: row - lineGap, lineGap, ratio };
-    return width ? imageOf(paintTiles(rowsOf(tensor), { theme }, lines)) : null;
-  }, [tensor, theme, width, row, ratio]);
-  const draw = useCallback(
-    (context) => {
-      context.clearRect(0, 0, width, height);
-      context.drawImage(painted, 0, 0, width, painted.height / ratio);
-    },
-    [painted, width, height, ratio],
-  );
+  const paint = (ratio) => paintTiles(rowsOf(tensor), { theme }, { width, lineHeight: row - lineGap, lineGap, ratio });
+  const surface = usePicture({ width, height }, paint, [tensor, theme, row]);
   const onPointerMove = (event) => {
     const { x, y } = pointInside(event);
     const within = (value, count) => Math.min(Math.max(Math.floor(value), 0), count - 1);
@@ -107,7 +98,7 @@ function Matrix({ name, title, from, tone, tensor, at, row, onPoint }) {
   return html`<figure class=${`twice-matrix ${tone}`}>
     <figcaption><b>${title}</b> ${from} <small>${keys} × ${headDim}</small></figcaption>
     <div ref=${ref} style=${`height:${height}px`} onPointerMove=${onPointerMove}>
-      ${painted && html`<${Surface} width=${width} height=${height} ratio=${ratio} draw=${draw} />`}
+      ${surface && html`<${Surface} ...${surface} />`}
       <i class="twice-newest untouched" style=${`top:${(keys - 1) * row}px;height:${row}px`}></i>
       ${at.name === name && html`<i class="twice-mark untouched" style=${mark}></i>`}
     </div>

@@ -7,8 +7,9 @@ import { timed } from "../../../shared/facts/conditions.js";
 import { bytes, percent, quoted, withExponent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { Table } from "../../../shared/ui/table.js";
 import { msg, nodes } from "../../../shared/words/msg.js";
-import { NEEDS_MODEL } from "./twin-control.js";
+import { NEEDS_MODEL, Start } from "./twin-control.js";
 
 export function WhatIf({ state, focus, ready, client }) {
   const { run, step, selection } = state;
@@ -59,11 +60,9 @@ function Experiment({ question, name, ready, refusal = null, ask, show }) {
     ${
       answer
         ? show(answer)
-        : html`<p class="twin-control row small">
-            <button type="button" class="button is-main small" disabled=${busy || !ready} onClick=${run}>${busy ? msg`Running…` : name}</button>
-            ${!ready && html`<span>${NEEDS_MODEL}</span>`}
-            ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-          </p>`
+        : html`<${Start}
+            label=${busy ? msg`Running…` : name} busy=${busy} why=${ready ? null : NEEDS_MODEL} problem=${problem?.message} onStart=${run}
+          />`
     }`;
 }
 
@@ -137,16 +136,13 @@ function OtherPosition({ answer, rotary, positions }) {
       }
     </p>
     <div class="rotated-pairs row">
-      <table class="numbers" aria-label=${msg`What the position changes`}>
-        <thead><tr><td></td><th scope="col">${msg`difference ÷ length`}</th></tr></thead>
-        <tbody>
-          ${names.map(
-            ([name, label]) => html`<tr key=${name}>
-              <th scope="row">${label}</th><td>${answer.changes[name] === 0 ? "0" : percent(answer.changes[name])}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
+      <${Table} name=${msg`What the position changes`}
+        columns=${[{}, { head: msg`difference ÷ length` }]}
+        rows=${names.map(([name, label]) => ({
+          head: label,
+          cells: [answer.changes[name] === 0 ? "0" : percent(answer.changes[name])],
+        }))}
+      />
       ${answer.pairs.map((pair, at) => html`<${Pair} key=${at} pair=${pair} at=${at} positions=${positions} />`)}
     </div>`;
 }

@@ -10,6 +10,7 @@ import { compareTwin, rowsWithoutCache } from "../../../shared/facts/twins.js";
 import { formatReadBy, groupsOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { compareLink, idOf } from "../../facts/compare-link.js";
 import { small } from "../../facts/small-numbers.js";
@@ -131,22 +132,13 @@ function measuredResult(run, { cached, twin, times: took, logits, parting, steps
 }
 
 function Expected({ expected: { cached, without } }) {
-  return html`<table class="numbers" aria-label=${msg`Rows with and without a cache`}>
-    <caption>${msg`Rows expected in both cases`} <${Badge} origin="computed" /></caption>
-    <${Sides} />
-    <tbody>
-      <tr>
-        <th scope="row">${ROWS}</th>
-        <td>${integer(cached)}</td><td>${integer(without)}</td><td>${times(without / cached)}</td>
-      </tr>
-    </tbody>
-  </table>`;
+  return html`<${Table} name=${msg`Rows with and without a cache`}
+    caption=${html`${msg`Rows expected in both cases`} <${Badge} origin="computed" />`} columns=${SIDES}
+    rows=${[{ head: ROWS, cells: [integer(cached), integer(without), times(without / cached)] }]}
+  />`;
 }
 
-const Sides = () => html`<thead><tr>
-  <td></td><th scope="col">${msg`with cache`}</th><th scope="col">${msg`without`}</th><th scope="col">${msg`ratio`}</th>
-</tr></thead>`;
-
+const SIDES = [{}, { head: msg`with cache` }, { head: msg`without` }, { head: msg`ratio` }];
 const ROWS = msg`rows through the model`;
 const LINES = [
   { id: "rows", name: ROWS, origin: "measured", write: integer },
@@ -158,7 +150,7 @@ const LINES = [
 /** Lines that depend on the format in which the weights were read. */
 const OF_FORMAT = ["ms", "read"];
 
-/** Why memory and time have no ratio: a recorded run read the weights in another format than the run without a cache, computed here. */
+/** Why memory and time have no ratio: the two runs read the weights in different formats. */
 function differentFormats(run, twin) {
   const [mine, its] = [run, twin].map(({ steps }) => formatReadBy(steps));
   return msg`After prefill, steps read the weights in ${mine} with the cache and in ${its} without it. The bytes and the code differ, so memory and time are not compared. Rows and arithmetic are compared.`;
@@ -188,32 +180,23 @@ function Totals({ run, alike, compared, count, log, recorded, timesMeet }) {
   const lines = LINES.filter(({ id }) => timesMeet || id !== "ms");
   const compares = (id) => (alike || !OF_FORMAT.includes(id)) && !(id === "ms" && took.disturbed);
   return html`<div>
-    <table class="numbers is-tight" aria-label=${msg`With and without a cache`}>
-      <caption>${steps.length === count ? msg`All steps: ${count}` : msg`First steps: ${steps.length} of ${count}`}</caption>
-      <${Sides} />
-      <tbody>
-        ${lines.map(
-          ({ id, name, origin, write }) => html`<tr key=${id}>
-            <th scope="row">${name} <${Badge} origin=${id === "ms" && took.disturbed ? "disturbed" : origin} /></th>
-            <td>${write(cached[id])}</td><td>${write(twin[id])}</td><td>${compares(id) ? times(twin[id] / cached[id]) : "–"}</td>
-          </tr>`,
-        )}
-        <tr>
-          <th scope="row">${msg`largest logit difference`} <${Badge} origin="measured" /></th>
-          <td colspan="3">${msg`${small(logits.largest)} over ${logits.compared} logits per step`}</td>
-        </tr>
-        <tr>
-          <th scope="row">${msg`text`}</th>
-          <td colspan="3" class="is-words">
-            ${
-              parting === null
-                ? plural(steps.length, form`the same ${steps.length} token`, form`the same ${steps.length} tokens`)
-                : msg`different from step ${parting}; logits are compared up to that step`
-            }
-          </td>
-        </tr>
-      </tbody>
-    </table>
+    <${Table} name=${msg`With and without a cache`} columns=${SIDES}
+      caption=${steps.length === count ? msg`All steps: ${count}` : msg`First steps: ${steps.length} of ${count}`}
+      rows=${[
+        ...lines.map(({ id, name, origin, write }) => ({
+          head: html`${name} <${Badge} origin=${id === "ms" && took.disturbed ? "disturbed" : origin} />`,
+          cells: [write(cached[id]), write(twin[id]), compares(id) ? times(twin[id] / cached[id]) : "–"],
+        })),
+        {
+          head: html`${msg`largest logit difference`} <${Badge} origin="measured" />`,
+          cells: [html`<td colspan="3">${msg`${small(logits.largest)} over ${logits.compared} logits per step`}</td>`],
+        },
+        {
+          head: msg`text`,
+          cells: [html`<td colspan="3" class="is-words">${sameText(steps.length, parting)}</td>`],
+        },
+      ]}
+    />
     ${explained && html`<p class="sheet-note muted small">${explained}</p>`}
     <p class="sheet-note muted small">
       ${timesMeet && msg`Times also depend on other programs on the machine, and the two runs were not simultaneous.`}
@@ -222,6 +205,12 @@ function Totals({ run, alike, compared, count, log, recorded, timesMeet }) {
       ${recorded && ` ${msg`That run was recorded earlier, perhaps on another machine, so its times do not stand beside those of the run without a cache.`}`}
     </p>
   </div>`;
+}
+
+function sameText(count, parting) {
+  return parting === null
+    ? plural(count, form`the same ${count} token`, form`the same ${count} tokens`)
+    : msg`different from step ${parting}; logits are compared up to that step`;
 }
 
 /** At this length, the rows computed again take visible time. */
@@ -269,29 +258,27 @@ function BySteps({ step, compared, timesMeet, origin, onPick }) {
       />
     </div>`
     }
-    <div>
+    <div class="twin-steps">
       <h4>${msg`Each step: with the cache → without`}</h4>
-      <div class="sheet-wide across twin-steps" tabindex="0" role="region" aria-label=${msg`Numbers of each step`}>
-        <table class="numbers" aria-label=${msg`Each step with and without the cache`}>
-          <thead>
-            <tr>
-              <th scope="col">${msg`step`}</th><th scope="col">${msg`rows`}</th>${timesMeet && html`<th scope="col">${msg`time`}</th>`}<th scope="col">${msg`FLOP`}</th>
-              <th scope="col">${msg`logits differ by`}</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${compared.steps.map(
-              (one) => html`<tr key=${one.step} class=${one.step === step ? "is-current" : ""}>
-                <th scope="row">${one.step}</th>
-                <td>${one.cached.rows} → ${one.twin.rows}</td>
-                ${timesMeet && html`<td>${one.cached.ms === null ? "–" : timed(one.cached.ms, one.cached)} → ${timed(one.twin.ms, one.twin)}</td>`}
-                <td>${short(one.cached.flops, "").trim()} → ${short(one.twin.flops, "").trim()}</td>
-                <td>${one.logits ? small(one.logits.largest) : "–"}</td>
-              </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      <${Table} name=${msg`Each step with and without the cache`}
+        columns=${[
+          { head: msg`step` },
+          { head: msg`rows` },
+          timesMeet && { head: msg`time` },
+          { head: msg`FLOP` },
+          { head: msg`logits differ by` },
+        ]}
+        rows=${compared.steps.map(({ step: number, cached, twin, logits }) => ({
+          head: number,
+          current: number === step,
+          cells: [
+            `${cached.rows} → ${twin.rows}`,
+            ...(timesMeet ? [`${cached.ms === null ? "–" : timed(cached.ms, cached)} → ${timed(twin.ms, twin)}`] : []),
+            `${short(cached.flops, "").trim()} → ${short(twin.flops, "").trim()}`,
+            logits ? small(logits.largest) : "–",
+          ],
+        }))}
+      />
     </div>
   </div>`;
 }

@@ -1,10 +1,11 @@
-/** What local layers, those with a sliding window, hold of a cache, beside global ones: positions and bytes per layer, by step. */
+/** Positions and bytes per layer and step in local layers, which have a sliding window, beside global layers. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { bytes, integer, listed } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
+import { Table } from "../../../shared/ui/table.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { heldByStep, layerBytes, layerKinds } from "../../kv-cache/facts.js";
 
@@ -17,21 +18,19 @@ export function WindowPart({ run, step, onPick }) {
   const kinds = layerKinds(model);
   return html`<h4 data-names="cache-windows">${msg`Local and global layers`} <${Badge} origin="measured" /></h4>
     <p class="sheet-say">${sentence(kinds.local, size)}</p>
-    <div class="sheet-columns is-chart">
+    <div class="sheet-columns">
       <${Chart}
         label=${msg`Positions that one layer holds after each step`} x=${{ name: msg`step` }}
         y=${{ name: msg`positions`, format: integer }} series=${series} current=${step} onPick=${onPick} height=${190}
       />
-      <table class="numbers" aria-label=${msg`Bytes of one layer by the formula`}>
-        <caption>${msg`Step ${step}: bytes of one layer = 2 × KV heads × numbers per head × positions × bytes per number`} <${Badge} origin="computed" /></caption>
-        <thead><tr>
-          <th scope="col">${msg`layers`}</th><th scope="col">${msg`positions`}</th><th scope="col">${msg`one layer`}</th><th scope="col">${msg`all of them`}</th>
-        </tr></thead>
-        <tbody>
-          <${Kind} name=${msg`global`} layers=${kinds.global} positions=${kv.positions} model=${model} />
-          <${Kind} name=${msg`local`} layers=${kinds.local.layers} positions=${kv.windowed?.positions ?? kv.positions} model=${model} />
-        </tbody>
-      </table>
+      <${Table} name=${msg`Bytes of one layer by the formula`}
+        caption=${html`${msg`Step ${step}: bytes of one layer = 2 × KV heads × numbers per head × positions × bytes per number`} <${Badge} origin="computed" />`}
+        columns=${[{ head: msg`layers` }, { head: msg`positions` }, { head: msg`one layer` }, { head: msg`all of them` }]}
+        rows=${[
+          kindRow(msg`global`, kinds.global, kv.positions, model),
+          kindRow(msg`local`, kinds.local.layers, kv.windowed?.positions ?? kv.positions, model),
+        ]}
+      />
     </div>`;
 }
 
@@ -44,16 +43,18 @@ function sentence({ widths, layers }, size) {
   return `${local} ${msg`What no query can read any more is dropped, ${size} positions at a time, so a local layer stops growing. All other layers are global and keep every position.`}`;
 }
 
-function Kind({ name, layers, positions, model }) {
+function kindRow(name, layers, positions, model) {
   if (!layers.length) return null;
   const one = layerBytes(model, positions);
   const { kv_heads: kvHeads, head_dim: headDim, element_bytes: each } = model;
-  return html`<tr>
-    <th scope="row" title=${listed(layers.map(String))}>${name}: ${layers.length}</th>
-    <td>${integer(positions)}</td>
-    <td title=${`2 × ${kvHeads} × ${headDim} × ${positions} × ${each}`}>${bytes(one)}</td>
-    <td>${bytes(one * layers.length)}</td>
-  </tr>`;
+  return {
+    head: html`<span title=${listed(layers.map(String))}>${name}: ${layers.length}</span>`,
+    cells: [
+      integer(positions),
+      html`<td title=${`2 × ${kvHeads} × ${headDim} × ${positions} × ${each}`}>${bytes(one)}</td>`,
+      bytes(one * layers.length),
+    ],
+  };
 }
 
 function heldSeries(run) {

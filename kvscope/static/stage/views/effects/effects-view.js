@@ -35,7 +35,7 @@ export function EffectsView({ state, step: _, ...parts }) {
   </div>`;
 }
 
-/** Another token of the answer can be chosen here: playback may have gone on to one that nobody asked about. */
+/** Chooses another token of the answer: playback may have reached one that the reader does not ask about. */
 function OtherTokens({ run, step, dispatch }) {
   const options = run.steps.map(
     ({ data }, at) =>

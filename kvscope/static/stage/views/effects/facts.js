@@ -10,7 +10,7 @@ const LOOKS = 0.5;
  */
 
 /**
- * Where each head looks from the newest token of a step: its largest weight on any token but the first.
+ * Returns where each head looks from the newest token of a step: its largest weight on any token but the first.
  *
  * @param {import("../../../shared/log/run.js").Run} run
  * @returns {{share: number, key: number|null}[]} layer by layer; `key` null where the first token is the only one
@@ -30,12 +30,15 @@ export function depth(kl, largest) {
   return largest > 0 ? Math.sqrt(Math.max(0, kl) / largest) : 0;
 }
 
+/** @returns {number} 0…255: the shade of an effect in a theme's scale */
+export const shadeOf = ({ kl }, largest) => Math.round(255 * depth(kl, largest));
+
 /** @returns {number[]} the numbers of the parts, the largest effect first */
 export function ranked(effects) {
   return effects.map((_, at) => at).sort((a, b) => effects[b].kl - effects[a].kl);
 }
 
-/** @returns {number} the middle one of the distances */
+/** @returns {number} the median of the distances */
 export function medianKl(effects) {
   const sorted = effects.map(({ kl }) => kl).sort((a, b) => a - b);
   const half = sorted.length >> 1;
@@ -43,7 +46,7 @@ export function medianKl(effects) {
 }
 
 /**
- * How where heads look and what they change go together.
+ * Compares where heads look with what they change.
  *
  * @param {{share: number}[]} looks
  * @param {Prediction[]} effects of all heads
@@ -75,27 +78,27 @@ export function compared(looks, effects, base) {
 }
 
 /**
- * Rows of the numbers on the right of a map: the parts with the largest effect, kept apart so that no two touch.
+ * Moves the labels beside a map apart, so that no two overlap.
  *
- * @param {number[]} rows where each wants to stand, from 0 at the top
+ * @param {number[]} rows the row of each label's part, from 0 at the top
  * @param {number} least rows between two
  * @param {number} count of rows
- * @returns {number[]} where each stands, in the same order as given
+ * @returns {number[]} the row of each label, in the same order
  */
 export function apart(rows, least, count) {
   const order = rows.map((_, at) => at).sort((a, b) => rows[a] - rows[b]);
-  const placed = new Array(rows.length);
+  const places = new Array(rows.length);
   let free = 0;
   for (const at of order) {
-    placed[at] = Math.max(free, rows[at]);
-    free = placed[at] + least;
+    places[at] = Math.max(free, rows[at]);
+    free = places[at] + least;
   }
   let over = Math.max(0, free - least - (count - 1));
   for (const at of order.reverse()) {
     if (!over) break;
-    placed[at] -= over;
+    places[at] -= over;
     const below = order[order.indexOf(at) + 1];
-    over = below === undefined ? 0 : Math.max(0, placed[below] + least - placed[at]);
+    over = below === undefined ? 0 : Math.max(0, places[below] + least - places[at]);
   }
-  return placed;
+  return places;
 }

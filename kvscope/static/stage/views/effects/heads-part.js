@@ -3,15 +3,16 @@
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { percent, quoted } from "../../../shared/facts/format.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { HEADS_OFF } from "../../state/effects.js";
-import { apart, compared, depth, looksOf, ranked } from "./facts.js";
+import { apart, compared, looksOf, ranked, shadeOf } from "./facts.js";
 import { Grid, gridOf } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { becomes, comparisonSentences, distance, effectSentence, headName } from "./words.js";
+import { becomes, comparisonSentences, distance, effectSentence, effectTitle, headName } from "./words.js";
 
 const CALLOUTS = 3;
 const LISTED = 6;
@@ -20,10 +21,9 @@ export function HeadsPart({ state, client, dispatch, step }) {
   const { run, readiness, selection } = state;
   const { heads, layers } = run;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
-  const { effects, base, status } = found;
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
+  const { effects, base, largest, status } = measurement;
   const looks = useMemo(() => looksOf(run, step), [run, step]);
-  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   const order = useMemo(() => ranked(effects), [effects]);
   const done = status === "done";
   const { token } = run.steps[step].data;
@@ -39,26 +39,21 @@ export function HeadsPart({ state, client, dispatch, step }) {
     [done, looks, effects, base, token],
   );
   const selected = selection.layer * heads + selection.head;
-  const select = (at) => dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads } });
-  const open = (at) =>
-    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, view: "head" } });
+  const select = (at, more = {}) =>
+    dispatch({ type: "select", selection: { layer: Math.floor(at / heads), head: at % heads, ...more } });
   const headings = Array.from({ length: heads }, (_, head) => (heads <= 16 ? String(head) : ""));
   const shared = {
     layers,
     columns: heads,
     headings,
     selected,
-    onSelect: select,
+    onSelect: (at) => select(at),
     marked: done ? order.slice(0, CALLOUTS) : [],
   };
   const lookTitle = (at) =>
     looks[at].key === null
       ? headName(at, heads)
       : msg`${headName(at, heads)}: ${percent(looks[at].share, 0)} on ${quoted(run.tokens[looks[at].key])}`;
-  const effectTitle = (at) =>
-    effects[at]
-      ? msg`${headName(at, heads)}: ${quoted(token)} ${becomes(base, effects[at])}, distance ${distance(effects[at].kl)}`
-      : headName(at, heads);
   const grid = gridOf(layers, heads);
   const rows = apart(
     order.slice(0, CALLOUTS).map((at) => layers - 1 - Math.floor(at / heads)),
@@ -70,12 +65,12 @@ export function HeadsPart({ state, client, dispatch, step }) {
     row: rows[place],
     text: `L${Math.floor(at / heads)} h${at % heads}  ${becomes(base, effects[at])}`,
   }));
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each of ${layers * heads} heads`} name=${msg`Heads switched off`} />
     ${done && html`<p class="effect-headline">${sentences[0]}</p>`}
     ${
       effects[selected] &&
       html`<p class="effect-picked" role="status">${effectSentence(headName(selected, heads), token, base, effects[selected])}${" "}
-      <button type="button" class="button small" onClick=${() => open(selected)}>${msg`Open this head`}</button></p>`
+      <button type="button" class="button small" onClick=${() => select(selected, { view: "head" })}>${msg`Open this head`}</button></p>`
     }
     <div class="effect-maps">
       <figure>
@@ -85,8 +80,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
       </figure>
       <figure>
         <figcaption><b>${msg`What changes when the head is off`}</b></figcaption>
-        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${effectTitle} callouts=${done ? callouts : []}
-          colour=${(at) => (effects[at] ? theme.attentionNow.css[Math.round(255 * depth(effects[at].kl, largest))] : null)} />
+        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${(at) => effectTitle(headName(at, heads), token, base, effects[at])} callouts=${done ? callouts : []}
+          colour=${(at) => (effects[at] ? theme.attentionNow.css[shadeOf(effects[at], largest)] : null)} />
         <p class="muted small">${
           effects.length
             ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`
@@ -99,23 +94,24 @@ export function HeadsPart({ state, client, dispatch, step }) {
 }
 
 function Largest({ run, looks, effects, base, token, order, heads, onSelect }) {
-  return html`<div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Heads with the largest effect`}>
-      <table class="numbers">
-        <caption class="muted small">${msg`Heads with the largest effect`}</caption>
-        <thead><tr>
-          <th scope="col">${msg`head`}</th><th scope="col">${msg`looks at`}</th><th scope="col">${quoted(token)}</th>
-          <th scope="col">${msg`distance`}</th><th scope="col">${msg`likeliest then`}</th>
-        </tr></thead>
-        <tbody>
-          ${order.slice(0, LISTED).map(
-            (at) => html`<tr key=${at}>
-              <th scope="row"><button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button></th>
-              <td>${looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`}</td>
-              <td>${becomes(base, effects[at])}</td><td>${distance(effects[at].kl)}</td>
-              <td><${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>`;
+  const name = msg`Heads with the largest effect`;
+  return html`<${Table} name=${name} caption=${html`<span class="muted small">${name}</span>`}
+    columns=${[
+      { head: msg`head` },
+      { head: msg`looks at`, words: true },
+      { head: quoted(token) },
+      { head: msg`distance` },
+      { head: msg`likeliest then`, words: true },
+    ]}
+    rows=${order.slice(0, LISTED).map((at) => ({
+      key: at,
+      head: html`<button type="button" class="button small" onClick=${() => onSelect(at)}>L${Math.floor(at / heads)} h${at % heads}</button>`,
+      cells: [
+        looks[at].key !== null && html`<${Token} token=${run.tokens[looks[at].key]} /> ${percent(looks[at].share, 0)}`,
+        becomes(base, effects[at]),
+        distance(effects[at].kl),
+        html`<${Token} token=${effects[at].best} /> ${percent(effects[at].best.prob, 0)}`,
+      ],
+    }))}
+  />`;
 }

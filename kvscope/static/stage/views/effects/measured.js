@@ -1,4 +1,4 @@
-/** A part of the view that is measured when the reader asks for it: the button, the progress, a stop, and what went wrong. */
+/** Controls of a measurement: the button that starts it, its progress, a button that stops it, and what went wrong. */
 
 import { html } from "htm/preact";
 import { milliseconds } from "../../../shared/facts/format.js";
@@ -6,9 +6,9 @@ import { modelFor, NO_STUDY } from "../../../shared/facts/saved-session.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { msg } from "../../../shared/words/msg.js";
 
-/** @param {{found: Object, label: string, name: string, run: Object, readiness: Object}} props `found` from `useEffects`; `name`: of the progress */
-export function Measured({ found, label, name, run, readiness }) {
-  const { status, effects, count, ms, problem, start, stop } = found;
+/** @param {{measurement: Object, label: string, name: string, run: Object, readiness: Object}} props `measurement` from `useEffects`; `name`: of the progress */
+export function Measured({ measurement, label, name, run, readiness }) {
+  const { status, effects, count, ms, problem, start, stop } = measurement;
   const model = modelFor(run, readiness);
   if (status === "done") {
     return html`<p class="effect-state muted small" role="status">
@@ -16,7 +16,7 @@ export function Measured({ found, label, name, run, readiness }) {
     </p>`;
   }
   if (model === "none") return html`<p class="effect-state muted" role="status">${NO_STUDY}</p>`;
-  const left = effects.length ? (ms / effects.length) * (count - effects.length) : null;
+  const msLeft = effects.length ? (ms / effects.length) * (count - effects.length) : null;
   return html`<div class="effect-state row on-line">
     ${
       status === "running"
@@ -26,15 +26,15 @@ export function Measured({ found, label, name, run, readiness }) {
           </button>`
     }
     ${count > 0 && html`<progress max=${count} value=${effects.length} aria-label=${name}></progress>`}
-    <span role="status" class="muted small">${note(status, model, effects.length, count, left, problem)}</span>
+    <span role="status" class="muted small">${note(status, model, effects.length, count, msLeft, problem)}</span>
   </div>`;
 }
 
-function note(status, model, done, count, left, problem) {
+function note(status, model, done, count, msLeft, problem) {
   if (status === "failed") return problem.detail || problem.title || msg`The server does not respond.`;
   if (model !== "ready") return msg`The model is loading.`;
   if (status === "stopped") return msg`Stopped after ${done} of ${count}.`;
-  if (status === "running" && left !== null)
-    return msg`${done} of ${count}, about ${milliseconds(left)} left (estimated)`;
+  if (status === "running" && msLeft !== null)
+    return msg`${done} of ${count}, about ${milliseconds(msLeft)} left (estimated)`;
   return "";
 }

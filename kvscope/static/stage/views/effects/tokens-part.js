@@ -7,8 +7,8 @@ import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { NAME } from "../../changes/change-button.js";
-import { canAsk } from "../../state/asking.js";
-import { depth, ranked } from "./facts.js";
+import { canAsk } from "../../state/run-request.js";
+import { ranked, shadeOf } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
 import { distance, effectSentence, tokenSentence } from "./words.js";
@@ -18,26 +18,27 @@ const TOKENS = ["tokens"];
 export function TokensPart({ state, client, dispatch, step }) {
   const { run, readiness } = state;
   const theme = useTheme();
-  const found = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
+  const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
   const { key } = state.selection;
   const last = run.lastQueryOfStep(step);
   const picked = key !== null && key <= last ? key : null;
   const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
-  const { effects, base, status } = found;
-  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
-  // Without the last token another question is asked, so it is not the one that is shown first.
+  const { effects, base, largest, status } = measurement;
+  // Without the last token the model continues another place of the text, so another token is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
   const done = status === "done";
   const shown = picked ?? (done ? first : null);
   const { token } = run.steps[step].data;
-  const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
-  const style = (at) =>
-    effects[at] && { background: theme.attentionNow.css[shade(at)], color: theme.attentionNow.ink[shade(at)] };
+  const style = (at) => {
+    if (!effects[at]) return undefined;
+    const shade = shadeOf(effects[at], largest);
+    return { background: theme.attentionNow.css[shade], color: theme.attentionNow.ink[shade] };
+  };
   const title = (at) =>
     effects[at]
       ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`
       : msg`${quoted(run.tokens[at])}, position ${at}`;
-  return html`<${Measured} found=${found} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
+  return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Leave out each token`} name=${msg`Tokens left out`} />
     ${done && effects.length > 1 && html`<p class="effect-headline">${tokenSentence(run.tokens[first], first, effects[first])}</p>`}
     <ul class="effect-tokens" aria-label=${msg`Tokens before the next one`}>
       ${run.tokens.slice(0, last + 1).map(
@@ -51,7 +52,7 @@ export function TokensPart({ state, client, dispatch, step }) {
     ${shown !== null && html`<${SwitchedOff} state=${state} position=${shown} dispatch=${dispatch} />`}`;
 }
 
-/** Leads to the other way to be without a token: a changed run, in which its row is zeros. */
+/** Offers a changed run in which the row of the token is zeros. */
 function SwitchedOff({ state, position, dispatch }) {
   const { run, readiness } = state;
   if (!canAsk(state) || changeRefusal(run, readiness.model)) return null;

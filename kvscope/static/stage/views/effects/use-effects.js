@@ -1,48 +1,51 @@
-/** Asks for the effects of all parts of some kinds, some at a time, until they are all there or the reader stops or leaves. */
+/** Requests the effects of all parts of some kinds, a few at a time, until all are measured or the reader stops or leaves. */
 
 import { useEffect, useRef } from "preact/hooks";
 import { effectsKey, effectsOf } from "../../state/effects.js";
 
 /**
+ * Measures the effects of all parts of some kinds when `start` is called.
+ *
  * @param {{state: Object, client: Object, dispatch: Function}} page
  * @param {{run: string, step: number, kinds: string[]}} about all kinds have as many parts
- * @returns {Object} as `effectsOf`, with `start` and `stop`. `effects`: kind after kind, `count` in all; `ms`: what the passes so far took;
- *   `start` goes on where it stopped
+ * @returns {Object} as `effectsOf`, with `start` and `stop`. `effects`: kind after kind, `count` in all; `largest`: their largest distance;
+ *   `ms`: what the passes so far took; `start` goes on where it stopped
  */
 export function useEffects({ state, client, dispatch }, about) {
   const { run, step, kinds } = about;
   const key = effectsKey(about);
-  const found = effectsOf(state, about);
+  const measurement = effectsOf(state, about);
   const turn = useRef(0);
-  const latest = useRef(found);
-  latest.current = found;
-  const keep = (next) => dispatch({ type: "effects", key, found: next });
+  const latest = useRef(measurement);
+  latest.current = measurement;
+  const store = (next) => dispatch({ type: "effects", key, found: next });
 
   const start = async () => {
     turn.current += 1;
     const mine = turn.current;
     dispatch({ type: "pause" });
-    let known = { ...found, status: "running", problem: null };
-    keep(known);
+    let current = { ...measurement, status: "running", problem: null };
+    store(current);
     try {
-      while (!known.count || known.effects.length < known.count) {
-        const done = known.effects.length;
-        const each = known.count / kinds.length || 1;
+      while (!current.count || current.effects.length < current.count) {
+        const done = current.effects.length;
+        const each = current.count / kinds.length || 1;
         const part = await client.ask("effects")({ run, step, of: kinds[Math.floor(done / each)], first: done % each });
         if (turn.current !== mine) return;
-        const effects = [...known.effects, ...part.effects];
-        known = { ...known, count: part.count * kinds.length, effects, ms: known.ms + part.ms, base: part.base };
-        keep(known);
+        const effects = [...current.effects, ...part.effects];
+        current = { ...current, count: part.count * kinds.length, effects, ms: current.ms + part.ms, base: part.base };
+        store(current);
       }
-      keep({ ...known, status: "done" });
+      store({ ...current, status: "done" });
     } catch (problem) {
-      if (turn.current === mine) keep({ ...known, status: "failed", problem });
+      if (turn.current === mine) store({ ...current, status: "failed", problem });
     }
   };
   const stop = () => {
     turn.current += 1;
-    if (latest.current.status === "running") keep({ ...latest.current, status: "stopped" });
+    if (latest.current.status === "running") store({ ...latest.current, status: "stopped" });
   };
   useEffect(() => stop, [key]);
-  return { ...found, start, stop };
+  const largest = Math.max(0, ...measurement.effects.map(({ kl }) => kl));
+  return { ...measurement, largest, start, stop };
 }

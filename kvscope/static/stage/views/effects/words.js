@@ -16,17 +16,23 @@ export function distance(kl) {
   return kl >= 0.0005 ? fixed(kl, 3) : "<0.001";
 }
 
-/** @returns {string} what became of the step's token */
+/** @returns {string} the probability of the step's token before and after */
 export function becomes(base, effect) {
   return `${chance(base.logprob)} → ${chance(effect.logprob)}`;
 }
 
-/** @returns {string} of a head as a part of a sentence */
+/** @returns {string} a part, and how the step's token changes without it, once that is measured */
+export function effectTitle(name, token, base, effect) {
+  if (!effect) return name;
+  return msg`${name}: ${quoted(token)} ${becomes(base, effect)}, distance ${distance(effect.kl)}`;
+}
+
+/** @returns {string} a head, as part of a sentence */
 export function headName(at, heads) {
   return msg`layer ${Math.floor(at / heads)}, head ${at % heads}`;
 }
 
-/** @returns {string} the token of the step before and after one part was off, and which token is the likeliest then */
+/** @returns {string} the probability of the step's token with and without one part, and the likeliest token without it */
 export function effectSentence(name, token, base, effect) {
   const [before, after, text] = [chance(base.logprob), chance(effect.logprob), quoted(token)];
   const moved =
@@ -65,24 +71,24 @@ export function comparisonSentences(facts, looks, effects, base, { heads, tokens
           form`${facts.looking} head gives at least half of its weight to one token that is not the first. Without it, another token is the likeliest.`,
           form`${facts.looking} heads give at least half of their weight to one token that is not the first. Only without ${facts.lookingFlips} of them is another token the likeliest.`,
         );
-  const found = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
+  const sentences = [first, looking, effectSentence(place(facts.largest), token, base, effects[facts.largest])];
   if (facts.looksMost !== null) {
     const at = facts.looksMost;
     const key = quoted(tokens[looks[at].key]);
-    found.push(
+    sentences.push(
       msg`Looks a lot, and little changes without it: ${place(at)} gives ${key} ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, no more than that of the median head. Other heads may make up for it.`,
     );
   }
   if (facts.mattersMost !== null && facts.mattersMost !== facts.looksMost) {
     const at = facts.mattersMost;
-    found.push(
+    sentences.push(
       msg`Looks little, and much changes without it: ${place(at)} gives no token but the first more than ${share(at)}; the distance (KL) without it is ${distance(effects[at].kl)}, ${significant(effects[at].kl / Math.max(facts.median, 1e-9))} times that of the median head.`,
     );
   }
-  return found;
+  return sentences;
 }
 
-/** @returns {string} without which token of the text the next one changes most, as far as that is said without the last one */
+/** @returns {string} the token, of all but the last, whose absence changes the prediction most */
 export function tokenSentence(token, position, effect) {
   return msg`Of all tokens but the last, leaving out ${quoted(token)} at position ${position} changes the prediction most: the distance (KL) is ${distance(effect.kl)}.`;
 }

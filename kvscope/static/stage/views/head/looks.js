@@ -21,10 +21,10 @@ const LEAST_SHADE = 0.45;
 export function Looks({ run, focus, row, fresh, dispatch }) {
   const { layer, query, key: chosen, locked, preview } = focus;
   const theme = useTheme();
-  const read = keysRead(run, layer, query);
-  const keys = row ? topKeys(row.weights, Math.min(SHOWN, read)) : [];
+  const keyCount = keysRead(run, layer, query);
+  const keys = row ? topKeys(row.weights, Math.min(SHOWN, keyCount)) : [];
   const rest = 1 - keys.reduce((total, { weight }) => total + weight, 0);
-  const left = read - keys.length;
+  const others = keyCount - keys.length;
   const onAll = () => dispatch({ type: "enter", selection: { query, key: chosen, view: "pair" } });
   const choose = (key) => dispatch({ type: "select", selection: { query, key } });
   const { css } = fresh ? theme.attentionNow : theme.attention;
@@ -47,12 +47,12 @@ export function Looks({ run, focus, row, fresh, dispatch }) {
     </tbody>
     ${
       keys.length > 0 &&
-      left > 0 &&
+      others > 0 &&
       html`<tfoot>
       <tr>
         <th scope="row">
           <button type="button" disabled=${preview} tabindex="-1" title=${msg`Show the whole row as numbers`} onClick=${onAll}>
-            ${moreKeys(left)} ▸
+            ${moreKeys(others)} ▸
           </button>
         </th>
         <td><span class="look-bar" style=${bar(Math.max(0, rest))}></span>${percent(Math.max(0, rest), 0)}</td>

@@ -10,7 +10,7 @@ const WRITTEN_FROM_PX = 20;
 const SIGN_FROM_PX = 28;
 const WRITTEN_FROM_SHARE = 0.005;
 
-/** @returns {Object} the theme of a step; one of the run that this one branched from is not new: its weights look like earlier ones */
+/** @returns {Object} the theme of a step; if the parent run computed it, its weights have the colours of earlier steps */
 export function themeOfStep(theme, inherited) {
   return inherited ? { ...theme, attentionNow: theme.attention } : theme;
 }

@@ -18,6 +18,8 @@ export const KEY_LABEL_PX = 50;
 const CELL_ROOM_PX = 24;
 
 /**
+ * Places the rows and columns of the matrix.
+ *
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels
@@ -88,7 +90,7 @@ function meets({ x0, y1 }, { left, top }) {
   return x0 < left + (y1 - top) + 2 * KEY_LABEL_PX + CELL_ROOM_PX;
 }
 
-/** @returns {{y0: number, y1: number}|null} a query's row, null where it is not in sight */
+/** @returns {{y0: number, y1: number}|null} a query's row; null if it is not in sight */
 export function queryBox(geometry, query) {
   const { cell, top, newest, decode, newestTop, bottom, queries, promptLength, lineGap } = geometry;
   if (decode && query === newest) return { y0: newestTop, y1: bottom };
@@ -97,7 +99,7 @@ export function queryBox(geometry, query) {
   return { y0, y1: y0 + cell };
 }
 
-/** @returns {{x0: number, x1: number}|null} a key's column, null where it is not in sight */
+/** @returns {{x0: number, x1: number}|null} a key's column; null if it is not in sight */
 export function keyBox(geometry, key) {
   const { keys, left, cell } = geometry;
   if (key < keys[0] || key > keys[1]) return null;
@@ -151,4 +153,26 @@ export function windowAround(place, size, last) {
   if (last + 1 <= size) return [0, last];
   const first = Math.min(Math.max(0, place - Math.floor(size / 2)), last + 1 - size);
   return [first, first + size - 1];
+}
+
+/** From this width on (head.css has the same widths), bars and heads are in a column beside the matrix. */
+const COLUMN_FROM_PX = 640;
+/** From this width on, only the bars; below it, both are under the matrix. */
+const BARS_FROM_PX = 520;
+const COLUMN_PX = 198;
+const BARS = { wide: 240, narrow: 196, height: 158 };
+
+/**
+ * Returns the boxes that lie over the masked half of the matrix.
+ *
+ * @param {{width: number, height: number}} size of the room for the matrix
+ * @returns {{x0: number, y1: number}[]} as `taken` of `matrixGeometry`
+ */
+export function takenFrom({ width, height }) {
+  if (width >= COLUMN_FROM_PX)
+    return [
+      { x0: width - BARS.wide, y1: BARS.height },
+      { x0: width - COLUMN_PX, y1: height },
+    ];
+  return width >= BARS_FROM_PX ? [{ x0: width - BARS.narrow, y1: BARS.height }] : [];
 }

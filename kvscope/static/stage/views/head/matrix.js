@@ -12,9 +12,8 @@ import { msg } from "../../../shared/words/msg.js";
 import { Tooltip } from "../../ui/tooltip.js";
 import { usePainting } from "../../ui/use-painting.js";
 import { drawMatrix, matrixParts, matrixSize, paintMatrixPart, themeOfStep } from "./matrix-cells.js";
-import { hitMatrix, hitRowLabel, KEY_LABEL_PX, matrixGeometry, windowAround } from "./matrix-geometry.js";
+import { hitMatrix, hitRowLabel, KEY_LABEL_PX, matrixGeometry, takenFrom, windowAround } from "./matrix-geometry.js";
 import { KEY_CHARS, MatrixLabels } from "./matrix-labels.js";
-import { takenFrom } from "./places.js";
 
 const WINDOW_TOKENS = 24;
 const MARGIN = { left: 84, top: 18, right: KEY_LABEL_PX, bottom: 4 };
@@ -178,9 +177,9 @@ function cellFacts(run, layer, { queries, keys, row = false }, cell) {
 function cellText(run, { layer, head, query, key }) {
   if (key === null) return msg`No weights yet`;
   const [queryToken, keyToken] = [query, key].map((position) => quoted(run.tokens[position]));
-  const known = run.weight(layer, head, query, key);
-  if (known === null) return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; outside the window, no weight`;
-  const weight = fixed(known, 3);
+  const value = run.weight(layer, head, query, key);
+  if (value === null) return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; outside the window, no weight`;
+  const weight = fixed(value, 3);
   return msg`Query ${query}, ${queryToken}; key ${key}, ${keyToken}; weight ${weight}`;
 }
 

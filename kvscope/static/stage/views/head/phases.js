@@ -14,7 +14,7 @@ export function Phases({ run, newest }) {
   </ul>`;
 }
 
-/** @returns {string} what the queries of a layer read, of a model in which some layers are local; "" for other models */
+/** @returns {string} what the queries of a layer read; "" for a model without local layers */
 export function windowExplained(run, layer) {
   if (!run.open.model.windows) return "";
   const window = run.window(layer);

@@ -43,7 +43,7 @@ export function partsOf(model) {
 }
 
 /**
- * What goes through the model in one step.
+ * Returns what goes through the model in one step.
  *
  * @param {Object} run
  * @param {number} step
@@ -60,7 +60,7 @@ export function flowOf(run, step) {
 }
 
 /**
- * The most likely tokens of a step under softmax of the raw logits, the chosen one always among them.
+ * Returns the most likely tokens of a step under softmax of the raw logits, including the chosen one.
  *
  * @param {{data: Object, topIds: Int32Array, topLogits: Float32Array}} step
  * @param {number} count

@@ -1,7 +1,4 @@
-/**
- * The blocks, one line each from bottom to top like the map: the lengths of the token rows after it, and what the logit lens
- * reads from the newest row.
- */
+/** The layers from bottom to top, as on the map: the lengths of the rows after each, and what the logit lens reads from the newest row. */
 
 import { html } from "htm/preact";
 import { useCallback, useMemo } from "preact/hooks";

@@ -4,6 +4,8 @@ import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
+ * Finds the layers after which the chosen token leads.
+ *
  * @param {{layer: number, chosen: {prob: number, rank: number}}[]} layers from the bottom up
  * @returns {{first: number|null, lasting: number|null}} the first layer after which the chosen token is the best guess,
  *   and the layer from which on it always is
@@ -17,6 +19,8 @@ export function leadOf(layers) {
 }
 
 /**
+ * Says from which layer on the chosen token is the best guess.
+ *
  * @param {{token: Object, layers: Object[]}} lens from the server
  * @returns {string} one sentence
  */
@@ -46,6 +50,8 @@ export function lensSentence({ token, layers }) {
 }
 
 /**
+ * Says what the logit lens reads after one layer.
+ *
  * @param {Object} lens
  * @param {number} layer the last layer that is shown
  * @returns {string} what the logit lens reads after that layer

@@ -33,7 +33,7 @@ export function Loop({ run, step, controller }) {
   </p>`;
 }
 
-/** The line around the picture from its last part, `from` the right, to its first. */
+/** The line around the picture from its last part to its first. `from`: its distance from the right edge. */
 export function LoopLine({ width, height, from }) {
   const x = width - from;
   const bottom = height - DEPTH_PX / 2;

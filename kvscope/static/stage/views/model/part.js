@@ -13,7 +13,7 @@ const DOUBLING_PX = 4;
  *   children: Object}} props `place`: its area in the picture; `names`: of its tensors (lit.js); `open`: its zoom; `weights`: for the first line
  */
 export function Part({ number, name, place, names, open = null, weights = null, children }) {
-  return html`<section class=${`part box anchor part-${place}`} data-names=${names} aria-label=${`${number} ${name}`}>
+  return html`<section class="part box anchor" style=${`grid-area:${place}`} data-names=${names} aria-label=${`${number} ${name}`}>
     <header class="part-head line between">
       <h3><i class="numeral">${number}</i> ${name}</h3>
       ${weights}
@@ -23,7 +23,7 @@ export function Part({ number, name, place, names, open = null, weights = null, 
   </section>`;
 }
 
-/** The weights a part has, and the bytes they take, where these are known. */
+/** The number of weights of a part, and their bytes, if these are known. */
 export function Weights({ shape, parameters, size = null }) {
   const count = integer(parameters);
   return html`<p class="chip is-weights" title=${msg`computed from the shapes of the weights`}>
@@ -37,7 +37,7 @@ export function Weights({ shape, parameters, size = null }) {
  */
 export function Wire({ place, names, shape, rows, unit = "", note = null }) {
   const width = WIRE_PX + DOUBLING_PX * Math.log2(rows);
-  return html`<div class=${`wire word-computed wire-${place}`} style=${`--wire:${width.toFixed(1)}px`}>
+  return html`<div class=${`wire word-computed wire-${place}`} style=${`grid-area:${place};--wire:${width.toFixed(1)}px`}>
     <span data-names=${names}><b class="shape">${shapeText(shape)}</b> ${unit}</span><i aria-hidden="true"></i>${note && html`<small>${note}</small>`}
   </div>`;
 }

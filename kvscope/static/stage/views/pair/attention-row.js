@@ -1,9 +1,9 @@
 /** One query's whole row out of a head's exact values (docs/frames.md, `head`): softmax, and the mix of V. Pure. */
 
-import { line } from "./dot-product.js";
+import { lineOf } from "../block/scene.js";
 
 /**
- * The softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
+ * Returns the softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
  *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores and weights [rows, keys]
  * @param {{row: number, query: number, first: number}} place `row`: which of the step's rows; `query`: its position; `first`: the
@@ -15,8 +15,8 @@ import { line } from "./dot-product.js";
  *   `difference`: the largest between the engine's weights and those from `powers`
  */
 export function attentionRow(head, { row, query, first }) {
-  const scores = line(head.scores, row).subarray(0, query + 1);
-  const weights = line(head.weights, row).subarray(0, query + 1);
+  const scores = lineOf(head.scores, row).subarray(0, query + 1);
+  const weights = lineOf(head.weights, row).subarray(0, query + 1);
   const max = scores.subarray(first).reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
   const powers = Float64Array.from(scores, (score, key) => (key < first ? 0 : Math.exp(score - max)));
   const powerSum = total(powers);
@@ -40,7 +40,7 @@ export function attentionRow(head, { row, query, first }) {
 }
 
 /**
- * One number of the head's output as the sum over keys of weight × v.
+ * Returns one number of the head's output as the sum over keys of weight × v.
  *
  * @param {Object} head weights [rows, keys], v [keys, head_dim], output [rows, head_dim]
  * @param {{row: number, query: number}} place as for `attentionRow`; the weights of keys that it does not read are 0
@@ -50,17 +50,17 @@ export function attentionRow(head, { row, query, first }) {
  */
 export function mixAt(head, { row, query }, dimension) {
   const keys = query + 1;
-  const weights = line(head.weights, row);
-  const values = Float64Array.from({ length: keys }, (_, key) => line(head.v, key)[dimension]);
+  const weights = lineOf(head.weights, row);
+  const values = Float64Array.from({ length: keys }, (_, key) => lineOf(head.v, key)[dimension]);
   const parts = values.map((value, key) => weights[key] * value);
   const sum = total(parts);
-  const output = line(head.output, row)[dimension];
+  const output = lineOf(head.output, row)[dimension];
   return { values, parts, sum, output, difference: Math.abs(sum - output) };
 }
 
 /**
- * Which keys of a row to list: all, by position, if there is space; else those with the largest weights, and always the
- * chosen key.
+ * Chooses the keys of a row to list: all, by position, if there is space; else the keys with the largest weights and the chosen
+ * key.
  *
  * @param {ArrayLike<number>} weights
  * @param {number} first key that the row reads

@@ -13,15 +13,15 @@ import { Vector } from "./vector.js";
 
 /**
  * @param {{run: Object, focus: Object, values: Object, row: number, pair: Object, names: Object, stored: boolean,
- *   dispatch: Function}} props `values`: the head's exact values, and `dotProduct` of the
- *   chosen pair; `stored`: only q, k and v come from the model, and the page computed the rest from them
+ *   dispatch: Function}} props `values`: the head's exact values; `pair`: of `dotProduct`;
+ *   `stored`: only q, k and v come from the model; the page computed the rest from them
  */
 export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) {
   const { layer, query } = focus;
   const first = run.firstKey(layer, query);
-  const [wanted, setWanted] = useState(null);
+  const [selected, setSelected] = useState(null);
   const largest = useMemo(() => bySize(pair.v)[0], [pair]);
-  const dimension = wanted ?? largest;
+  const dimension = selected ?? largest;
   const softmax = useMemo(() => attentionRow(values, { row, query, first }), [values, row, query, first]);
   const mix = useMemo(() => mixAt(values, { row, query }, dimension), [values, row, query, dimension]);
   const order = useMemo(() => Array.from(pair.v, (_, place) => place), [pair.headDim]);
@@ -45,7 +45,7 @@ export function Mix({ run, focus, values, row, pair, names, stored, dispatch }) 
       ${" "}${msg`The sum over all keys is the head's output: ${pair.headDim} numbers. Choose one of them:`}
     </p>
     <${Dimensions}
-      name=${msg`Dimension of the output`} text=${msg`i = ${dimension}: v ${value}, output ${fixed(mix.output, 4)}`} lines=${lines} order=${order} chosen=${dimension} onChoose=${setWanted}
+      name=${msg`Dimension of the output`} text=${msg`i = ${dimension}: v ${value}, output ${fixed(mix.output, 4)}`} lines=${lines} order=${order} chosen=${dimension} onChoose=${setSelected}
     />
     <${RowTable} run=${run} focus=${focus} softmax=${softmax} mix=${mix} dimension=${dimension} dispatch=${dispatch} />
     <p class="mix-line">

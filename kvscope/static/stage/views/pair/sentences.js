@@ -5,6 +5,8 @@ import { integer, percent, quoted } from "../../../shared/facts/format.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 
 /**
+ * Says how much attention a query gives to a key.
+ *
  * @param {Object} run
  * @param {{layer: number, head: number, query: number, key: number}} place
  * @param {number} weight 0…1

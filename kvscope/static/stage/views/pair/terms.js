@@ -20,7 +20,7 @@ import { Vector } from "./vector.js";
  * @param {string} props.note shown while `pair` is null
  */
 export function Terms({ pair, headDim, scoreWidth, names, note }) {
-  const [wanted, setWanted] = useState(null);
+  const [selected, setSelected] = useState(null);
   const [sorted, setSorted] = useState(false);
   const theme = useTheme();
   const sizes = useMemo(() => (pair ? bySize(pair.products) : null), [pair]);
@@ -29,7 +29,7 @@ export function Terms({ pair, headDim, scoreWidth, names, note }) {
     [sorted, sizes, headDim],
   );
   const totals = useMemo(() => (pair ? runningTotals(pair.products, order) : null), [pair, order]);
-  const chosen = wanted ?? sizes?.[0] ?? 0;
+  const chosen = selected ?? sizes?.[0] ?? 0;
   const term = pair && termAt(pair, totals, order, chosen);
   const lines = [
     { name: html`<${Vector} name="q" of=${names.query} />`, values: pair?.q ?? null },
@@ -59,7 +59,7 @@ export function Terms({ pair, headDim, scoreWidth, names, note }) {
     </header>
     <${Dimensions}
       name=${msg`Term of the dot product`} text=${term ? termText(term) : note} lines=${lines} order=${order} chosen=${chosen}
-      onChoose=${setWanted} entry=${true} below=${below}
+      onChoose=${setSelected} entry=${true} below=${below}
     />
     ${term ? html`<${Term} term=${term} />` : html`<p class="term-large row on-line between is-waiting">${note}</p>`}
     ${pair && html`<${Scaled} pair=${pair} scoreWidth=${scoreWidth} names=${names} />`}

@@ -4,12 +4,14 @@ import { html } from "htm/preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { bytes, bytesShort, fixed, integer, significant, withExponent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
-import { bySize, line } from "./dot-product.js";
+import { lineOf } from "../block/scene.js";
+import { VectorLines } from "./dimensions.js";
+import { bySize } from "./dot-product.js";
 import { TileStrip } from "./tile-strip.js";
 import { bytesByFormula, tiledRow } from "./tiled-row.js";
-import { VectorLines } from "./vector-lines.js";
 
 const SIZES = [2, 4, 8, 16];
 const FIRST_SIZE = 4;
@@ -51,12 +53,12 @@ export function TileByTile({ run, focus, values, row, stored, still }) {
     </div>
     <${TileStrip} steps=${tiled.steps} at=${at} first=${tiled.first} />
     <div class="tiles-body row">
-      <${TileKeys} step=${step} scores=${line(values.scores, row)} run=${run} />
+      <${TileKeys} step=${step} scores=${lineOf(values.scores, row)} run=${run} />
       <${RunningState} step=${step} output=${tiled.output} />
     </div>
     ${
       at === last
-        ? html`<${End} tiled=${tiled} sum=${step.after.sum} weights=${line(values.weights, row)} output=${line(values.output, row)} stored=${stored} />`
+        ? html`<${End} tiled=${tiled} sum=${step.after.sum} weights=${lineOf(values.weights, row)} output=${lineOf(values.output, row)} stored=${stored} />`
         : html`<p class="pair-how muted small">${plural(
             more,
             form`After ${integer(more)} more tile: weighted sum ÷ sum is the head's output.`,
@@ -89,21 +91,16 @@ function useSteps(tiled) {
 /** The tile that is in fast memory now. */
 function TileKeys({ step, scores, run }) {
   const keys = Array.from(step.powers, (power, at) => ({ key: step.from + at, power }));
-  return html`<table class="row-table small fill tiles-keys">
-    <caption>${msg`This tile`}</caption>
-    <thead>
-      <tr><th scope="col">${msg`key`}</th><th scope="col">${msg`score`}</th><th scope="col">${msg`exp(score − max)`}</th></tr>
-    </thead>
-    <tbody>
-      ${keys.map(
-        ({ key, power }) => html`<tr key=${key}>
-          <th scope="row"><${Token} token=${run.tokens[key]} limit=${10} /> <small>${key}</small></th>
-          <td>${fixed(scores[key], 2)}</td>
-          <td>${significant(power)}</td>
-        </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  return html`<div class="tiles-keys">
+    <${Table} name=${msg`This tile`} caption=${msg`This tile`} kind="row-table small"
+      columns=${[{ head: msg`key` }, { head: msg`score` }, { head: msg`exp(score − max)` }]}
+      rows=${keys.map(({ key, power }) => ({
+        key,
+        head: html`<${Token} token=${run.tokens[key]} limit=${10} /> <small>${key}</small>`,
+        cells: [fixed(scores[key], 2), significant(power)],
+      }))}
+    />
+  </div>`;
 }
 
 /** The three running values, and how this tile changed them; of the weighted sum, the dimension with the largest output. */
@@ -111,6 +108,7 @@ function RunningState({ step, output }) {
   const { before, after, scale } = step;
   const [index] = bySize(output);
   const isFirst = before.sum === 0;
+  const computed = (value) => html`<td class="word-computed">${value}</td>`;
   const sums = [
     { name: msg`sum`, old: before.sum, own: step.sum, now: after.sum },
     {
@@ -121,36 +119,25 @@ function RunningState({ step, output }) {
     },
   ];
   return html`<div class="tiles-state">
-    <table class="row-table small fill">
-      <caption>${msg`Running values`} <${Badge} origin="computed" /></caption>
-      <thead>
-        <tr>
-          <td></td>
-          <th scope="col">${msg`before`}</th>
-          <th scope="col">${msg`× exp(old − new)`}${isFirst ? "" : ` = ${significant(scale)}`}</th>
-          <th scope="col">${msg`+ this tile`}</th>
-          <th scope="col">${msg`after`}</th>
-        </tr>
-      </thead>
-      <tbody>
-        <tr>
-          <th scope="row">${msg`largest score`}</th>
-          <td>${isFirst ? msg`none` : fixed(before.max, 2)}</td>
-          <td></td>
-          <td>${fixed(step.max, 2)}</td>
-          <td class="word-computed">${fixed(after.max, 2)}</td>
-        </tr>
-        ${sums.map(
-          ({ name, old, own, now }) => html`<tr>
-            <th scope="row">${name}</th>
-            <td>${fixed(old, 4)}</td>
-            <td>${isFirst ? "" : fixed(old * scale, 4)}</td>
-            <td>${fixed(own, 4)}</td>
-            <td class="word-computed">${fixed(now, 4)}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+    <${Table} name=${msg`Running values`} kind="row-table small" caption=${html`${msg`Running values`} <${Badge} origin="computed" />`}
+      columns=${[
+        {},
+        { head: msg`before` },
+        { head: `${msg`× exp(old − new)`}${isFirst ? "" : ` = ${significant(scale)}`}` },
+        { head: msg`+ this tile` },
+        { head: msg`after` },
+      ]}
+      rows=${[
+        {
+          head: msg`largest score`,
+          cells: [isFirst ? msg`none` : fixed(before.max, 2), "", fixed(step.max, 2), computed(fixed(after.max, 2))],
+        },
+        ...sums.map(({ name, old, own, now }) => ({
+          head: name,
+          cells: [fixed(old, 4), isFirst ? "" : fixed(old * scale, 4), fixed(own, 4), computed(fixed(now, 4))],
+        })),
+      ]}
+    />
     <${VectorLines} name=${msg`The weighted sum after this tile: ${after.mix.length} numbers`} lines=${[{ name: msg`weighted sum`, values: after.mix }]} />
     <p class="pair-how muted small">${rescaled(step)}</p>
   </div>`;
@@ -176,21 +163,19 @@ function End({ tiled, sum, weights, output, stored }) {
     <h4>${nodes`All tiles read: weighted sum ÷ ${fixed(sum, 4)} is the head's ${result}`}</h4>
     <${VectorLines} name=${msg`The weight of each key, by tiles and for the whole row`} lines=${both(tiled.weights.subarray(tiled.first), weights.subarray(tiled.first, tiled.weights.length))} />
     <${VectorLines} name=${msg`The output, by tiles and for the whole row`} lines=${both(tiled.output, output)} />
-    <table class="row-table small fill">
-      <thead>
-        <tr><td></td><th scope="col">${msg`by tiles`}</th><th scope="col">${whole}</th><th scope="col">${msg`largest difference`}</th></tr>
-      </thead>
-      <tbody>
-        <tr>
-          <th scope="row">${msg`weight of key ${largest}`}</th><td>${fixed(tiled.weights[largest], 6)}</td><td>${fixed(weights[largest], 6)}</td>
-          <td data-unlike="weights">${withExponent(tiled.weightDifference)}</td>
-        </tr>
-        <tr>
-          <th scope="row">${msg`output[${index}]`}</th><td>${fixed(tiled.output[index], 6)}</td><td>${fixed(output[index], 6)}</td>
-          <td data-unlike="output">${withExponent(tiled.outputDifference)}</td>
-        </tr>
-      </tbody>
-    </table>
+    <${Table} name=${msg`By tiles and whole`} kind="row-table small"
+      columns=${[{}, { head: msg`by tiles` }, { head: whole }, { head: msg`largest difference` }]}
+      rows=${[
+        {
+          head: msg`weight of key ${largest}`,
+          cells: [fixed(tiled.weights[largest], 6), fixed(weights[largest], 6), withExponent(tiled.weightDifference)],
+        },
+        {
+          head: msg`output[${index}]`,
+          cells: [fixed(tiled.output[index], 6), fixed(output[index], 6), withExponent(tiled.outputDifference)],
+        },
+      ]}
+    />
     <p class="pair-how muted small">${msg`The same numbers are added in another order, so float32 rounds differently.`}</p>
   </div>`;
 }

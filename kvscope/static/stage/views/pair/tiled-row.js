@@ -4,19 +4,21 @@
  * are rescaled when a tile has a larger score. Every operation is rounded to float32, as in the engine. Pure.
  */
 
-import { line } from "./dot-product.js";
+import { lineOf } from "../block/scene.js";
 
 const FLOAT_BYTES = 4;
 const f32 = Math.fround;
 
 /**
- * @typedef {{max: number, sum: number, mix: Float32Array}} State what goes from tile to tile
+ * @typedef {{max: number, sum: number, mix: Float32Array}} State the values that one tile passes to the next
  * @typedef {{from: number, to: number, max: number, scale: number, powers: Float32Array, sum: number, mix: Float32Array,
  *   before: State, after: State}} Step `from` … `to`: the tile's keys; `max`, `sum` and `mix`: of this tile alone;
  *   `scale`: e^(old max − new max), by which the old sum and mix are multiplied; `powers`: e^(score − new max)
  */
 
 /**
+ * Computes a row tile by tile.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} head scores, weights, v and output, as `client.ask("head")` gives them
  * @param {{row: number, query: number}} place `row`: which of the step's rows; `query`: its position
  * @param {number} size keys of a tile
@@ -25,9 +27,9 @@ const f32 = Math.fround;
  *   `…Difference`: the largest from the engine's
  */
 export function tiledRow(head, { row, query }, size) {
-  const own = { weights: line(head.weights, row), output: line(head.output, row) };
+  const own = { weights: lineOf(head.weights, row), output: lineOf(head.output, row) };
   const first = firstRead(own.weights, query);
-  const scores = line(head.scores, row);
+  const scores = lineOf(head.scores, row);
   const steps = [];
   let state = { max: Number.NEGATIVE_INFINITY, sum: 0, mix: new Float32Array(own.output.length) };
   for (let from = first; from <= query; from += size) {
@@ -60,7 +62,7 @@ function stepOf(head, scores, before, from, to) {
   const mix = new Float32Array(before.mix.length);
   powers.forEach((power, at) => {
     sum = f32(sum + power);
-    const values = line(head.v, from + at);
+    const values = lineOf(head.v, from + at);
     for (let i = 0; i < mix.length; i++) mix[i] += f32(power * values[i]);
   });
   const after = {

@@ -4,10 +4,12 @@ import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
 import { bytesIn, formatReadBy } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
+import { useMeasured } from "../../../shared/ui/use-measured.js";
 import { tokenCount } from "../../../shared/words/counts.js";
 import { msg } from "../../../shared/words/msg.js";
-import { Bound } from "./bound.js";
 import { PhaseBars } from "./phase-bars.js";
+import { verdict } from "./verdict.js";
 
 const LINES = [
   { id: "rows", label: msg`tokens per step`, origin: "measured", write: integer },
@@ -47,32 +49,27 @@ const LINES = [
  *   `prefill`, `decode`: of `phaseFacts` for the steps `measured`; `here`: this server's machine computed them
  */
 export function Phases({ run, prefill, decode, measured, here, ready, client }) {
-  const later = run.steps.slice(Math.max(1, measured.from), measured.to);
+  const { steps } = run;
+  const format = formatReadBy(steps);
+  const weightsRead = [prefill && steps[0], decode && steps[measured.to - 1]].map(
+    (step) => step && bytesIn(step.data.weights_read),
+  );
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
-  return html`<p class="sheet-say">${comparison(run, prefill, decode)}</p>
+  return html`<p class="sheet-say">${comparison(run, prefill, decode, format)}</p>
     <div class="sheet-columns">
-    <div class="sheet-wide across" tabindex="0" role="region" aria-label=${msg`Prefill and decode`}>
-      <table class="numbers phases" aria-label=${msg`Prefill and decode side by side`}>
-        <thead>
-          <tr>
-            <td></td><th scope="col">${msg`prefill`}</th>
-            <th scope="col">${msg`decode`}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${LINES.map(
-            ({ id, label, origin, ofTime, write }) => html`<tr key=${id}>
-              <th scope="row">${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} /></th>
-              <td>${prefill ? write(prefill[id]) : "–"}</td><td>${decode ? write(decode[id]) : "–"}</td>
-            </tr>`,
-          )}
-          <tr>
-            <th scope="row">${msg`format of the weights`} <${Badge} origin="computed" /></th>
-            <td class="is-words">${measured.from === 0 ? readIn(run.steps[0]) : "–"}</td><td class="is-words">${readIn(later.at(-1))}</td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
+      <${Table} name=${msg`Prefill and decode side by side`}
+        columns=${[{}, { head: msg`prefill` }, { head: msg`decode` }]}
+        rows=${[
+          ...LINES.map(({ id, label, origin, ofTime, write }) => ({
+            head: html`${label} <${Badge} origin=${ofTime && disturbed ? "disturbed" : origin} />`,
+            cells: [prefill ? write(prefill[id]) : "–", decode ? write(decode[id]) : "–"],
+          })),
+          {
+            head: html`${msg`format of the weights`} <${Badge} origin="computed" />`,
+            cells: weightsRead.map((read) => html`<td class="is-words">${read ?? "–"}</td>`),
+          },
+        ]}
+      />
     ${prefill && decode && html`<${PhaseBars} prefill=${prefill} decode=${decode} disturbed=${disturbed} />`}
     </div>
     ${decode && html`<${Bound} decode=${decode} here=${here} ready=${ready} client=${client} />`}
@@ -82,26 +79,34 @@ export function Phases({ run, prefill, decode, measured, here, ready, client }) 
     </p>`;
 }
 
-/** @returns {string} the bytes of weights that a step read, by format; a dash if there is no such step */
-function readIn(step) {
-  return step ? bytesIn(step.data.weights_read) : "–";
+/**
+ * Whether decode is limited by memory, compared with what this machine can read. The reader starts the measurement.
+ *
+ * @param {{decode: Object, here: boolean, ready: boolean, client: Object}} props `decode`: of `phaseFacts`; `here`: this server's machine computed it
+ */
+function Bound({ decode, here, ready, client }) {
+  const { measured, going, problem, measure } = useMeasured(client.measure);
+  if (!here)
+    return html`<p class="sheet-say">${msg`Decode does ${significant(decode.intensity)} operations per byte read. Perhaps another machine measured its times, so they are not compared with the memory of this one.`}</p>`;
+  return html`<p class="sheet-say">
+    ${measured ? verdict(decode, measured) : msg`Decode does ${significant(decode.intensity)} operations per byte read. Whether memory limits it, only a measurement of this machine shows.`}${" "}
+    <button class="button small" type="button" disabled=${!ready || going} onClick=${measure}>${going ? msg`Measuring…` : measured ? msg`Measure again` : msg`Measure this machine`}</button>
+    ${problem && html`<span class="word-bad" role="alert"> ${problem}</span>`}
+  </p>`;
 }
 
-function comparison(run, prefill, decode) {
-  const { prefillRows: rows, prefillPasses: passes } = run;
+function comparison({ prefillRows: rows, prefillPasses: passes }, prefill, decode, format) {
   const tokens = tokenCount(rows);
-  const format = formatReadBy(run.steps);
-  const later = decode && significant(decode.intensity);
+  const [first, later] = [prefill, decode].map((phase) => phase && significant(phase.intensity));
   if (!prefill)
     return msg`Decode reads the weights (learned numbers) for every token, in ${format}: ${later} operations per byte read.`;
-  const intensity = significant(prefill.intensity);
-  const first =
+  const once =
     passes === 1
-      ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${intensity} operations per byte read.`
-      : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${intensity} operations per byte read.`;
-  if (!decode) return `${first} ${msg`Decode has not started.`}`;
+      ? msg`Prefill reads the weights (learned numbers) once for ${tokens}, in ${format}: ${first} operations per byte read.`
+      : msg`Prefill reads the weights (learned numbers) ${passes} times for ${tokens}, in ${format}: ${first} operations per byte read.`;
+  if (!decode) return `${once} ${msg`Decode has not started.`}`;
   const again = msg`Decode reads them again for every token, in ${format}: ${later} operations per byte read.`;
-  return `${first} ${again} ${perToken(prefill, decode)}`;
+  return `${once} ${again} ${perToken(prefill, decode)}`;
 }
 
 function perToken(prefill, decode) {

@@ -9,6 +9,8 @@ import { msg } from "../../../shared/words/msg.js";
 const NEAR_SHARE = 0.7;
 
 /**
+ * Compares the bytes that decode reads per second with the memory bandwidth.
+ *
  * @param {{bytesPerSecond: number, disturbed: boolean}} decode of `phaseFacts`
  * @param {{bandwidth: Object, weights?: Object}} measured as `/api/measure` has it
  * @returns {string}

@@ -9,6 +9,7 @@ import { useFamily } from "../../../shared/loading/use-family.js";
 import { useLog } from "../../../shared/loading/use-log.js";
 import { mostOf } from "../../../shared/log/limits.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { BeamSearch as Search } from "../../facts/beam-search.js";
@@ -21,22 +22,22 @@ const makeSearch = (id) => new Search(id);
 export function BeamSearch({ state, client, dispatch }) {
   const { run, step, limits } = state;
   const [settings, setSettings] = useState({ beams: 3, length: 8 });
-  const [started, setStarted] = useState([]);
+  const [searches, setSearches] = useState([]);
   const [refusal, setRefusal] = useState(null);
   const [starting, setStarting] = useState(false);
-  const family = useFamily(client, run, started.length);
+  const family = useFamily(client, run, searches.length);
   const id =
-    started.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
+    searches.findLast((search) => search.run === run.id && search.step === step)?.id ?? lastSearch(family, run, step);
   const { log } = useLog(client, id, makeSearch);
   useEnded(dispatch, { run: run.id, experiment: "beam", log });
 
   const section = useRef(null);
-  const drawn = log?.depths.length > 0;
+  const hasTree = log?.depths.length > 0;
   useEffect(() => {
     // The tree grows below the form, which may be at the bottom of the window.
-    if (started.length && drawn)
+    if (searches.length && hasTree)
       section.current.scrollIntoView({ block: "start", behavior: state.reducedMotion ? "auto" : "smooth" });
-  }, [started.length, drawn]);
+  }, [searches.length, hasTree]);
 
   const refuse = (problem) => setRefusal({ run: run.id, step, problem });
   const problem = refusal?.run === run.id && refusal.step === step ? refusal.problem : null;
@@ -47,7 +48,7 @@ export function BeamSearch({ state, client, dispatch }) {
     setRefusal(null);
     try {
       const { id: search } = await client.beam(run.id, { step, ...settings });
-      setStarted((before) => [...before, { run: run.id, step, id: search }]);
+      setSearches((before) => [...before, { run: run.id, step, id: search }]);
     } catch ({ detail, title, retryAfter }) {
       refuse([detail || title, retryAfter && msg`Try again in ${retryAfter} s.`].filter(Boolean).join(" "));
     }
@@ -69,17 +70,17 @@ export function BeamSearch({ state, client, dispatch }) {
         </form>`
       }
     </div>
-    <p class="muted" role="status">${problem ?? (drawn ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
-    ${drawn && html`<${Results} log=${log} run=${run} step=${step} />`}
+    <p class="muted" role="status">${problem ?? (hasTree ? progress(log) : run.saved ? NO_STUDY : intro(run, step, settings))}</p>
+    ${hasTree && html`<${Results} log=${log} run=${run} step=${step} />`}
   </section>`;
 }
 
 /** The newest search of this step that the server still has. */
 function lastSearch(family, run, step) {
-  const searches = family?.runs.filter(
+  const ofStep = family?.runs.filter(
     ({ study }) => study?.kind === "beam" && study.of === run.id && study.step === step,
   );
-  return searches?.at(-1)?.id ?? null;
+  return ofStep?.at(-1)?.id ?? null;
 }
 
 function Count({ name, value, most, onValue }) {
@@ -133,27 +134,24 @@ function Results({ log, run, step }) {
   const onBest = new Set(best.map(({ id }) => id));
   const own = ownContinuation(run, step, best.length);
   return html`<${BeamTree} search=${log} best=${onBest} context=${run.tokens[run.lastQueryOfStep(step)]} />
-    <table class="beams-results fill">
-      <caption>${verdict(best, own)} <${Badge} origin="computed" /></caption>
-      <thead>
-        <tr><th scope="col">${msg`continuation`}</th><th scope="col">${msg`sum of ln p`}</th><th scope="col">${msg`probability`}</th></tr>
-      </thead>
-      <tbody>
-        ${log.hypotheses().map(
-          (node) => html`<tr key=${node.id} class=${node.id === log.best ? "is-best" : ""}>
-          <th scope="row"><${Tokens} tokens=${log.path(node.id).map(({ token }) => token)} />${node.ended && html` <small>${msg`ended`}</small>`}</th>
-          <td>${fixed(node.total, 2)}</td><td>${chance(node.total)}</td>
-        </tr>`,
-        )}
-        ${
-          own &&
-          html`<tr class="is-own">
-          <th scope="row"><${Tokens} tokens=${own.tokens} /> <small>${ownLabel(own, run)}</small></th>
-          <td>${fixed(own.total, 2)}</td><td>${chance(own.total)}</td>
-        </tr>`
-        }
-      </tbody>
-    </table>`;
+    <${Table} name=${msg`The likeliest continuations found`} kind="beams-results"
+      caption=${html`${verdict(best, own)} <${Badge} origin="computed" />`}
+      columns=${[{ head: msg`continuation` }, { head: msg`sum of ln p` }, { head: msg`probability` }]}
+      rows=${[
+        ...log.hypotheses().map((node) => ({
+          key: node.id,
+          head: html`<${Tokens} tokens=${log.path(node.id).map(({ token }) => token)} />${node.ended && html` <small>${msg`ended`}</small>`}`,
+          cells: [fixed(node.total, 2), chance(node.total)],
+          kind: node.id === log.best && "is-best",
+        })),
+        own && {
+          key: "own",
+          head: html`<${Tokens} tokens=${own.tokens} /> <small>${ownLabel(own, run)}</small>`,
+          cells: [fixed(own.total, 2), chance(own.total)],
+          kind: "is-own",
+        },
+      ]}
+    />`;
 }
 
 function Tokens({ tokens }) {

@@ -1,7 +1,7 @@
 /** A beam search as a tree: token positions across, the candidates of one depth under each other. Pure. */
 
 /**
- * Columns and rows of all candidates. A column never changes: a deeper one is added beside it.
+ * Places all candidates in columns and rows. A column never changes: a deeper one is added beside it.
  * Children have the order of their parents, so that lines do not cross; children of one parent are sorted by likelihood.
  *
  * @param {{depths: {nodes: Object[]}[]}} search
@@ -29,7 +29,7 @@ export function beamTree({ depths }, best) {
 }
 
 /**
- * The run's tokens from a step on, at most as many as the search is deep, to compare with the best beam.
+ * Returns the run's tokens from a step on, at most as many as the search is deep, to compare with the best beam.
  *
  * @param {import("../../../shared/log/run.js").Run} run
  * @param {number} step the first step of the search

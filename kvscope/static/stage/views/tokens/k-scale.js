@@ -4,6 +4,8 @@
 const STOPS = 220;
 
 /**
+ * Returns the values of a slider for top-k.
+ *
  * @param {number} vocab
  * @returns {number[]} 1 … vocab, ascending, on a logarithmic scale; the last keeps every token, as if top-k were off
  */

@@ -81,7 +81,7 @@ function Head({ path, sliders }) {
 }
 
 function Row({ path, rank, token, sums, lookup, branching, refusal, onLookUp, onBranch }) {
-  const { chosen, cut, temperature, topK, topP } = path;
+  const { chosen, temperature } = path;
   const isChosen = rank === chosen.rank;
   const starting = branching?.id === token.id;
   return html`<tr class=${isChosen ? "is-chosen" : ""}>
@@ -92,25 +92,7 @@ function Row({ path, rank, token, sums, lookup, branching, refusal, onLookUp, on
     </th>
     <td><${LogitBar} path=${path} logit=${path.logits.listed[rank]} /></td>
     <td><${ShareBar} share=${temperature.shares[rank]} /></td>
-    <td>${path.greedy ? html`<${Dot} label=${UNFILTERED} />` : cut[rank] === "top-k" ? html`<${CutBar} share=${temperature.shares[rank]} />` : html`<${ShareBar} share=${topK.shares[rank]} />`}</td>
-    <td>${
-      path.greedy
-        ? html`<${Dot} label=${UNFILTERED} />`
-        : cut[rank] === "top-p"
-          ? html`<${CutBar} share=${topK.shares[rank]} />`
-          : cut[rank] === null
-            ? html`<${ShareBar} share=${topP.shares[rank]} />`
-            : html`<${Dot} />`
-    }</td>
-    <td>${
-      path.greedy
-        ? rank === 0
-          ? html`<span class="chip is-output">${path.own && isChosen ? msg`chosen` : msg`would be chosen`}</span>`
-          : html`<${Dot} label=${msg`never chosen by greedy`} />`
-        : cut[rank] === null
-          ? html`<${DrawRange} path=${path} from=${sums[rank]} to=${sums[rank + 1]} />`
-          : html`<${Dot} />`
-    }</td>
+    <${path.greedy ? GreedyCells : SampledCells} path=${path} rank=${rank} sums=${sums} />
     <td class="path-branch">${
       isChosen
         ? html`<small>${chosen.token.forced ? msg`set by branch` : msg`chosen`}</small>`
@@ -122,6 +104,23 @@ function Row({ path, rank, token, sums, lookup, branching, refusal, onLookUp, on
             >${starting ? msg`starting…` : msg`Branch`}</button>`
     }</td>
   </tr>`;
+}
+
+/** The cells of top-k, top-p and the choice. */
+function GreedyCells({ path, rank }) {
+  const unfiltered = html`<td><${Dot} label=${UNFILTERED} /></td>`;
+  const chosen = path.own && path.chosen.rank === 0 ? msg`chosen` : msg`would be chosen`;
+  return html`${unfiltered}${unfiltered}
+    <td>${rank === 0 ? html`<span class="chip is-output">${chosen}</span>` : html`<${Dot} label=${msg`never chosen by greedy`} />`}</td>`;
+}
+
+function SampledCells({ path: { cut, draw, temperature, topK, topP }, rank, sums }) {
+  const cutBy = cut[rank];
+  const ofTopP = { "top-k": html`<${Dot} />`, "top-p": html`<${CutBar} share=${topK.shares[rank]} />` };
+  return html`
+    <td>${cutBy === "top-k" ? html`<${CutBar} share=${temperature.shares[rank]} />` : html`<${ShareBar} share=${topK.shares[rank]} />`}</td>
+    <td>${ofTopP[cutBy] ?? html`<${ShareBar} share=${topP.shares[rank]} />`}</td>
+    <td>${cutBy ? html`<${Dot} />` : html`<${DrawRange} draw=${draw} from=${sums[rank]} to=${sums[rank + 1]} />`}</td>`;
 }
 
 function LogitBar({ path, logit }) {
@@ -143,13 +142,11 @@ function Dot({ label = msg`already cut` }) {
   return html`<span class="muted"><i aria-hidden="true">·</i><span class="visually-hidden">${label}</span></span>`;
 }
 
-/** The range of random numbers from 0 to 1 that select a token. */
-function DrawRange({ path, from, to }) {
-  const band =
-    path.draw &&
-    html`<i class="path-draw" style=${`left:${(path.draw.from * 100).toFixed(2)}%;width:${((path.draw.to - path.draw.from) * 100).toFixed(2)}%`}></i>`;
+/** The range of random numbers from 0 to 1 that select a token, and where the run's number is. */
+function DrawRange({ draw, from, to }) {
+  const place = (start, end) => `left:${(start * 100).toFixed(2)}%;width:${((end - start) * 100).toFixed(2)}%`;
   return html`<span class="path-range anchor" title=${msg`${fixed(from, 3)} to ${fixed(to, 3)}`}>
-    ${band}<i style=${`left:${(from * 100).toFixed(2)}%;width:${((to - from) * 100).toFixed(2)}%`}></i>
+    ${draw && html`<i class="path-draw" style=${place(draw.from, draw.to)}></i>`}<i style=${place(from, to)}></i>
   </span>`;
 }
 
@@ -159,10 +156,10 @@ function Others({ path, rows }) {
   const others = vocab - rows.length;
   if (others <= 0) return null;
   const together = (stage) => Math.max(0, 1 - rows.reduce((sum, { rank }) => sum + stage.shares[rank], 0));
-  const left = (stage) => stage.count - rows.filter(({ rank }) => rank < stage.count).length;
+  const remaining = (stage) => stage.count - rows.filter(({ rank }) => rank < stage.count).length;
   const cell = (stage, before) => {
-    if (left(stage) > 0) return html`<${Together} count=${left(stage)} share=${together(stage)} />`;
-    return left(before) > 0
+    if (remaining(stage) > 0) return html`<${Together} count=${remaining(stage)} share=${together(stage)} />`;
+    return remaining(before) > 0
       ? html`<span class="path-cell is-cut"><span class="track"><i></i></span><b>${msg`all cut`}</b></span>`
       : html`<${Dot} />`;
   };
@@ -172,7 +169,7 @@ function Others({ path, rows }) {
     <td><${Together} count=${others} share=${together(temperature)} /></td>
     <td>${path.greedy ? html`<${Dot} label=${UNFILTERED} />` : cell(topK, temperature)}</td>
     <td>${path.greedy ? html`<${Dot} label=${UNFILTERED} />` : cell(topP, topK)}</td>
-    <td>${!path.greedy && left(topP) === 0 && html`<${Dot} />`}</td>
+    <td>${!path.greedy && remaining(topP) === 0 && html`<${Dot} />`}</td>
     <td></td>
   </tr>`;
 }

@@ -11,19 +11,19 @@ export function namedTokens(run) {
 }
 
 /**
- * Tokens with the text `text`, apart from the space before it and from capitals. Exact matches first, then by rank.
+ * Returns the tokens with a text, whatever the space before it and its capitals: exact matches first, then by rank.
  *
  * @param {Iterable<Object>} tokens
  * @param {string} text as typed
  * @param {(token: Object) => number} rankOf the rank of a token in a step; −1 when not known
  */
 export function tokensLike(tokens, text, rankOf) {
-  const wanted = text.trim();
-  if (!wanted) return [];
+  const word = text.trim();
+  if (!word) return [];
   const closeness = (token) => {
     const bare = token.text.trim() || tokenText(token);
-    if (bare === wanted) return 0;
-    return bare.toLowerCase() === wanted.toLowerCase() ? 1 : null;
+    if (bare === word) return 0;
+    return bare.toLowerCase() === word.toLowerCase() ? 1 : null;
   };
   const order = (token) => (rankOf(token) < 0 ? Infinity : rankOf(token));
   return [...tokens]

@@ -9,6 +9,8 @@ import { form, msg, plural } from "../../../shared/words/msg.js";
 import { distribution, sameSettings } from "../../next-token/sampling.js";
 
 /**
+ * Returns the stages from logits to the chosen token.
+ *
  * @param {Object} shown a step of a run: {data, topIds, topLogits, tailCounts}
  * @param {Object} settings the sampling settings that are shown
  * @param {Object} used the settings of the run
@@ -45,32 +47,23 @@ export function tokenPath(shown, settings, used) {
       tail: data.tail,
       tailCounts,
     },
-    temperature: { shares: scaled.final, rest: scaled.finalRest, entropy: scaled.entropy, count: vocab },
-    topK: {
-      shares: filtered.final,
-      rest: filtered.finalRest,
-      entropy: filtered.entropy,
-      count: countTopK,
-      cutCount: vocab - countTopK,
-      cutMass: Math.max(0, 1 - massTopK),
-      approximate: filtered.approximate,
-    },
-    topP: {
-      shares: final.final,
-      rest: final.finalRest,
-      entropy: final.entropy,
-      count: countTopP,
-      cutCount: countTopK - countTopP,
-      cutMass: Math.max(0, 1 - massTopP / massTopK),
-      approximate: final.approximate && !exact,
-    },
+    temperature: stageOf(scaled, vocab, vocab, 1),
+    topK: { ...stageOf(filtered, countTopK, vocab, massTopK), approximate: filtered.approximate },
+    topP: { ...stageOf(final, countTopP, countTopK, massTopP / massTopK), approximate: final.approximate && !exact },
     cut: Array.from(topLogits, (_, at) => (at < countTopP ? null : at < countTopK ? "top-p" : "top-k")),
     chosen: { rank, token: data.token },
     draw: drawOf(shown, used),
   };
 }
 
+/** A stage that keeps `count` of the `before` tokens that reach it, with a share `mass` of their probability. */
+function stageOf({ final, entropy }, count, before, mass) {
+  return { shares: final, entropy, count, cutCount: before - count, cutMass: Math.max(0, 1 - mass) };
+}
+
 /**
+ * Counts the logits in equal parts of their range.
+ *
  * @param {Object} logits of `tokenPath`
  * @param {number} bars equal parts of the range from the smallest logit to the largest
  * @returns {number[]} how many tokens of the vocabulary have a logit in each
@@ -88,7 +81,7 @@ export function logitHistogram({ listed, low, high, tail, tailCounts }, bars) {
 }
 
 /**
- * The range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
+ * Returns the range of the seed's random number. The log does not have the number, but the choice limits it: the token drawn is
  * the first whose running sum of filtered probabilities, largest first, is above it.
  *
  * @returns {{from: number, to: number}|null} 0…1; null when nothing was drawn (greedy, or the first token of a branch), or
@@ -104,7 +97,7 @@ export function drawOf({ data, topIds, topLogits, tailCounts }, used) {
 }
 
 /**
- * Which tokens the same random number could draw under other settings.
+ * Returns which tokens the same random number could draw under other settings.
  *
  * @param {{from: number, to: number}} draw
  * @param {Float64Array} shares of the listed tokens under those settings
@@ -122,7 +115,7 @@ export function drawnBy({ from, to }, shares) {
 }
 
 /**
- * The rows of the table: the largest logits, and always the chosen token and the one looked up.
+ * Returns the rows of the table: the largest logits, the chosen token and the one looked up.
  *
  * @param {Object[]} named tokens of the first ranks
  * @param {(null|{rank: number, token: Object})[]} extra included in any case
@@ -138,7 +131,7 @@ export function pathRows(named, count, extra) {
 }
 
 /**
- * Why a token was chosen, could have been, or could not be.
+ * Says why a token was chosen, could have been, or could not be.
  *
  * @param {Object} path of `tokenPath`
  * @param {{token: Object, rank: number, logit?: number}} lookup `rank` −1: it is not listed, and its rank is not
@@ -148,13 +141,13 @@ export function pathRows(named, count, extra) {
 export function whyToken(path, lookup) {
   const { chosen, own } = path;
   const name = quoted(lookup.token);
-  const known = ratingOf(path, lookup);
-  const facts = known ? ratedFacts(path, known, name) : unratedFacts(path, name);
+  const rating = ratingOf(path, lookup);
+  const facts = rating ? ratedFacts(path, rating, name) : unratedFacts(path, name);
   const wasChosen = own && chosen.token.id === lookup.token.id;
   if (wasChosen && chosen.token.forced) {
     return { verdict: msg`${name} was set by this branch.`, possible: true, because: facts };
   }
-  const { possible, because } = path.greedy ? greedyReason(path, known) : sampledReason(path, known, wasChosen);
+  const { possible, because } = path.greedy ? greedyReason(path, rating) : sampledReason(path, rating, wasChosen);
   const verdict = wasChosen ? msg`${name} was chosen.` : verdictOn(name, possible, own);
   return { verdict, possible: possible !== false, because: `${facts} ${because}` };
 }
@@ -169,8 +162,8 @@ function verdictOn(name, possible, own) {
 
 /** @returns {{rank: number, logit: number, probability: number, share: number}|null} `probability`: after temperature, `share`: after the filters */
 function ratingOf({ logits, temperature, topP, settings, greedy }, lookup) {
-  const { rank, logit: given } = lookup;
-  const logit = logits.listed[rank] ?? given;
+  const { rank, logit: ofModel } = lookup;
+  const logit = logits.listed[rank] ?? ofModel;
   if (rank < 0 || logit === undefined) return null;
   const ratio = Math.exp((logit - logits.listed[0]) / (greedy ? 1 : settings.temperature));
   const share = rank < topP.count ? topP.shares[0] * ratio : 0;
@@ -198,16 +191,16 @@ function unratedFacts({ logits, temperature, vocab }, name) {
   return msg`${name} is not among the ${listed.length} largest of ${integer(vocab)} logits. Its logit is at most ${logit}, its probability at most ${probability}.`;
 }
 
-function greedyReason({ logits }, known) {
-  const possible = known?.rank === 0;
-  if (possible || !known) return { possible, because: msg`Greedy always chooses the largest logit.` };
-  const gap = fixed(logits.listed[0] - known.logit, 2);
+function greedyReason({ logits }, rating) {
+  const possible = rating?.rank === 0;
+  if (possible || !rating) return { possible, because: msg`Greedy always chooses the largest logit.` };
+  const gap = fixed(logits.listed[0] - rating.logit, 2);
   return { possible: false, because: msg`Greedy always chooses the largest logit, here ${gap} higher.` };
 }
 
-function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
+function sampledReason({ settings, topK, topP, logits }, rating, wasChosen) {
   const { top_k: k, top_p: p } = settings;
-  const rank = known?.rank ?? logits.listed.length;
+  const rank = rating?.rank ?? logits.listed.length;
   if (rank >= topK.count) {
     const because = plural(
       k,
@@ -218,20 +211,20 @@ function sampledReason({ settings, topK, topP, logits }, known, wasChosen) {
   }
   if (rank >= topP.count) {
     const rule = msg`top-p ${p} keeps the fewest tokens that together reach ${percent(p, 0)}.`;
-    const held = percent(1 - topP.cutMass);
+    const mass = percent(1 - topP.cutMass);
     const because = plural(
       topP.count,
-      form`The ${integer(topP.count)} largest token already reaches ${held}, so this token is cut.`,
-      form`The ${integer(topP.count)} largest tokens already reach ${held}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest token already reaches ${mass}, so this token is cut.`,
+      form`The ${integer(topP.count)} largest tokens already reach ${mass}, so this token is cut.`,
     );
     return { possible: false, because: `${rule} ${because}` };
   }
-  if (!known) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
-  const probability = percent(known.share, known.share < 0.001 ? 4 : 1);
+  if (!rating) return { possible: null, because: msg`The filters keep tokens that the log does not list.` };
+  const probability = percent(rating.share, rating.share < 0.001 ? 4 : 1);
   const passed = msg`It passes every filter and then has a probability of ${probability}.`;
   if (wasChosen) return { possible: true, because: `${passed} ${msg`The seed's random number selected it.`}` };
-  const draws = integer(Math.round(1 / known.share));
+  const draws = integer(Math.round(1 / rating.share));
   const odds =
-    known.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
+    rating.share > 0.5 ? msg`More than half of all draws select it.` : msg`About one draw in ${draws} selects it.`;
   return { possible: true, because: `${passed} ${odds}` };
 }

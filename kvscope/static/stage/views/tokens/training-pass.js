@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { bytes, fixed, integer, percent } from "../../../shared/facts/format.js";
 import { Badge } from "../../../shared/ui/badge.js";
+import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, plural } from "../../../shared/words/msg.js";
 import { useModelValues } from "../../state/use-model-values.js";
@@ -41,27 +42,30 @@ function summary({ positions, loss, perplexity }) {
 
 function Positions({ run, positions }) {
   const most = Math.max(...positions.map(({ came }) => came?.loss ?? 0));
-  return html`<div class="training-positions" role="region" tabindex="0" aria-label=${msg`Prediction and loss at each position`}>
-    <table>
-      <thead>
-        <tr><th scope="col">${msg`position`}</th><th scope="col">${msg`token`}</th><th scope="col">${msg`predicted next`}</th><th scope="col">${msg`actual next`}</th><th scope="col">${msg`loss`}</th></tr>
-      </thead>
-      <tbody>
-        ${positions.map(
-          ({ best, came }, position) => html`<tr key=${position}>
-            <td>${position}</td>
-            <th scope="row"><${Token} token=${run.tokens[position]} /></th>
-            <td><${Token} token=${best} /> <span class="number">${percent(best.prob)}</span></td>
-            ${
-              came
-                ? html`<td class=${came.rank === 0 ? "is-hit" : ""}><${Token} token=${run.tokens[position + 1]} /> <span class="number">${percent(came.prob)}</span> <small>${msg`number ${integer(came.rank + 1)}`}</small></td>
-                  <td><i style=${`width:${((BAR_PX * came.loss) / (most || 1)).toFixed(1)}px`}></i> <span class="number">${fixed(came.loss, 2)}</span></td>`
-                : html`<td colspan="2">${msg`inference continues here`}</td>`
-            }
-          </tr>`,
-        )}
-      </tbody>
-    </table>
+  const came = ({ rank, prob }, token) =>
+    html`<td class=${rank === 0 ? "is-hit" : ""}><${Token} token=${token} /> <span class="number">${percent(prob)}</span> <small>${msg`number ${integer(rank + 1)}`}</small></td>`;
+  const loss = (value) =>
+    html`<i style=${`width:${((BAR_PX * value) / (most || 1)).toFixed(1)}px`}></i> <span class="number">${fixed(value, 2)}</span>`;
+  return html`<div class="training-positions">
+    <${Table} name=${msg`Prediction and loss at each position`}
+      columns=${[
+        { head: msg`position` },
+        { head: msg`token`, words: true },
+        { head: msg`predicted next`, words: true },
+        { head: msg`actual next`, words: true },
+        { head: msg`loss`, words: true },
+      ]}
+      rows=${positions.map(({ best, came: next }, position) => ({
+        head: position,
+        cells: [
+          html`<${Token} token=${run.tokens[position]} />`,
+          html`<${Token} token=${best} /> <span class="number">${percent(best.prob)}</span>`,
+          ...(next
+            ? [came(next, run.tokens[position + 1]), loss(next.loss)]
+            : [html`<td colspan="2">${msg`inference continues here`}</td>`]),
+        ],
+      }))}
+    />
   </div>`;
 }
 
@@ -89,13 +93,11 @@ function Beside({ run, values: { positions, loss, bytes: sizes } }) {
     ],
     [msg`weights`, msg`updated to lower the loss (not done here)`, msg`never updated`],
   ];
-  return html`<table class="training-beside">
-    <caption>${msg`The same pass in training and in inference. Bytes:`} <${Badge} origin="measured" /></caption>
-    <thead>
-      <tr><td></td><th scope="col">${msg`training`}</th><th scope="col">${msg`inference`}</th></tr>
-    </thead>
-    <tbody>
-      ${rows.map(([name, training, inference]) => html`<tr key=${name}><th scope="row">${name}</th><td>${training}</td><td>${inference}</td></tr>`)}
-    </tbody>
-  </table>`;
+  return html`<div class="training-beside">
+    <${Table} name=${msg`Training and inference`}
+      caption=${html`${msg`The same pass in training and in inference. Bytes:`} <${Badge} origin="measured" />`}
+      columns=${[{}, { head: msg`training`, words: true }, { head: msg`inference`, words: true }]}
+      rows=${rows.map(([head, ...cells]) => ({ head, cells }))}
+    />
+  </div>`;
 }

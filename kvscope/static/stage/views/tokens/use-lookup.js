@@ -4,8 +4,8 @@
  */
 
 import { useMemo, useState } from "preact/hooks";
+import { useModelValues } from "../../state/use-model-values.js";
 import { namedTokens, tokensLike } from "./token-names.js";
-import { useCandidates } from "./use-candidates.js";
 
 /**
  * @returns {{text: string, lookup: {token: Object, rank: number, logit?: number, whole?: boolean}|null,
@@ -43,4 +43,26 @@ export function useLookup(state, client) {
       setPressed(token);
     },
   };
+}
+
+/**
+ * Asks the model how a step rates the tokens that match a typed word.
+ *
+ * @param {{run: Object, step: number, readiness: Object}} state
+ * @param {Object} client
+ * @param {string} text as typed
+ * @returns {{status: string, candidates: Object[], problem: Error|null}} whole words first, then by likelihood;
+ *   `status` and `problem` as `useModelValues` gives them
+ */
+function useCandidates({ run, step, readiness }, client, text) {
+  const word = text.trim();
+  const { id } = run;
+  const request = useMemo(() => (word ? { run: id, step, text: word } : null), [id, step, word]);
+  const { status, values, problem } = useModelValues(
+    { run, readiness },
+    client.ask("candidates"),
+    request,
+    "candidates",
+  );
+  return { status, candidates: values?.candidates ?? [], problem };
 }

@@ -1,4 +1,4 @@
-/** What the sliders of the sampling settings can be moved to, and how far at a time. */
+/** The limits and steps of the sliders for sampling settings. */
 
 export const RANGES = {
   temperature: { least: 0.1, most: 2, step: 0.05 },

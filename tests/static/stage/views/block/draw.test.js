@@ -97,9 +97,9 @@ describe("the drawing of a block", () => {
           });
           for (const tensor of Object.keys(madeBlock({ ...dims, headDim: 2, d: 4, mlp: 4, keys: 1 }))) {
             if (tensor === "attn.q") continue; // drawn once it is turned
-            const drawn = boxes.some((box) => box.tensor === tensor);
+            const isDrawn = boxes.some((box) => box.tensor === tensor);
             // Where no position is turned in, K before that would be the same picture twice.
-            assert.equal(drawn, tensor !== "attn.k" || dims.rotary, tensor);
+            assert.equal(isDrawn, tensor !== "attn.k" || dims.rotary, tensor);
           }
         });
       }

@@ -36,8 +36,8 @@ describe("one value of a block", () => {
   test("the row after attention is the row plus the change, with these numbers", () => {
     const scene = made();
     const { value, notes } = valueFacts(scene, place("resid_mid", { index: 5 }));
-    const found = /= (\S+) ([+−]) (\S+):/.exec(notes[0]);
-    const total = number(found[1]) + (found[2] === "+" ? 1 : -1) * number(found[3]);
+    const shown = /= (\S+) ([+−]) (\S+):/.exec(notes[0]);
+    const total = number(shown[1]) + (shown[2] === "+" ? 1 : -1) * number(shown[3]);
     assert.ok(Math.abs(total - number(value)) < 0.011, notes[0]);
     assert.ok(Math.abs(number(value) - scene.values.resid_mid.data[5]) < 0.005);
   });
@@ -48,8 +48,7 @@ describe("one value of a block", () => {
     const { data: after } = scene.values["attn.q_rot"];
     for (const index of [2, 6]) {
       const { notes } = valueFacts(scene, place("attn.q_rot", { part: 1, index }));
-      const found = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]);
-      const shown = found.slice(1).map(number);
+      const [, ...shown] = /pair 2, 6 for position 4: \((\S+), (\S+)\) → \((\S+), (\S+)\)/.exec(notes[1]).map(number);
       for (const [i, value] of [before[8 + 2], before[8 + 6], after[8 + 2], after[8 + 6]].entries())
         assert.ok(Math.abs(shown[i] - value) < 0.005, notes[1]);
     }
@@ -152,7 +151,7 @@ describe("a block as a whole", () => {
     assert.deepEqual(chips(scene).wdown.lines, ["× W_down", "64×32"]);
   });
 
-  test("what a model is decides by itself what is drawn, in any combination", () => {
+  test("each property of a model changes the drawing independently", () => {
     assert.equal(chips(made({ kind: { positions: "learned" } })).ropeQ, undefined);
     assert.deepEqual(chips(made({ kind: { positions: "learned" } })).norm1.lines, ["RMSNorm"]);
     const centred = made({ kind: { norm: "layer" } });

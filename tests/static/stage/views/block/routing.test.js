@@ -62,9 +62,9 @@ test("a layer with experts multiplies by its router and by those that a row goes
 test("K and V that a local layer no longer holds are not compared", () => {
   const matrix = (first) => ({ shape: [3, 2], data: Float32Array.from([first, first, 1, 2, 3, 4]) });
   const all = { k: matrix(0), v: matrix(0), k_again: matrix(9), v_again: matrix(9), q: matrix(5) };
-  const kept = readableOnly(all, 1);
-  assert.deepEqual(kept.k, { shape: [2, 2], data: Float32Array.from([1, 2, 3, 4]) });
-  assert.deepEqual(kept.k_again, kept.k);
-  assert.equal(kept.q, all.q);
+  const readable = readableOnly(all, 1);
+  assert.deepEqual(readable.k, { shape: [2, 2], data: Float32Array.from([1, 2, 3, 4]) });
+  assert.deepEqual(readable.k_again, readable.k);
+  assert.equal(readable.q, all.q);
   assert.equal(readableOnly(all, 0), all);
 });

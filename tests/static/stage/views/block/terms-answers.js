@@ -17,8 +17,8 @@ const scenes = blocks.map(({ model, query, layer, values }) => sceneOf(model, qu
 process.stdout.write(JSON.stringify(cells.map((cell) => answer(scenes[cell.block], cell))));
 
 function answer(scene, { at, learned }) {
-  const { wanted, terms } = calculationOf(scene, at);
-  if (wanted && !learned) return { wanted };
+  const { request, terms } = calculationOf(scene, at);
+  if (request && !learned) return { request };
   const all = terms(learned ? decoded(learned) : null);
   return {
     sum: all.reduce((sum, { value }) => sum + value, 0),

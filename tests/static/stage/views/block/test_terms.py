@@ -74,8 +74,8 @@ def furthest(checkpoint: Checkpoint, transformer: Transformer, found: list[dict[
     """The largest difference between terms and number, in shares of the sum of the absolute terms."""
     model = describe(checkpoint, transformer, "cpu")
     for cell, answer in zip(found, answered(model, found), strict=True):
-        if wanted := answer.get("wanted"):
-            row = weight_row(transformer, cell["layer"], wanted["of"], wanted["index"])
+        if request := answer.get("request"):
+            row = weight_row(transformer, cell["layer"], request["of"], request["index"])
             cell["learned"] = b64encode(row).decode()
     answers = answered(model, found)
     return max(

@@ -33,9 +33,9 @@ test("a line's cells are reused, then computed again, then new, and what has not
     { reused: 0, again: 5, fresh: 1, done: false },
   ];
   drawStairs(context, lines, { theme: THEME }, geometry);
-  const drawn = fills.filter(({ width }) => width > 0);
+  const cells = fills.filter(({ width }) => width > 0);
   assert.deepEqual(
-    drawn.map(({ x, y, width, colour }) => [x, y, width, colour]),
+    cells.map(({ x, y, width, colour }) => [x, y, width, colour]),
     [
       [0, 0, 10, "blue"],
       [10, 0, 2, "amber"],
@@ -43,5 +43,5 @@ test("a line's cells are reused, then computed again, then new, and what has not
       [10, 3, 2, "amber"],
     ],
   );
-  assert.ok(drawn[3].alpha < drawn[1].alpha);
+  assert.ok(cells[3].alpha < cells[1].alpha);
 });

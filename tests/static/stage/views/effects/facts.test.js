@@ -75,10 +75,10 @@ test("numbers beside a map keep apart and inside it", () => {
     [5, 20, 11],
     [29, 0, 29],
   ]) {
-    const placed = apart(rows, 2, 30);
-    const sorted = [...placed].sort((a, b) => a - b);
-    assert.ok(sorted[0] >= 0 && sorted.at(-1) <= 29, `${rows} → ${placed}`);
-    for (let at = 1; at < sorted.length; at++) assert.ok(sorted[at] - sorted[at - 1] >= 2, `${rows} → ${placed}`);
+    const labels = apart(rows, 2, 30);
+    const sorted = [...labels].sort((a, b) => a - b);
+    assert.ok(sorted[0] >= 0 && sorted.at(-1) <= 29, `${rows} → ${labels}`);
+    for (let at = 1; at < sorted.length; at++) assert.ok(sorted[at] - sorted[at - 1] >= 2, `${rows} → ${labels}`);
   }
   assert.deepEqual(apart([5, 20, 11], 2, 30), [5, 20, 11]);
 });

@@ -85,13 +85,13 @@ test("keys before a sliding window have no cell, in rows of prefill and in the n
   });
   for (const query of [5, 20, 32, 36, 39]) {
     const row = queryBox(geometry, query);
-    const seen = Array.from({ length: query + 1 }, (_, key) => {
+    const cells = Array.from({ length: query + 1 }, (_, key) => {
       const column = keyBox(geometry, key);
       return at((column.x0 + column.x1) / 2, (row.y0 + row.y1) / 2) !== 0;
     });
     assert.deepEqual(
-      seen,
-      Array.from(seen, (_, key) => key >= firstKey(query)),
+      cells,
+      Array.from(cells, (_, key) => key >= firstKey(query)),
       `query ${query}`,
     );
   }

@@ -11,8 +11,8 @@ function headOf(rows, width, window = rows) {
     seed = (seed * 16807) % 2147483647;
     return (seed / 2147483647 - 0.5) * 8;
   };
-  const made = (count) => Float32Array.from({ length: count }, next);
-  const [scores, v] = [made(rows * rows), made(rows * width)];
+  const randoms = (count) => Float32Array.from({ length: count }, next);
+  const [scores, v] = [randoms(rows * rows), randoms(rows * width)];
   const weights = new Float32Array(rows * rows);
   const output = new Float32Array(rows * width);
   for (let row = 0; row < rows; row++) {

@@ -5,12 +5,12 @@ import { verdict } from "../../../../../kvscope/static/stage/views/time/verdict.
 const quiet = { disturbed: false, others: 0 };
 const bandwidth = { per_second: 8e9, spread: [6e9, 9e9], conditions: quiet };
 const decode = (bytesPerSecond, disturbed = false) => ({ bytesPerSecond, disturbed });
-const said = (...of) => verdict(decode(...of), { bandwidth });
+const verdictOn = (...of) => verdict(decode(...of), { bandwidth });
 
 test("decode is near the limit only near the measured bandwidth, with both figures", () => {
-  assert.match(said(5.6e9), /reads memory at 8\.00.*read 5\.60.*70\s%.*near the limit/u);
-  assert.match(said(5.5e9), /69\s%.*far from the limit/);
-  assert.match(said(9e9), /113\s%.*from a cache.*another machine/);
+  assert.match(verdictOn(5.6e9), /reads memory at 8\.00.*read 5\.60.*70\s%.*near the limit/u);
+  assert.match(verdictOn(5.5e9), /69\s%.*far from the limit/);
+  assert.match(verdictOn(9e9), /113\s%.*from a cache.*another machine/);
 });
 
 test("the products with the weights as they are held have their own rate", () => {
@@ -19,7 +19,7 @@ test("the products with the weights as they are held have their own rate", () =>
 });
 
 test("a disturbed time is not compared with the bandwidth", () => {
-  assert.match(said(7e9, true), /Every decode step was disturbed/);
+  assert.match(verdictOn(7e9, true), /Every decode step was disturbed/);
   const busy = { ...bandwidth, conditions: { disturbed: true, others: 0, waiting: 0.8 } };
   assert.match(verdict(decode(7e9), { bandwidth: busy }), /disturbed.*busy with other work/);
 });

@@ -18,8 +18,10 @@ export function gridOf(count, width, height) {
 }
 
 /**
+ * Returns the box of one vector, drawn as a grid.
+ *
  * @param {string} tensor hook point the values are from
- * @param {number|null} part which head's values, null when the tensor is one vector
+ * @param {number|null} part the head whose values they are; null: the tensor is one vector
  * @param {number} count how many values
  */
 export function tile(tensor, part, count, { x, y, width, height, columns = null }) {
@@ -27,16 +29,44 @@ export function tile(tensor, part, count, { x, y, width, height, columns = null 
   return { kind: "tile", tensor, part, count, x, y, width, height, ...grid };
 }
 
-/** A row of scores or weights, a cell per position. */
-export function lane(tensor, part, { x, y, width, height }) {
+/** Returns the box of a row of scores or weights: a cell per position. */
+function lane(tensor, part, { x, y, width, height }) {
   return { kind: "lane", tensor, part, x, y, width, height };
 }
 
-/** K or V of one KV head in the cache, a column of `count` values per position. */
-export function cacheLane(tensor, part, count, { x, y, width, height, pitch }) {
+/** Returns the box of K or V of one KV head in the cache: a column of `count` values per position. */
+function cacheLane(tensor, part, count, { x, y, width, height, pitch }) {
   const columns = pitch >= 9 ? 4 : pitch >= 5 ? 2 : 1;
   const grid = { columns: Math.min(columns, count), rows: Math.ceil(count / Math.min(columns, count)) };
   return { kind: "cache", tensor, part, count, x, y, width, height, ...grid };
+}
+
+/**
+ * Returns the boxes of attention, in the order in which the data flows.
+ *
+ * @param {{heads: number, kvHeads: number, headDim: number, d: number, rotary: boolean}} dims
+ * @param {Object<string, any>} places by tensor: {x, y, width, height}, or a function that returns it for a head
+ */
+export function attentionBoxes({ heads, kvHeads, headDim, d, rotary }, places) {
+  const whole = (tensor) => tile(tensor, null, d, places[tensor]);
+  const perPart = (count, make) => (tensor) =>
+    Array.from({ length: count }, (_, part) => make(tensor, part, places[tensor](part)));
+  const tiles = (tensor, part, place) => tile(tensor, part, headDim, place);
+  const [ofHeads, ofKvHeads, lanes] = [perPart(heads, tiles), perPart(kvHeads, tiles), perPart(heads, lane)];
+  const cached = perPart(kvHeads, (tensor, part, place) => cacheLane(tensor, part, headDim, place));
+  return [
+    whole("resid_in"),
+    whole("attn.normed"),
+    ...ofHeads("attn.q_rot"),
+    ...(rotary ? ofKvHeads("attn.k") : []),
+    ...["attn.k_rot", "attn.v"].flatMap(ofKvHeads),
+    ...lanes("attn.scores"),
+    ...cached("cache.k"),
+    ...lanes("attn.weights"),
+    ...cached("cache.v"),
+    ...ofHeads("attn.mixed"),
+    whole("attn.change"),
+  ];
 }
 
 /** Space after a column, CSS pixels. */
@@ -45,6 +75,8 @@ export function columnGap(pitch) {
 }
 
 /**
+ * Returns the value under a point of the drawing.
+ *
  * @param {{boxes: Object[], columns: Object}} geometry
  * @returns {{tensor: string, part: number|null, index: number|null, key: number|null}|null} the value under a point:
  *   `index` inside the vector (null for a lane, and for the unused end of a grid), `key` the position (null for a tile)
@@ -74,10 +106,10 @@ export function boxOf({ boxes }, { tensor, part }) {
   return boxes.find((box) => box.tensor === tensor && box.part === part);
 }
 
-/** Tensors that a drawing may leave out, and the one in their place. */
+/** Tensors that a drawing may leave out, and the tensor that it shows instead. */
 const SHOWN_AS = { "attn.q_raw": "attn.q", "attn.q": "attn.q_rot", "attn.k_raw": "attn.k", "attn.k": "attn.k_rot" };
 
-/** @returns {{x: number, y: number, width: number, height: number}|null} around all parts of a tensor, or of the one in its place */
+/** @returns {{x: number, y: number, width: number, height: number}|null} around all parts of a tensor, or of the one shown instead */
 export function boxAround({ boxes }, tensor) {
   const parts = boxes.filter((box) => box.tensor === tensor);
   if (parts.length === 0) return tensor in SHOWN_AS ? boxAround({ boxes }, SHOWN_AS[tensor]) : null;

@@ -12,6 +12,8 @@ const SAMPLE = 4096;
 const MIDDLE = 128;
 
 /**
+ * Returns the size of a value from which on it has the strongest colour.
+ *
  * @param {Float32Array} values above `SAMPLE`, an even sample of them is used
  * @returns {number} the size that gets the strongest colour: the 98th percentile of the absolute values, above 0 where any is
  */
@@ -25,14 +27,16 @@ export function clipOf(values) {
 }
 
 /**
+ * Paints the values of a layer.
+ *
  * @param {Object<string, {shape: number[], data: Float32Array}>} values tensors by hook point; missing ones stay blank
  * @param {{theme: Object, clips: Object<string, number>}} scales `clips`: by tensor, as `clipOf` gives them
  * @param {{geometry: Object, ratio: number}} size
  */
 export function paintBlock(values, { theme, clips }, { geometry, ratio }) {
   const target = pixels(Math.round(geometry.width * ratio), Math.round(geometry.height * ratio));
-  const placed = placedColumns(geometry.columns);
-  const brush = { target, ratio, placed, pitch: geometry.columns.pitch, colours: theme.signed.packed };
+  const positions = placedColumns(geometry.columns);
+  const brush = { target, ratio, positions, pitch: geometry.columns.pitch, colours: theme.signed.packed };
   for (const box of geometry.boxes) {
     const tensor = values[box.tensor];
     if (!tensor) continue;
@@ -55,18 +59,18 @@ function paintTile(box, { data }, brush) {
 function paintCache(box, { data, shape }, brush) {
   const [, keys, width] = shape;
   const inner = brush.pitch - columnGap(brush.pitch);
-  for (const { position, x0 } of brush.placed) {
+  for (const { position, x0 } of brush.positions) {
     if (position >= keys) continue;
     const at = (box.part * keys + position) * width;
     paintGrid({ ...box, x: box.x + x0, width: inner }, data.subarray(at, at + width), brush);
   }
 }
 
-function paintLane(box, { data, shape }, { target, ratio, placed, colours, shadeOf, pitch }) {
+function paintLane(box, { data, shape }, { target, ratio, positions, colours, shadeOf, pitch }) {
   const keys = shape[1];
   const gap = gapFor(pitch * ratio);
   const [y0, y1] = [Math.round(box.y * ratio), Math.round((box.y + box.height) * ratio)];
-  for (const { position, x0, x1 } of placed) {
+  for (const { position, x0, x1 } of positions) {
     if (position >= keys) continue;
     const [left, right] = [Math.round((box.x + x0) * ratio), Math.round((box.x + x1) * ratio)];
     fill(target, left, y0, Math.max(left + 1, right - gap), y1, colours[shadeOf(data[box.part * keys + position])]);

@@ -10,8 +10,8 @@ const MOST_COLUMN_PX = 44;
 const GAP_PX = 12;
 
 /**
- * All positions from `first` where they fit. Otherwise position 0 (often the one with the largest weight), unless it is before
- * `first`, the row's own, and as many as fit around a centre.
+ * Chooses the positions that have a column: all from `first` on, if they fit. Otherwise the row's own position, as many as fit
+ * around a centre, and position 0, which often has the largest weight, unless the row cannot read it.
  *
  * @param {Object} parts
  * @param {number} [parts.first] the first position that the row reads
@@ -57,13 +57,13 @@ export function columnCount({ runs }) {
 
 /** @returns {{position: number, x0: number, x1: number}[]} the columns, from the lane's left edge */
 export function placedColumns({ runs, pitch }) {
-  const placed = [];
+  const columns = [];
   let x = 0;
   runs.forEach(([from, to], index) => {
     if (index) x += GAP_PX;
-    for (let position = from; position <= to; position++, x += pitch) placed.push({ position, x0: x, x1: x + pitch });
+    for (let position = from; position <= to; position++, x += pitch) columns.push({ position, x0: x, x1: x + pitch });
   });
-  return placed;
+  return columns;
 }
 
 /** @returns {{x: number, from: number, to: number}[]} marks between columns where positions `from` … `to` are omitted */

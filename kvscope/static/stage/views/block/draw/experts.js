@@ -13,13 +13,15 @@ const ROUTER_TOP = 296;
 const ROUTER_HIGH = 16;
 const EXPERTS_TOP = 354;
 const MOST_PITCH = 24;
-/** Room for all experts of a row. */
+/** Height for all experts of a row. */
 const EXPERTS_HIGH = 120;
 const NAME = 52;
 const BETWEEN = 4;
 const TENSORS = ["mlp.gate", "mlp.raised", "mlp.hidden"];
 
 /**
+ * Places the MLP half of a layer with experts.
+ *
  * @param {{dims: Object, x: number, y?: number, stream: {y0: number, y1: number}}} parts `y`: its top; `dims.mlp`: numbers inside one
  *   expert, `dims.experts`: {count, chosen}
  */

@@ -15,6 +15,8 @@ const UNITS_TOP = 292;
 const HIDDEN_TOP = 404;
 
 /**
+ * Places the MLP half of a layer.
+ *
  * @param {{dims: Object, x: number, y?: number, stream: {y0: number, y1: number}}} parts `y`: its top
  */
 export function mlpHalf({ dims, x, y = 0, stream }) {

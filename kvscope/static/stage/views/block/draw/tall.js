@@ -3,7 +3,7 @@
  * the left edge. Pure.
  */
 
-import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
+import { across, along, attentionBoxes, bent, kvName } from "./boxes.js";
 import { keyColumns } from "./columns.js";
 import { expertsHalf } from "./experts.js";
 import { MLP_HEIGHT, mlpHalf } from "./mlp.js";
@@ -24,7 +24,7 @@ const STRIP_PITCH = 18;
 /** Heads per line of strips: those that share a KV head, if they are few. */
 const MOST_IN_LINE = 4;
 
-/** @param {Object} shape as of `wideGeometry`; the drawing is as high as necessary */
+/** Places both halves below each other. @param {Object} shape as for `wideGeometry`; the drawing is as high as necessary */
 export function tallGeometry({ width: room, dims, keys }) {
   const width = Math.min(room, MOST_WIDTH);
   const lanes = { x: LEFT + HEAD_NAME, width: width - LEFT - HEAD_NAME - TOP_KEY };
@@ -96,61 +96,47 @@ function rowsOf(dims) {
 }
 
 function attentionHalf({ dims, columns, lanes, width, y }) {
-  const { heads, kvHeads, headDim, d, rotary, headNorms } = dims;
+  const { heads, kvHeads, rotary, headNorms } = dims;
   const { inLine } = linesOf(dims);
   const each = (width - LEFT) / inLine;
   const headRows = Array.from({ length: heads }, (_, head) => head);
   const kvRows = Array.from({ length: kvHeads }, (_, kvHead) => kvHead);
-  const strips = (tensor, top) =>
-    headRows.map((head) =>
-      tile(tensor, head, headDim, {
-        x: LEFT + (head % inLine) * each,
-        y: top + Math.floor(head / inLine) * STRIP_PITCH,
-        width: each - 8,
-        height: STRIP,
-        columns: 32,
-      }),
-    );
   const third = (width - LEFT) / 3;
-  const own = (tensor, place) =>
-    kvRows.map((kvHead) =>
-      tile(tensor, kvHead, headDim, {
-        x: LEFT + place * third,
-        y: y.own + kvHead * (STRIP + 3),
-        width: third - 10,
-        height: STRIP,
-        columns: 32,
-      }),
-    );
-  const perKey = (tensor, top) =>
-    headRows.map((head) =>
-      lane(tensor, head, { x: lanes.x, y: top + head * HEAD_PITCH, width: columns.width, height: HEAD_STRIP }),
-    );
-  const perPosition = (tensor, top) =>
-    kvRows.map((kvHead) =>
-      cacheLane(tensor, kvHead, headDim, {
-        x: lanes.x,
-        y: top + kvHead * CACHE_PITCH,
-        width: columns.width,
-        height: CACHE_PITCH - 4,
-        pitch: columns.pitch,
-      }),
-    );
+  const strips = (top) => (head) => ({
+    x: LEFT + (head % inLine) * each,
+    y: top + Math.floor(head / inLine) * STRIP_PITCH,
+    width: each - 8,
+    height: STRIP,
+    columns: 32,
+  });
+  const own = (place) => (kvHead) => ({
+    x: LEFT + place * third,
+    y: y.own + kvHead * (STRIP + 3),
+    width: third - 10,
+    height: STRIP,
+    columns: 32,
+  });
+  const line = (top, pitch, height) => (row) => ({ x: lanes.x, y: top + row * pitch, width: columns.width, height });
+  const perKey = (top) => line(top, HEAD_PITCH, HEAD_STRIP);
+  const perPosition = (top) => (kvHead) => ({
+    ...line(top, CACHE_PITCH, CACHE_PITCH - 4)(kvHead),
+    pitch: columns.pitch,
+  });
   const square = (x, top) => ({ x, y: top, width: TILE, height: TILE });
-  const boxes = [
-    tile("resid_in", null, d, square(0, 22)),
-    tile("attn.normed", null, d, square(LEFT, y.normed)),
-    ...strips("attn.q_rot", y.q),
-    ...(rotary ? own("attn.k", 0) : []),
-    ...own("attn.k_rot", 1),
-    ...own("attn.v", 2),
-    ...perKey("attn.scores", y.scoreLanes),
-    ...perPosition("cache.k", y.cacheK),
-    ...perKey("attn.weights", y.weightLanes),
-    ...perPosition("cache.v", y.cacheV),
-    ...strips("attn.mixed", y.mixed),
-    tile("attn.change", null, d, square(LEFT, y.change)),
-  ];
+  const boxes = attentionBoxes(dims, {
+    resid_in: square(0, 22),
+    "attn.normed": square(LEFT, y.normed),
+    "attn.q_rot": strips(y.q),
+    "attn.k": own(0),
+    "attn.k_rot": own(1),
+    "attn.v": own(2),
+    "attn.scores": perKey(y.scoreLanes),
+    "cache.k": perPosition(y.cacheK),
+    "attn.weights": perKey(y.weightLanes),
+    "cache.v": perPosition(y.cacheV),
+    "attn.mixed": strips(y.mixed),
+    "attn.change": square(LEFT, y.change),
+  });
   const start = (x, top) => ({ x, y: top, anchor: "start" });
   const kvNames = (top) =>
     kvRows.map((kvHead) => ({ ...kvName(kvHead), x: lanes.x - 6, y: top + kvHead * CACHE_PITCH + 26 }));

@@ -1,6 +1,6 @@
 /** Geometry of the attention half of a block on a wide screen: boxes, ribbons and labels. Pure. */
 
-import { across, along, bent, cacheLane, kvName, lane, tile } from "./boxes.js";
+import { across, along, attentionBoxes, bent, kvName } from "./boxes.js";
 
 /** CSS pixels. */
 export const TILE = 72;
@@ -19,49 +19,41 @@ const box = (x, y, size = TILE) => ({ x, y, width: size, height: size });
 const middle = (from, to) => (from + to) / 2;
 
 export function attentionHalf({ dims, columns, own: ownColumn, x, y }) {
-  const { heads, kvHeads, headDim, d, rotary, headNorms, postNorms } = dims;
+  const { heads, kvHeads, rotary, headNorms, postNorms } = dims;
   const headRows = Array.from({ length: heads }, (_, head) => head);
   const kvRows = Array.from({ length: kvHeads }, (_, kvHead) => kvHead);
   const kx = [0, TILE + 24];
   const { own } = y;
-  const strips = (tensor, left, top) =>
-    kvRows.map((kvHead) =>
-      tile(tensor, kvHead, headDim, {
-        x: left,
-        y: top + kvHead * own.pitch,
-        width: TILE,
-        height: own.strip,
-        columns: 32,
-      }),
-    );
-  const perHead = (tensor, left) =>
-    headRows.map((head) => tile(tensor, head, headDim, { x: left, y: y.headTop(head), height: y.strip, ...STRIP }));
-  const perKey = (tensor, left) =>
-    headRows.map((head) => lane(tensor, head, { x: left, y: y.headTop(head), width: columns.width, height: y.strip }));
-  const perPosition = (tensor, left) =>
-    kvRows.map((kvHead) =>
-      cacheLane(tensor, kvHead, headDim, {
-        x: left,
-        y: y.cacheRow(kvHead),
-        width: columns.width,
-        height: y.cacheHeight,
-        pitch: columns.pitch,
-      }),
-    );
-  const boxes = [
-    tile("resid_in", null, d, box(0, RAIL_Y)),
-    tile("attn.normed", null, d, box(0, TOP_OF_HALVES)),
-    ...perHead("attn.q_rot", x.q),
-    ...perKey("attn.scores", x.scores),
-    ...perKey("attn.weights", x.weights),
-    ...perHead("attn.mixed", x.mixed),
-    tile("attn.change", null, d, box(x.change, TOP_OF_HALVES)),
-    ...(rotary ? strips("attn.k", kx[0], own.k) : []),
-    ...strips("attn.k_rot", kx[0], own.rot),
-    ...strips("attn.v", kx[1], own.rot),
-    ...perPosition("cache.k", x.scores),
-    ...perPosition("cache.v", x.weights),
-  ];
+  const strips = (left, top) => (kvHead) => ({
+    x: left,
+    y: top + kvHead * own.pitch,
+    width: TILE,
+    height: own.strip,
+    columns: 32,
+  });
+  const perHead = (left) => (head) => ({ x: left, y: y.headTop(head), height: y.strip, ...STRIP });
+  const perKey = (left) => (head) => ({ x: left, y: y.headTop(head), width: columns.width, height: y.strip });
+  const perPosition = (left) => (kvHead) => ({
+    x: left,
+    y: y.cacheRow(kvHead),
+    width: columns.width,
+    height: y.cacheHeight,
+    pitch: columns.pitch,
+  });
+  const boxes = attentionBoxes(dims, {
+    resid_in: box(0, RAIL_Y),
+    "attn.normed": box(0, TOP_OF_HALVES),
+    "attn.q_rot": perHead(x.q),
+    "attn.k": strips(kx[0], own.k),
+    "attn.k_rot": strips(kx[0], own.rot),
+    "attn.v": strips(kx[1], own.rot),
+    "attn.scores": perKey(x.scores),
+    "cache.k": perPosition(x.scores),
+    "attn.weights": perKey(x.weights),
+    "cache.v": perPosition(x.weights),
+    "attn.mixed": perHead(x.mixed),
+    "attn.change": box(x.change, TOP_OF_HALVES),
+  });
   const lanesMiddle = (left) => left + columns.width / 2;
   const top = { heads: TOP_OF_HALVES - 4, headsEnd: y.headsBottom };
   return {

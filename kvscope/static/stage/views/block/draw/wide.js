@@ -37,17 +37,19 @@ const LEAST_PITCH = 17;
 const OWN_GAP = 3;
 const OWN_NAMES = 36;
 const ROOM_OF_CHIP = 80;
-/** Of the chip of a norm of q and k. */
+/** Height of the chip of a norm of q and k. */
 const ROOM_OF_NORM = 22;
 const LEAST_HEIGHT = 515;
 
 /**
+ * Places both halves side by side.
+ *
  * @param {Object} shape
  * @param {number} shape.width room in CSS pixels
  * @param {number} shape.height room in CSS pixels; the drawing may be higher
  * @param {Object} shape.dims {heads, kvHeads, headDim, d, mlp, gated, rotary, headNorms, postNorms, experts}; `rotary`: RoPE rotates Q and
  *   K, so that K is drawn before and after it
- * @param {{count: number, own: number, centre: number}} shape.keys as of `keyColumns`
+ * @param {{count: number, own: number, centre: number}} shape.keys as for `keyColumns`
  */
 export function wideGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - MLP_WIDTH, height, dims, keys });
@@ -59,8 +61,8 @@ export function wideGeometry({ width, height, dims, keys }) {
 }
 
 /**
- * For narrower screens: the MLP half is under the attention half, and the stream leads down to it. Parameters and result as of
- * `wideGeometry`.
+ * Places the MLP half under the attention half, for narrower screens: the stream leads down to it. Parameters and result are those
+ * of `wideGeometry`.
  */
 export function foldedGeometry({ width, height, dims, keys }) {
   const { x, attention, bottom } = attentionAcross({ width: width - CORNER, height, dims, keys });
@@ -164,7 +166,7 @@ function ownRows(kvHeads, cacheTop, norm) {
   return { strip, pitch, k, kEnd: k + high, rot, end: rot + high };
 }
 
-/** Brackets around query heads that share a KV head; none where each has its own. */
+/** Brackets around query heads that share a KV head; none if each has its own. */
 function bracketsOf({ heads, kvHeads }, x, y) {
   const group = heads / kvHeads;
   if (group === 1) return [];

@@ -2,6 +2,7 @@
 
 import { kvHeadOf } from "../../../../shared/facts/attention.js";
 import { weightOf } from "../../../../shared/log/companding.js";
+import { klFacts } from "../forms.js";
 
 /** By the engine's name, in the order of the page. */
 export const POLICIES = ["window", "sinks", "heavy"];
@@ -23,7 +24,7 @@ export function partsOf(policy, budget) {
 }
 
 /**
- * The budget to show first: that of the newest such twin, else 16, or half of a short run's positions.
+ * Returns the budget to show first: the budget of the newest twin, else 16, or half of a short run's positions.
  *
  * @param {Object} run
  * @param {Object[]|null} connected of `client.family`
@@ -46,7 +47,7 @@ function stays({ shape: [layers, heads, width], data }, layer, kvHead, position)
  * @param {number} step
  * @returns {(layer: number, kvHead: number, position: number) => boolean} whether the step's newest token can read it
  */
-export function readIn(twin, step) {
+function readIn(twin, step) {
   if (step === 0) return () => true;
   const { kept } = twin.steps[step - 1];
   const newest = twin.steps[step].firstQuery;
@@ -58,8 +59,8 @@ export function shareRead(twin, step) {
   const { layers, kvHeads } = twin;
   const { firstQuery, rows } = twin.steps[step];
   const reads = readIn(twin, step);
-  const kept = step ? twin.steps[step - 1].kept.shape : [1, 1];
-  const tables = (kept[0] === 1 ? 1 : layers) * (kept[1] === 1 ? 1 : kvHeads);
+  const [ofLayers, ofHeads] = step ? twin.steps[step - 1].kept.shape : [1, 1];
+  const tables = (ofLayers === 1 ? 1 : layers) * (ofHeads === 1 ? 1 : kvHeads);
   return Float32Array.from({ length: firstQuery + rows }, (_, position) => {
     let count = 0;
     for (let table = 0; table < tables; table++) {
@@ -69,11 +70,13 @@ export function shareRead(twin, step) {
   });
 }
 
-/** So many dropped positions in a row, or more, are shown as one. */
+/** This many dropped positions in a row, or more, are shown as one piece. */
 const LONG_HOLE = 12;
 const SHOWN_OF_HOLE = 3;
 
 /**
+ * Divides a step's positions into pieces to show.
+ *
  * @param {Float32Array} shares of `shareRead`
  * @returns {{first: number, last: number, share: number}[]} each position by itself, but the middle of a long hole as one
  */
@@ -111,7 +114,7 @@ function lostBy(run, reads, { layer, head, query }) {
 }
 
 /**
- * Attention that the run gave, by its recorded weights, to positions that its twin had dropped. Prefill drops none.
+ * Sums up the attention, by recorded weights, that the run gave to positions that its twin had dropped. Prefill drops none.
  *
  * @param {Object} run
  * @param {Object} twin given the run's tokens
@@ -144,25 +147,20 @@ export function lossOf(run, twin) {
 }
 
 /**
- * What a twin that was given the run's tokens measured.
+ * Returns what a twin with the run's tokens measured.
  *
  * @param {Object} run
  * @param {Object} twin
- * @returns {{positions: number, bytes: number, blocks: number, kl: number[], mean: number, most: {step: number, kl: number},
- *   other: {step: number, own: Object, token: Object}|null}} after the last step; `kl` by step, in nats; `other`: the first
- *   step in which it would have chosen another token
+ * @returns {{positions: number, bytes: number, blocks: number, kl: number[], mean: number, most: number,
+ *   change: import("../forms.js").Change|null}} after the last step; `kl`: by step, in nats; `change`: the first step in which it would have
+ *   chosen another token
  */
 export function resultOf(run, twin) {
-  const { kv } = twin.steps.at(-1).data;
+  const { positions, bytes_used: bytes, blocks } = twin.steps.at(-1).data.kv;
   const kl = twin.steps.map(({ data }) => data.kl);
-  const largest = Math.max(...kl);
   const step = twin.steps.findIndex(({ data }) => data.own.id !== data.token.id);
-  const other = step < 0 ? null : { step, own: twin.steps[step].data.own, token: run.steps[step].data.token };
-  return {
-    ...{ positions: kv.positions, bytes: kv.bytes_used, blocks: kv.blocks, kl, other },
-    mean: kl.reduce((sum, each) => sum + each, 0) / kl.length,
-    most: { step: kl.indexOf(largest), kl: largest },
-  };
+  const change = step < 0 ? null : { step, before: run.steps[step].data.token, after: twin.steps[step].data.own };
+  return { positions, bytes, blocks, kl, ...klFacts(kl), change };
 }
 
 /** @returns {number} how many of the twin's first tokens are those of the run */

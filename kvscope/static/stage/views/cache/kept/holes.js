@@ -1,12 +1,9 @@
 /** Which positions each step could read, a line per step: positions that were dropped are holes. */
 
 import { html } from "htm/preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
-import { Surface } from "../../../../shared/ui/surface.js";
-import { pointInside, useRatio, useSize } from "../../../../shared/ui/use-size.js";
-import { useTheme } from "../../../../shared/ui/use-theme.js";
+import { useMemo } from "preact/hooks";
 import { msg } from "../../../../shared/words/msg.js";
-import { stairsGeometry, stepAt } from "../stairs-lines.js";
+import { useStepLines } from "../stairs.js";
 import { shareRead } from "./facts.js";
 
 const ROOM_PX = 150;
@@ -15,37 +12,21 @@ const LEAST_CELL_FOR_GAP_PX = 4;
 
 /** @param {{twin: Object, name: string, current: number, onPick: (step: number) => void}} props */
 export function Holes({ twin, name, current, onPick }) {
-  const [ref, size] = useSize();
-  const [pointed, setPointed] = useState(null);
-  const theme = useTheme();
-  const ratio = useRatio();
-  const width = size?.width ?? 0;
-  const count = twin.steps.length;
   const lines = useMemo(
     () => twin.steps.map(({ firstQuery }, step) => ({ shares: shareRead(twin, step), old: step ? firstQuery : 0 })),
-    [twin, count],
+    [twin, twin.steps.length],
   );
   const positions = lines.at(-1).shares.length;
-  const geometry = useMemo(
-    () => stairsGeometry({ steps: count, positions }, { width, height: ROOM_PX }, MOST_LINE_PX),
-    [count, positions, width],
-  );
-  const draw = useCallback((context) => drawHoles(context, lines, theme, geometry), [lines, theme, geometry]);
-  const shown = pointed ?? Math.min(current, count - 1);
-  return html`<figure class="holes">
-    <div
-      class="holes-cells anchor" role="img" aria-label=${`${msg`Positions that each step can read`}. ${name}. ${lineText(lines, shown)}`}
-      ref=${ref} style=${`height:${geometry.height}px`} onClick=${() => onPick(shown)} onPointerLeave=${() => setPointed(null)}
-      onPointerMove=${(event) => setPointed(stepAt(pointInside(event).y, geometry, count))}
-    >
-      ${width > 0 && html`<${Surface} width=${width} height=${geometry.height} ratio=${ratio} draw=${draw} />`}
-      <i class="stairs-mark untouched" style=${`top:${shown * geometry.line}px;height:${Math.max(2, geometry.line)}px`}></i>
-    </div>
-    <figcaption class="muted small">${lineText(lines, shown)}</figcaption>
+  const parts = { lines, positions, room: ROOM_PX, most: MOST_LINE_PX, draw: drawHoles, current, onPick };
+  const { shown, cells } = useStepLines(parts);
+  const text = lineText(lines, shown);
+  return html`<figure>
+    ${cells(`${msg`Positions that each step can read`}. ${name}. ${text}`)}
+    <figcaption class="muted small">${text}</figcaption>
   </figure>`;
 }
 
-function drawHoles(context, lines, theme, { cell, line, height }) {
+function drawHoles(context, lines, { theme }, { cell, line, height }) {
   context.clearRect(0, 0, context.canvas.width, height);
   const gap = cell >= LEAST_CELL_FOR_GAP_PX ? 1 : 0;
   const between = line >= LEAST_CELL_FOR_GAP_PX ? 1 : 0;

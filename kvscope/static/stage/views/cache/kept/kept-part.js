@@ -9,7 +9,7 @@ import { Chart } from "../../../../shared/ui/chart.js";
 import { msg } from "../../../../shared/words/msg.js";
 import { Term } from "../../../../shared/words/term.js";
 import { small } from "../../../facts/small-numbers.js";
-import { NEEDS_MODEL } from "../twin-control.js";
+import { Progress, Start, whyDisabled } from "../twin-control.js";
 import { budgetsOf, lossOf, resultOf } from "./facts.js";
 import { Numbers } from "./numbers.js";
 import { PolicyCard } from "./policy-card.js";
@@ -68,13 +68,12 @@ function useMeasured(run, twin) {
 /** @returns {string|null} why the policies cannot run */
 function whyNot(run, ready) {
   if (run.saved) return NO_STUDY;
-  if (!run.close) return msg`Available when the run has ended.`;
   const window = Math.min(...(run.open.model.windows ?? []).filter((each) => each !== null));
-  if (run.positions > window) {
+  if (run.close && run.positions > window) {
     const [newest, all] = [integer(window), integer(run.positions)];
     return msg`The local layers of this model have dropped positions themselves: they read only the newest ${newest}, and the run has ${all}. A shorter run can be compared.`;
   }
-  return ready ? null : NEEDS_MODEL;
+  return whyDisabled(run, ready);
 }
 
 function Control({ run, ready, policies, setBudget }) {
@@ -83,8 +82,6 @@ function Control({ run, ready, policies, setBudget }) {
   const logs = twins.flatMap(({ given, own }) => [given, own]).filter(Boolean);
   const running = logs.some(({ close }) => !close);
   const failed = logs.find(({ close }) => close && !ENDED.includes(close.reason));
-  const why = whyNot(run, ready);
-  const total = 2 * twins.length * run.steps.length;
   const onInput = ({ currentTarget }) => setBudget(currentTarget.valueAsNumber);
   const perPosition = run.steps.at(-1).data.kv.bytes_used / run.positions;
   return html`<p class="kept-control row small">
@@ -93,19 +90,18 @@ function Control({ run, ready, policies, setBudget }) {
       </label>
       <output><b>${budget}</b> ${msg`of ${most}, ${bytes(budget * perPosition)}`} <${Badge} origin="computed" /></output>
     </p>
-    <p class="twin-control row small" role="status">
-      ${
-        running
-          ? html`<button class="button small" type="button" onClick=${stop}>${msg`Stop`}</button>
-              <progress max=${total} value=${logs.reduce((sum, { steps }) => sum + steps.length, 0)} aria-label=${msg`Progress of the policies`}></progress>`
-          : html`<button type="button" class=${`button small ${logs.length ? "" : "is-main"}`} disabled=${starting || why !== null} onClick=${start}>
-              ${starting ? msg`Starting…` : logs.length ? msg`Run the three policies again` : msg`Run the three policies`}
-            </button>`
-      }
-      ${why && html`<span>${why}</span>`}
-      ${!why && failed && !running && html`<span>${failed.close.error ?? msg`A policy was stopped before its end.`}</span>`}
-      ${problem && html`<span class="word-bad" role="alert">${problem.message}</span>`}
-    </p>`;
+    ${
+      running
+        ? html`<${Progress}
+            name=${msg`Progress of the policies`} done=${logs.reduce((sum, { steps }) => sum + steps.length, 0)}
+            total=${2 * twins.length * run.steps.length} onStop=${stop}
+          />`
+        : html`<${Start}
+            label=${starting ? msg`Starting…` : logs.length ? msg`Run the three policies again` : msg`Run the three policies`}
+            isMain=${!logs.length} busy=${starting} why=${whyNot(run, ready)} note=${failed && (failed.close.error ?? msg`A policy was stopped before its end.`)}
+            problem=${problem?.message} onStart=${start}
+          />`
+    }`;
 }
 
 function BySteps({ policies, step, onPick }) {

@@ -1,4 +1,4 @@
-/** The twins of a run that keep only some positions: those that the server has, and new ones. */
+/** The twins of a run that keep only some positions: existing ones on the server, and new ones. */
 
 import { useCallback, useState } from "preact/hooks";
 import { twinAmong } from "../../../../shared/facts/twins.js";
@@ -15,6 +15,8 @@ const NOTHING = { ids: {}, count: 0, starting: false, problem: null };
 const keyOf = ({ cache, budget, tokens }) => `${cache} ${budget} ${tokens}`;
 
 /**
+ * Finds and starts the twins of a run by policy.
+ *
  * @param {Object} client
  * @param {Object} run
  * @param {number|null} chosen budget; null: none yet
@@ -26,8 +28,8 @@ export function usePolicies(client, run, chosen) {
   const connected = useFamily(client, run.close ? run : null, own.count)?.runs ?? null;
   const budget = chosen ?? firstBudget(run, connected);
   const idOf = (cache, tokens) => {
-    const wanted = { cache, budget, tokens };
-    return own.ids[keyOf(wanted)] ?? (connected ? twinAmong(connected, run.id, wanted) : null);
+    const settings = { cache, budget, tokens };
+    return own.ids[keyOf(settings)] ?? (connected ? twinAmong(connected, run.id, settings) : null);
   };
   const [window, sinks, heavy] = POLICIES.map((policy) => TOKENS.map((tokens) => idOf(policy, tokens)));
   const pairs = [usePair(client, window), usePair(client, sinks), usePair(client, heavy)];
@@ -37,9 +39,9 @@ export function usePolicies(client, run, chosen) {
     try {
       for (const tokens of TOKENS) {
         for (const cache of POLICIES) {
-          const wanted = { cache, budget, tokens };
-          const { id } = await client.twin(run.id, wanted);
-          setOwn((before) => ({ ...before, ids: { ...before.ids, [keyOf(wanted)]: id } }));
+          const settings = { cache, budget, tokens };
+          const { id } = await client.twin(run.id, settings);
+          setOwn((before) => ({ ...before, ids: { ...before.ids, [keyOf(settings)]: id } }));
         }
       }
       setOwn((before) => ({ ...before, starting: false, count: before.count + 1 }));

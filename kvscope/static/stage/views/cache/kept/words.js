@@ -19,19 +19,19 @@ export function stayingText(policy, budget) {
   return recent;
 }
 
-/** @returns {string} what a policy kept and lost; nothing that its numbers do not say */
+/** @returns {string} what a policy kept and lost, by its numbers only */
 export function resultText(run, result, loss) {
   const whole = run.steps.at(-1).data.kv;
-  const [kept, all] = [bytes(result.bytes), bytes(whole.bytes_used)];
-  const held = msg`At the end, ${integer(result.positions)} of ${integer(whole.positions)} positions are cached: ${kept} instead of ${all}.`;
-  const lost = msg`A head loses ${percent(loss.mean, 0)} of its attention on average.`;
-  return `${held} ${lost} ${otherText(result)}`;
+  const [bytesCached, bytesWhole] = [bytes(result.bytes), bytes(whole.bytes_used)];
+  const atEnd = msg`At the end, ${integer(result.positions)} of ${integer(whole.positions)} positions are cached: ${bytesCached} instead of ${bytesWhole}.`;
+  const attention = msg`A head loses ${percent(loss.mean, 0)} of its attention on average.`;
+  return `${atEnd} ${attention} ${otherText(result)}`;
 }
 
 /** @returns {string} from which step on the choice differs */
-export function otherText({ other, kl }) {
-  if (other)
-    return msg`Step ${other.step} is the first that would choose another token: ${quoted(other.own)} instead of ${quoted(other.token)}.`;
+function otherText({ change, kl }) {
+  if (change)
+    return msg`Step ${change.step} is the first that would choose another token: ${quoted(change.after)} instead of ${quoted(change.before)}.`;
   return plural(
     kl.length,
     form`It would choose the same token in ${kl.length} step.`,

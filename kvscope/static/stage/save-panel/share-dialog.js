@@ -1,0 +1,34 @@
+/** The dialog that creates a link to a closed run, with the exact values that the visitor chooses. */
+
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { EmbedButton } from "../../embed/button.js";
+import { titleFrom } from "../../shared/share/sharing.js";
+import { SharingForm } from "../../shared/share/sharing-form.js";
+import { msg } from "../../shared/words/msg.js";
+import { momentInWords, momentOf } from "../state/moment.js";
+import { ShareValues } from "./share-values.js";
+
+/**
+ * The form keeps its text while the dialog is closed, so that notes can be written on several steps.
+ *
+ * @param {{state: Object, opened: number, client: Object}} props `opened`: how often the button was pressed
+ */
+export function ShareDialog({ state, opened, client }) {
+  const { run } = state;
+  const dialog = useRef(null);
+  useLayoutEffect(() => dialog.current.showModal(), [opened]);
+  const moment = momentOf(state);
+  const values = ({ draft, busy, change, refusal }) =>
+    html`<${ShareValues} run=${run.id} client=${client} busy=${busy} value=${draft.values} onChange=${(values) => change({ values })} refusal=${refusal} />`;
+  return html`<dialog class="share popover" aria-labelledby="share-title" ref=${dialog}>
+    <div class="share-head line between">
+      <h2 id="share-title">${msg`Share this run`}</h2>
+      <form method="dialog"><button class="button">${msg`Close`}</button></form>
+    </div>
+    <${SharingForm}
+      run=${run.id} title=${titleFrom(run.open.prompt)} moment=${moment} opens=${momentInWords(moment)} named="step" values=${values}
+      Embed=${EmbedButton} limits=${state.limits} client=${client}
+    />
+  </dialog>`;
+}
