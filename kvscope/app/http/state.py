@@ -160,7 +160,7 @@ def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
         "device": model["device"],
         "parameters": model["parameters"],
         "bytes": totals["weights"],
-        "stored": (model.get("weights") or {}).get("stored", {}),
+        "stored": model["weights"]["stored"],
     }
     return {"weights": weights, "cache": {"device": model["device"], **totals["cache"]}, "pace": totals["pace"]}
 

@@ -53,7 +53,7 @@ def lanes_of(log: Iterable[Header]) -> Lanes:
                 lane = lanes[member["request"]]
                 if member["phase"] == "prefill":
                     lane.reads.append((begin, ends))
-                chosen = [*([member["token"]] if member["token"] else []), *member.get("more", ())]
+                chosen = [*([member["token"]] if member["token"] else []), *member["more"]]
                 lane.tokens += chosen
                 lane.words += [ends] * len(chosen)
         for event in frame.data["events"]:

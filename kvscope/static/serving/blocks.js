@@ -66,7 +66,7 @@ function within(at, blockSize, first, end) {
  * @returns {number[]} their ids in order; the list only grows during a round, so that no cell moves
  */
 export function drawnBlocks(round, pass, everTouched) {
-  const region = pass.pool.region ?? null;
+  const { region } = pass.pool;
   if (region) return Array.from({ length: Math.min(region.blocks, MOST_REGION) }, (_, at) => region.first + at);
   const touched = new Set(everTouched);
   const others = new Set(pass.pool.others);

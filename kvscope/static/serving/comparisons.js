@@ -5,7 +5,7 @@
 
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
 import { fixed, integer, listed, percent } from "../shared/facts/format.js";
-import { formatOf } from "../shared/facts/weights.js";
+
 import { blockCount, passCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, tokensPerSecond } from "./measures.js";
@@ -169,35 +169,4 @@ export function disturbedText(sides) {
   if (!each.length) return null;
   const causes = listed(each.map(({ name, what }) => msg`“${name}”: ${what}`));
   return msg`These times are not compared, because they were disturbed. ${causes}.`;
-}
-
-/** When the shares of passes in a format differ by so much, the rounds differ by more than their setting. */
-const OTHER_SHARE = 0.1;
-
-/**
- * The formats of the weights that the passes read, where the rounds of an older log differ in them: then times also depend on the
- * format.
- *
- * @param {{round: Object, name: string}[]} sides
- * @returns {string|null} null where they do not differ, or the log has no formats
- */
-export function formatsText(sides) {
-  const read = sides.map((side) => served(side).filter((pass) => pass.weights_read));
-  const formats = [...new Set(read.flat().map((pass) => formatOf(pass.weights_read)))].sort();
-  if (formats.length < 2) return null;
-  const [usual, ...others] = formats;
-  const shares = read.map(
-    (passes) => passes.filter((pass) => formatOf(pass.weights_read) === usual).length / passes.length,
-  );
-  if (Math.max(...shares) - Math.min(...shares) < OTHER_SHARE) return null;
-  const each = sides.map(({ name }, at) => {
-    const count = Math.round(shares[at] * read[at].length);
-    return msg`${integer(count)} of ${passCount(read[at].length)} of “${name}”`;
-  });
-  const passes = listed(each);
-  const formatsOfOthers = listed(others);
-  return sentences(
-    msg`Format of the weights: ${usual} in ${passes}; ${formatsOfOthers} in the other passes.`,
-    msg`A pass of one row can run other code, so the times differ by more than the setting and are not compared.`,
-  );
 }

@@ -37,7 +37,7 @@ export function draftText(draft) {
 }
 
 /**
- * @param {{ms: number, passes: number, weight_bytes: number}|null|undefined} took before a pass; older logs lack it
+ * @param {{ms: number, passes: number, weight_bytes: number}|null} took before a pass; null if nothing was guessed
  * @param {Draft} draft of the round
  * @returns {string} what guessing took of the pass's time, a sentence; "" where nothing was guessed
  */

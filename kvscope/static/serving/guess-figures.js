@@ -130,12 +130,12 @@ function laterPasses({ passes }, answers) {
   return passes.filter(({ number }) => later.has(number));
 }
 
-/** Those that the guesses read count too. A pass of an older log says nothing of them: prompt lookup reads none. */
+/** Includes the weights that the guesses read; prompt lookup reads none. */
 function weightsPerToken(round, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
   const read = laterPasses(round, answers).map(({ draft, weight_bytes: all }) =>
-    draft?.weight_bytes && all ? 1 + draft.weight_bytes / all : 1,
+    draft?.weight_bytes ? 1 + draft.weight_bytes / all : 1,
   );
   return read.reduce((sum, each) => sum + each, 0) / tokens;
 }

@@ -7,16 +7,16 @@ import { runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
 /**
- * @param {Object|undefined} event `waits` of a request, which older logs lack
+ * @param {Object|undefined} event `waits` of the request
  * @param {import("./workload-log.js").Settings} settings of the round
- * @param {Object} pass the one that the request did not join
  * @returns {string} the reason, a sentence; "" where the log has none
  */
-export function whyWaits(event, settings, pass) {
-  const why = event?.why ?? whyByRule(settings, pass);
+export function whyWaits(event, settings) {
+  if (!event) return "";
+  const { why } = event;
   if (why === "static") return msg`No request joins until all requests in the batch are done.`;
   if (why === "places") {
-    const count = event?.count ?? pass.members.length;
+    const { count } = event;
     const number = integer(count);
     return plural(
       count,
@@ -63,11 +63,6 @@ function freeText(free, blocks) {
 }
 
 /** A log without reasons has those that follow from the settings. */
-function whyByRule({ batching, at_once }, { members }) {
-  if (batching === "static") return "static";
-  return members.length >= at_once ? "places" : null;
-}
-
 /**
  * @param {import("./workload-log.js").Round} round
  * @param {number} number of the pass that a request joined with nothing shared

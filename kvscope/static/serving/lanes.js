@@ -64,7 +64,7 @@ function isSame(one, other) {
 /** @returns {{prefill: number, decode: number, guessed: number, others: number}} rows of a pass */
 export function barOf({ members, others }) {
   const of = (wanted) => members.reduce((sum, { phase, rows }) => sum + (phase === wanted ? rows : 0), 0);
-  const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
+  const guessed = members.reduce((sum, member) => sum + member.guessed, 0);
   return { prefill: of("prefill"), decode: of("decode") - guessed, guessed, others: others.rows };
 }
 

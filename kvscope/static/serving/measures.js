@@ -95,8 +95,8 @@ function sumOf(values, of) {
 export function guesses({ passes }, isOf = (_request) => true) {
   const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
   return {
-    guessed: sumOf(members, (member) => member.guessed ?? 0),
-    right: sumOf(members, ({ more = [] }) => more.length),
+    guessed: sumOf(members, (member) => member.guessed),
+    right: sumOf(members, ({ more }) => more.length),
   };
 }
 

@@ -57,7 +57,7 @@ function answerLimits(requests) {
 }
 
 function cancellations(requests) {
-  return requests.some(({ cancel_ms, cancel_tokens }) => cancel_ms !== null || typeof cancel_tokens === "number")
+  return requests.some(({ cancel_ms, cancel_tokens }) => cancel_ms !== null || cancel_tokens !== null)
     ? msg`other cancellations`
     : msg`no cancellation`;
 }

@@ -1,14 +1,14 @@
 /** Which experiment a log is of, and what came of it: a value per figure and round, and whether the texts are the same. Pure. */
 
 import { msg } from "../shared/words/msg.js";
-import { disturbedText, formatsText } from "./comparisons.js";
+import { disturbedText } from "./comparisons.js";
 import { EXPERIMENTS } from "./experiments.js";
 import { sameText } from "./measures.js";
 import { answersOf } from "./tally.js";
 
-/** @returns {boolean} of two settings, which may be objects; null stands for one that an older log lacks */
+/** @returns {boolean} of two settings, which may be objects */
 function isSame(one, other) {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** @returns {string[]} the settings that are not the same in all rounds */
@@ -57,7 +57,6 @@ function nameOfValue({ values, nameOf }, value) {
  *   in all rounds; null before all are over, and where there is only one
  * @property {string|null} conclusion null where there is none, or before all are over
  * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
- * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there will be
  *
  * @param {import("./workload-log.js").Workload} log
@@ -85,7 +84,6 @@ export function resultOf(log) {
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete && !experiment.alone ? sameInAll(facts.map(({ answers }) => answers)) : null,
     disturbed: complete ? disturbedText(sides) : null,
-    formats: complete ? formatsText(sides) : null,
     conclusion: complete && experiment.conclusion ? experiment.conclusion(...sides) : null,
   };
 }

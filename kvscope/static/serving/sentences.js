@@ -34,8 +34,8 @@ export function whatItDid({ members, others }, preempted = new Set()) {
   }
   for (const member of members) if (member.phase !== "decode") did.push(...prefillSentences(member, preempted));
   if (others.rows) did.push(msg`The pass also computed ${rowCount(others.rows)} of other runs.`);
-  const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
-  const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
+  const guessed = members.reduce((sum, member) => sum + member.guessed, 0);
+  const right = members.reduce((sum, { more }) => sum + more.length, 0);
   if (guessed) did.push(msg`Guesses: ${guessed}, of which right: ${right}.`);
   return did.length ? did : [msg`The pass computed nothing.`];
 }
@@ -109,7 +109,7 @@ function arrived({ request, pass }, { round, events, requests }) {
   if (next && next.pass === pass) return null;
   const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
   const missed = passOf(round, pass);
-  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings, missed) : "";
+  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings) : "";
   const letter = letterOf(request);
   const first = retriedBy(requests[request]);
   return [
@@ -125,7 +125,7 @@ function waits(event, { round, events }) {
   const first = events.find(({ what, request: who }) => what === "waits" && who === request);
   const missed = passOf(round, pass);
   if (why !== "stretch" || event === first || !missed) return null;
-  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings, missed)];
+  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings)];
 }
 
 /** @returns {Object|null} the pass of that number; null for none, and for one of another round */
@@ -211,7 +211,7 @@ function preempted({ request, count }) {
   ];
 }
 
-function cancelled({ request, pass, ms: at, count }, { round, answers, events }) {
+function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   const { outputs, rows, arrived } = answers[request];
   const lead = msg`${letterOf(request)} is cancelled.`;
   if (!rows) {
@@ -229,9 +229,7 @@ function cancelled({ request, pass, ms: at, count }, { round, answers, events })
   const lost = msg`The work for ${rowCount(rows)} is lost.`;
   const had = msg`It had ${tokenCount(outputs.length)}.`;
   if (!held) return [lead, had, lost, msg`It held no blocks any more.`];
-  // In older logs, which have no count, its rows did not stay in the cache.
-  const cached = round.settings.sharing && typeof count === "number";
-  return cached ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
+  return round.settings.sharing ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
 }
 
 function releasedSentence(held) {

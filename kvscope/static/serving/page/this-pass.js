@@ -44,15 +44,12 @@ export function ThisPass({ log, round, pass }) {
   </section>`;
 }
 
-/** As read by this pass; older logs have only the bytes, or nothing. */
-function WeightsRead({ pass: { weights_read: read, weight_bytes: bytes } }) {
-  const all = read ? totalOf(read) : bytes;
-  if (all === undefined) return html`<span>${msg`weights read once`}</span>`;
-  const format = read && formatOf(read);
-  return html`<span class="number">${bytesShort(all)}</span><span>${read ? msg`of weights read, in ${format}` : msg`of weights read`}</span>`;
+function WeightsRead({ pass: { weights_read: read } }) {
+  const format = formatOf(read);
+  return html`<span class="number">${bytesShort(totalOf(read))}</span><span>${msg`of weights read, in ${format}`}</span>`;
 }
 
-function RowsIn({ request, phase, rows, guessed = 0 }) {
+function RowsIn({ request, phase, rows, guessed }) {
   const number = integer(rows);
   const text =
     phase !== "decode"
@@ -67,7 +64,7 @@ function RowsIn({ request, phase, rows, guessed = 0 }) {
 }
 
 function TokensOut({ member, tokens }) {
-  const { request, first, rows, guessed = 0, more = [] } = member;
+  const { request, first, rows, guessed, more } = member;
   const chosen = chosenOf(member);
   const right = more.length;
   // Not language: classes.

@@ -4,7 +4,7 @@ import { form, msg, plural } from "../words/msg.js";
 import { integer, milliseconds, percent } from "./format.js";
 
 /**
- * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
+ * @param {{conditions: Object|null, batch?: number}} data of a step, a pass or a measurement; `conditions` is null if they were not recorded
  * @returns {string|null} what disturbed it; null if no disturbance is known
  */
 export function disturbance({ conditions, batch = 1 }) {
@@ -44,7 +44,7 @@ export function marked(ms, disturbed) {
 const MOST_DISTURBED = 0.1;
 
 /**
- * @param {{ms: number, conditions?: Object}[]} passes one after another
+ * @param {{ms: number, conditions: Object|null}[]} passes one after another
  * @returns {string|null} what disturbed their total time, in the words of `disturbance`
  */
 export function disturbanceOfAll(passes) {

@@ -115,13 +115,11 @@ function What({ run, step, layer, answer }) {
   return html`${place} · ${count}${pass} · ${ranBy(run.steps[step].data.computed_by)}`;
 }
 
-/** What computed the step in the run, and where the shapes are from. Older logs do not say it. */
+/** What computed the step in the run, and where the shapes are from. */
 function ranBy(by) {
   if (by === "native")
     return msg`In the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
   if (by === "graph")
     return msg`In the run, a CUDA graph recorded from these lines was replayed. They ran again for the shapes.`;
-  return by
-    ? msg`The lines ran again for the shapes.`
-    : msg`The lines ran for the shapes; the log does not say whether they computed the run.`;
+  return msg`The lines ran again for the shapes.`;
 }

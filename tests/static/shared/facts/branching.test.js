@@ -12,7 +12,8 @@ import {
 const step = (id, table, refcounts) => ({ data: { token: { id }, kv: { block_table: table, refcounts } } });
 
 /** A run with a prompt of 5 tokens and blocks of 4, branched at position 6, that is, at its step 1. */
-const branch = (steps, parent = { run: "p", position: 6, token: 9 }) => ({
+const PARENT = { run: "p", position: 6, token: 9, recomputed: { rows: 0, ms: 0, held: true } };
+const branch = (steps, parent = PARENT) => ({
   promptLength: 5,
   open: { block_size: 4, parent, model: { eos: [2] }, limits: { max_new_tokens: 3 } },
   steps,
@@ -85,7 +86,7 @@ test("a branch that forces no token continues its parent", () => {
 
 test("a block of another engine with the same number is not the parent's", () => {
   const steps = [step(1, [3], [2]), step(9, [3, 4], [2, 1]), step(4, [3, 5], [2, 1])];
-  const there = branch(steps, { run: "p", position: 6, token: 9, recomputed: { rows: 6, ms: 1, held: false } });
+  const there = branch(steps, { ...PARENT, recomputed: { rows: 6, ms: 1, held: false } });
   assert.equal(sharedBlocks(branch(steps)).shared, 1);
   assert.equal(sharedBlocks(there).shared, 0);
   assert.equal(sharedBlocks(there).elsewhere, 1);

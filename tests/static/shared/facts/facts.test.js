@@ -14,7 +14,6 @@ import { cacheAccount, cacheBytes } from "../../../../kvscope/static/stage/kv-ca
 import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
 import {
   columnsFor,
-  hasQueries,
   mapView,
   normRanges,
   queryRange,
@@ -152,7 +151,6 @@ test("scales of length come from the prompt alone, so they do not change while t
   const long = animal();
   const short = animal({ words: ["The", " animal", " it", " was"] });
   assert.deepEqual(normRanges(long), normRanges(short));
-  assert.ok(hasQueries(long));
   assert.deepEqual(queryRange(long), queryRange(short));
 });
 

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, quoted } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
-import { readIn, weightsOf } from "../../../shared/facts/weights.js";
+import { bytesIn, weightsOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { useSize } from "../../../shared/ui/use-size.js";
@@ -72,7 +72,7 @@ function WeightSizes({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
     ${msg`The model has ${integer(total)} parameters, also called weights.`} ${stored ? msg`In the file: ${stored}` : msg`In the file: not recorded`} · ${msg`in memory: ${held}`}
-    ${" "}· ${msg`format read by this step: ${readIn(data, model)}`}
+    ${" "}· ${msg`format read by this step: ${bytesIn(data.weights_read)}`}
   </p>`;
 }
 
