@@ -1,4 +1,4 @@
-/** Which experiment a log is of, and what came of it: a value per figure and round, and whether the texts are the same. Pure. */
+/** The experiment of a log and its results: one value for each figure and round, and whether the texts are the same. Pure. */
 
 import { msg } from "../shared/words/msg.js";
 import { disturbedText } from "./comparisons.js";
@@ -6,10 +6,8 @@ import { EXPERIMENTS } from "./experiments.js";
 import { sameText } from "./measures.js";
 import { answersOf } from "./tally.js";
 
-/** @returns {boolean} of two settings, which may be objects */
-function isSame(one, other) {
-  return JSON.stringify(one) === JSON.stringify(other);
-}
+/** @returns {boolean} whether two settings, which may be objects, are equal */
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** @returns {string[]} the settings that are not the same in all rounds */
 function differing(rounds) {
@@ -18,8 +16,8 @@ function differing(rounds) {
 
 /**
  * @param {{rounds: Object[], requests: Object[]}} study of a log
- * @returns {import("./experiments.js").Experiment|null} the one whose setting, and no other, differs between its rounds; of one round,
- *   one that has no more
+ * @returns {import("./experiments.js").Experiment|null} the experiment whose setting is the only difference between the
+ *   rounds; for a single round, an experiment with one round
  */
 export function experimentOf(study) {
   if (study.rounds.length === 1) return EXPERIMENTS.find(({ alone, isOf }) => alone && isOf(study)) ?? null;
@@ -88,7 +86,7 @@ export function resultOf(log) {
   };
 }
 
-/** Of all comparisons with the first round, the one in which the fewest are the same. */
+/** Compares each later round with the first, and returns the comparison in which the fewest texts are the same. */
 function sameInAll(answers) {
   const each = answers.slice(1).map((other) => sameText(answers[0], other));
   return each.reduce((least, one) => (one.same < least.same ? one : least));

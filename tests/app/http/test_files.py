@@ -200,8 +200,11 @@ HOSTILE_FILES: dict[str, tuple[bytes, str]] = {
     "not a number": (with_header(b'{"a": NaN}'), "NaN"),
     "metadata that is no text": (with_header(b'{"__metadata__": {"v": 1}}'), "not text"),
     "no format version": (with_header(b'{"__metadata__": {}}'), "not from KVScope"),
-    "an older version": (rebuilt(lambda header: header["__metadata__"].update(v="1")), "format version 1; this"),
-    "a newer version": (rebuilt(lambda header: header["__metadata__"].update(v="3")), "format version 3; this"),
+    "an older version": (
+        rebuilt(lambda header: header["__metadata__"].update(v="1")),
+        "has the format version 1; this",
+    ),
+    "a newer version": (rebuilt(lambda header: header["__metadata__"].update(v="3")), "has the format version 3; this"),
     "another version in a frame": (
         rebuilt(
             lambda header: header["__metadata__"].update(

@@ -38,10 +38,10 @@ test("figures are counted of answers that repeat the prompt and of those that do
   assert.deepEqual(values.slice(10), [1, 4]);
 });
 
-test("prompt lookup reads no weights of its own", () => {
+test("prompt lookup reads no weights", () => {
   const weights = (round) => guessValue(valuesOf(factsOf(round, [0])), ROWS, "weights", 0);
   assert.equal(weights(guessing({ ms: 1, passes: 0, weight_bytes: 0 })), 2 / 4);
-  assert.equal(weights(guessing(null)), 2 / 4);
+  assert.equal(weights(guessing(null)), 2 / 4, "nothing was to be guessed");
 });
 
 test("one slow pass does not change the time per token", () => {

@@ -20,10 +20,6 @@ test("a waiting request has the engine's reason with its numbers", () => {
   assert.match(says({ why: "static", count: 1 }), /No request joins until all/);
 });
 
-test("a request that does not wait has no reason", () => {
-  assert.equal(whyWaits(undefined, SETTINGS), "");
-});
-
 test("why nothing was shared follows from what was in the pool", () => {
   const why = (other) => whyNothingShared(other, 1, 1);
   assert.match(whyNothingShared(round, 0, 0), /no other request/);

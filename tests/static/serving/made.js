@@ -23,24 +23,12 @@ export const REQUESTS = [
 export const BLOCK_SIZE = 4;
 
 const state = (name, positions = 0, table = []) => ({ state: name, positions, dropped: 0, table });
+const NO_GUESSES = { more: [], guessed: 0 };
 const prefill = (request, first, rows, out = null) => ({
-  request,
-  phase: "prefill",
-  first,
-  rows,
-  token: out,
-  more: [],
-  guessed: 0,
+  ...{ request, phase: "prefill", first, rows, token: out },
+  ...NO_GUESSES,
 });
-const decode = (request, first, out) => ({
-  request,
-  phase: "decode",
-  first,
-  rows: 1,
-  token: out,
-  more: [],
-  guessed: 0,
-});
+const decode = (request, first, out) => ({ request, phase: "decode", first, rows: 1, token: out, ...NO_GUESSES });
 const event = (ms, what, request, more = {}) => ({ ms, what, request, count: null, other: null, ...more });
 const ALONE = { requests: 0, rows: 0 };
 const POOL = { blocks: 16, others: [9], slots: null, region: null };

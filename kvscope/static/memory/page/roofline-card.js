@@ -52,7 +52,7 @@ export function Roofline({ setup, gpuName, run, measuring, framed }) {
   </section>`;
 }
 
-/** What bounds each phase, in two sentences. */
+/** Says in two sentences what limits each phase. */
 function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
@@ -137,7 +137,7 @@ function OfRun({ run, shared, points, machine }) {
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
     ${reached !== null && ` ${reachedText(reached)}`}
-    ${" "}${formatText(run)}
+    ${run.steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(run.steps.map((data) => ({ data })))}.`}`}
     ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
@@ -146,11 +146,6 @@ function reachedText(reached) {
   return reached > 1
     ? msg`The highest point is at ${share} of the limit that was measured on this machine now: another machine computed it, or this one is slower now than then.`
     : msg`The highest point is at ${share} of the limit that was measured on this machine now. The log does not say which machine computed the run.`;
-}
-
-function formatText({ steps }) {
-  const format = formatReadBy(steps.map((data) => ({ data })));
-  return steps.length > 1 ? msg`Both phases read the weights in ${format}.` : "";
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {

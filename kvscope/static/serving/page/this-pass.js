@@ -14,7 +14,7 @@ import { ownerClass } from "../owners.js";
 import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
-/** At most so many bars are drawn; the number beside them has the true count. */
+/** The most bars that are drawn; the number beside them is exact. */
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
@@ -44,9 +44,8 @@ export function ThisPass({ log, round, pass }) {
   </section>`;
 }
 
-function WeightsRead({ pass: { weights_read: read } }) {
-  const format = formatOf(read);
-  return html`<span class="number">${bytesShort(totalOf(read))}</span><span>${msg`of weights read, in ${format}`}</span>`;
+function WeightsRead({ pass: { weights_read } }) {
+  return html`<span class="number">${bytesShort(totalOf(weights_read))}</span><span>${msg`of weights read, in ${formatOf(weights_read)}`}</span>`;
 }
 
 function RowsIn({ request, phase, rows, guessed }) {

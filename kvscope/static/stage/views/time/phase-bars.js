@@ -11,7 +11,7 @@ const PAIRS = [
   { id: "msPerToken", label: msg`time per token`, origin: "measured", write: milliseconds },
 ];
 
-/** @param {{prefill: Object, decode: Object, disturbed: boolean}} props of `phaseFacts`; `disturbed`: the times of at least one phase are */
+/** @param {{prefill: Object, decode: Object, disturbed: boolean}} props of `phaseFacts`; `disturbed`: of at least one phase, times are */
 export function PhaseBars({ prefill, decode, disturbed }) {
   const pairs = PAIRS.filter(({ id }) => !(disturbed && id === "msPerToken"));
   return html`<dl class="phase-bars stack wide">

@@ -50,11 +50,12 @@ const LINES = [
  */
 export function Phases({ run, prefill, decode, measured, here, ready, client }) {
   const { steps } = run;
+  const format = formatReadBy(steps);
   const weightsRead = [prefill && steps[0], decode && steps[measured.to - 1]].map(
     (step) => step && bytesIn(step.data.weights_read),
   );
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
-  return html`<p class="sheet-say">${comparison(run, prefill, decode)}</p>
+  return html`<p class="sheet-say">${comparison(run, prefill, decode, format)}</p>
     <div class="sheet-columns">
       <${Table} name=${msg`Prefill and decode side by side`}
         columns=${[{}, { head: msg`prefill` }, { head: msg`decode` }]}
@@ -94,8 +95,7 @@ function Bound({ decode, here, ready, client }) {
   </p>`;
 }
 
-function comparison({ steps, prefillRows: rows, prefillPasses: passes }, prefill, decode) {
-  const format = formatReadBy(steps);
+function comparison({ prefillRows: rows, prefillPasses: passes }, prefill, decode, format) {
   const tokens = tokenCount(rows);
   const [first, later] = [prefill, decode].map((phase) => phase && significant(phase.intensity));
   if (!prefill)
