@@ -126,8 +126,8 @@ def fill(
     dtype: torch.dtype = torch.float32,
     groups: ReadGroups | None = None,
 ) -> dict[str, Weight]:
-    """Allocate every weight (fp32, contiguous), read its parts into it, and convert matrices to `dtype`, or keep them in
-    groups.
+    """Allocate every weight (fp32, contiguous), read its parts into it, and convert matrices to `dtype`, or keep
+    them in groups.
 
     `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused if `read` does, and for a
     weight that is NaN or infinite.
