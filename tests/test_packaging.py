@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -32,7 +34,7 @@ PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if 
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
 KNOWN_BY = (
     *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards"),
-    *(".symbols", ".loop-big", ".state-held", ".words-plane"),
+    ".words-cosines",
 )
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
@@ -241,6 +243,73 @@ def test_everything_required_is_pinned_within_its_range() -> None:
         if (asked := (name, *sorted(requirement.extras))) not in seen:
             seen.add(asked)
             waiting += requirements_of(requirement)
+
+
+NOT_IMPORTED = {
+    "accelerate": "transformers asks for it when it reads a GGUF file",
+    "ipykernel": "runs the notebooks of a test",
+    "jupyter-server-proxy": "a test starts it as a server",
+    "mypy": "a command",
+    "pytest-timeout": "a plugin",
+    "pytest-xdist": "a plugin",
+    "ruff": "a command",
+}
+"""What is declared and not imported, with the reason."""
+IMPORTED_ANYWAY = {
+    "_typeshed": "only types, read by mypy",
+    "compression": "in Python from 3.14; before, backports.zstd",
+    "pydantic_core": "pydantic requires exactly one version of it",
+}
+"""What is imported and not declared, with the reason."""
+BY_HAND = {"llama_cpp": "llama-cpp-python"}
+"""The distributions of modules that the test requirements do not install."""
+INSTALLED = metadata.packages_distributions()
+OURS = {"kvscope", "tests", "tools", "hatch_build", *sys.stdlib_module_names}
+
+
+def imported_by(*rooms: str) -> dict[str, str]:
+    """Top-level packages of other projects that the files of these rooms import → one of the files."""
+    files = [
+        path for room in rooms for path in ([ROOT / room] if room.endswith(".py") else (ROOT / room).rglob("*.py"))
+    ]
+    packages = {}
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            packages |= {name.split(".")[0]: str(path.relative_to(ROOT)) for name in names}
+    return {name: path for name, path in packages.items() if name not in OURS | IMPORTED_ANYWAY.keys()}
+
+
+def distributions_of(package: str) -> set[str]:
+    names = [BY_HAND[package]] if package in BY_HAND else INSTALLED.get(package, [])
+    return {canonicalize_name(name) for name in names}
+
+
+def declared(*groups: str) -> set[str]:
+    """What the project requires, with the given optional groups."""
+    texts = [*PROJECT["dependencies"], *(text for group in groups for text in PROJECT["optional-dependencies"][group])]
+    return {canonicalize_name(Requirement(text).name) for text in texts}
+
+
+@pytest.mark.parametrize(
+    ("rooms", "groups"),
+    [
+        (("kvscope",), ("cluster", "postgresql")),
+        (("tests", "hatch_build.py"), ("test",)),
+        (("tools",), ("test", "bench")),
+    ],
+    ids=str,
+)
+def test_every_imported_package_is_declared(rooms: tuple[str, ...], groups: tuple[str, ...]) -> None:
+    required = declared(*groups)
+    assert {name: path for name, path in imported_by(*rooms).items() if not distributions_of(name) & required} == {}
+
+
+def test_every_declared_package_is_imported_or_has_its_reason() -> None:
+    packages = imported_by("kvscope", "tests", "tools", "hatch_build.py")
+    used = {name for package in packages for name in distributions_of(package)}
+    assert declared(*PROJECT["optional-dependencies"]) - used == NOT_IMPORTED.keys()
 
 
 def requirements_of(requirement: Requirement) -> list[Requirement]:

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-ARCHITECTURES = ("llama", "mistral", "qwen2", "qwen3", "gemma3_text", "phi3", "qwen3_moe", "gpt2", "by hand")
+from kvscope.model.families import COMPUTED
+
+ARCHITECTURES = (*COMPUTED, "by hand")
 Norm = Literal["rms", "layer", "none"]
 Mlp = Literal["swiglu", "geglu", "gelu", "none"]
 Positions = Literal["rotary", "learned", "none"]

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from kvscope.model.api import Refused
@@ -15,6 +15,8 @@ from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged, cache_folder
 PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
 """The name of a file that has a part of a model, as llama.cpp splits it."""
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+"""In a Hugging Face folder, the file with all weights, or the one that names the files."""
 _CACHED = "models--"
 LONGEST_HEADER = 100 * 10**6
 """Bytes of the JSON that a safetensors file begins with, as the library limits it."""
@@ -105,15 +107,25 @@ def known(source: Source) -> Known:
 
 
 def files_of_folder(folder: Path) -> list[Path]:
-    """The files that have the weights: one, or those that an index names, which may be in folders below."""
-    single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if single.is_file() or not index.is_file():
-        return sorted(folder.glob("model.safetensors"))
-    parts: dict[str, Any] = json.loads(index.read_bytes())
-    try:
-        return sorted({folder / str(part) for part in parts["weight_map"].values()})
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError(index) from None
+    """The files that have the weights, in the order of their names: one, or those that an index names, which may be in
+    folders below; none where the folder has neither.
+
+    Raises OSError, and ValueError, with the end of a sentence that begins with the index's name, for an index that
+    lists no files or names one outside the folder. Whether a named file exists is not checked.
+    """
+    if (folder / SINGLE).is_file():  # also where there is an index beside it, as in transformers
+        return [folder / SINGLE]
+    if not (folder / INDEX).is_file():
+        return []
+    index = json.loads((folder / INDEX).read_bytes())
+    parts = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(parts, dict) or not parts:
+        raise ValueError("lists no weights")
+    names = sorted(set(map(str, parts.values())))
+    for name in names:
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise ValueError(f"names {name}, which is outside the folder")
+    return [folder / name for name in names]
 
 
 def _of_package(packaged: Packaged) -> Known:

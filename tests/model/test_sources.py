@@ -79,3 +79,12 @@ def test_two_copies_of_weights_are_counted_once_and_parts_where_the_index_has_th
     assert known(find(str(tmp_path))).parameters == 3
     save_file({"a": torch.zeros(5)}, tmp_path / "model.safetensors")
     assert known(find(str(tmp_path))).parameters == 5
+
+
+@pytest.mark.parametrize("parts", [[], {}, {"a": "../outside.safetensors"}, {"a": "/outside.safetensors"}, {"a": "b"}])
+def test_an_index_of_nothing_or_of_files_elsewhere_says_nothing(tmp_path: Path, parts: object) -> None:
+    save_file({"a": torch.zeros(3)}, tmp_path / "outside.safetensors")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": parts}))
+    assert known(find(str(folder))) == Known()

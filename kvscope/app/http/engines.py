@@ -9,9 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.engine import Engine
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import LastEngine, NoSuchEngine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import MANAGES
 from kvscope.app.http.answers import Count, Positive
 from kvscope.app.http.caching import json_response

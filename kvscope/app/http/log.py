@@ -80,7 +80,7 @@ class LogRoutes:
         )
         def view(log: str) -> Response:
             steps = self._lookup.steps(log, question.first)
-            if not question.of_changed and steps.opening.get("changed"):
+            if not question.of_changed and steps.opening["changed"]:
                 detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
                 raise Problem(409, detail, field="run")
             arguments = question.arguments(steps, parameters_of(question.query, steps))

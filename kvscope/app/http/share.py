@@ -111,7 +111,7 @@ class ShareRoutes:
         """Return why values of that size cannot be computed; None if they can."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
-        if level == "block" and opening["model"].get("experts"):
+        if level == "block" and opening["model"]["experts"]:
             detail = "values must be attention or qkv: a session cannot store what is inside experts."
             return Problem(409, detail, field="values", limit=["attention", "qkv"])
         most = self._maker.most_bytes

@@ -14,9 +14,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
 from kvscope.app.http.caching import json_response
@@ -160,7 +160,7 @@ def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
         "device": model["device"],
         "parameters": model["parameters"],
         "bytes": totals["weights"],
-        "stored": (model.get("weights") or {}).get("stored", {}),
+        "stored": model["weights"]["stored"],
     }
     return {"weights": weights, "cache": {"device": model["device"], **totals["cache"]}, "pace": totals["pace"]}
 

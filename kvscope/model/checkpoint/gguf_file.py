@@ -17,6 +17,7 @@ from kvscope.model.api import Progress, Refused
 from kvscope.model.checkpoint.gguf_groups import groups_of
 from kvscope.model.checkpoint.layout import Slot, fill, slots
 from kvscope.model.config import ModelConfig
+from kvscope.model.families import COMPUTED, FAMILIES, fixed_parts
 from kvscope.model.gguf_header import Header, Malformed, TensorInfo
 from kvscope.model.gguf_parts import read_whole
 from kvscope.model.linear import GroupedWeight
@@ -43,7 +44,9 @@ _MODULES = {
     "mlp.down": "ffn_down",
     "mlp.post_norm": "post_ffw_norm",
 }
-_ARCHS = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma3": "gemma3_text", "gpt2": "gpt2"}
+_ARCHS: dict[str, str] = {
+    FAMILIES[name]["computed"]["gguf"]: name for name in COMPUTED if "gguf" in FAMILIES[name]["computed"]
+}
 """The architectures that can be read, by GGUF's name."""
 _GEMMA3_PERIOD, _GEMMA3_LOCAL_THETA, _GEMMA3_27B_LAYERS = 6, 10_000.0, 62
 """What a file leaves out, as llama.cpp has it (src/models/gemma3.cpp): each sixth layer has no window; the base of the
@@ -153,7 +156,8 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
             raise Malformed(f"is corrupted: its {arch}.{key} is {value!r}, not a positive number of a float type")
         return value
 
-    rms, gemma = arch != "gpt2", arch == "gemma3"
+    parts, gemma = fixed_parts(_ARCHS[arch]), arch == "gemma3"
+    rms = parts["norm"] == "rms"
     if own.get("expert_count"):
         raise Malformed("is a mixture of experts, which is not supported")
     for key, value in own.items():
@@ -196,10 +200,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         d_mlp=whole("feed_forward_length"),
         vocab=embed.shape[0],
         context=context,
-        norm="rms" if rms else "layer",
         norm_eps=real("attention.layer_norm_rms_epsilon" if rms else "attention.layer_norm_epsilon"),
-        mlp="geglu" if gemma else "swiglu" if rms else "gelu",
-        positions="rotary" if rms else "learned",
         rope_theta=real("rope.freq_base", 10000.0),
         rope_scaling=scaling,
         local_rope_theta=real("rope.freq_base_swa", _GEMMA3_LOCAL_THETA) if gemma else None,
@@ -207,8 +208,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         qkv_bias=not rms or "blk.0.attn_q.bias" in tensors,
         out_bias=not rms or "blk.0.attn_output.bias" in tensors,
         mlp_bias=not rms or "blk.0.ffn_down.bias" in tensors,
-        qk_norm=arch in ("qwen3", "gemma3"),
-        post_norms=gemma,
+        **parts,
         embedding_scale=math.sqrt(d) if gemma else 1.0,
         score_width=d // heads if gemma and layers == _GEMMA3_27B_LAYERS else None,
         tied="output.weight" not in tensors,

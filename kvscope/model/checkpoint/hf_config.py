@@ -12,21 +12,22 @@ from typing import Any
 
 from kvscope.model.api import Refused
 from kvscope.model.config import ModelConfig
-from kvscope.model.families import COMPUTED, FAMILIES
+from kvscope.model.families import COMPUTED, FAMILIES, fields_of, fixed_parts, largest
 from kvscope.model.rope import Scaling
 
 _FIRST_CONTEXT = "original_max_position_embeddings"
+_KINDS = {"full_attention", "sliding_attention"}
 
 
 def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
     """Raises Refused("model"), naming `source`, for what is unsupported, missing or absurd."""
     arch = raw.get("model_type")
-    settings = _Settings(raw, source)
     if arch not in COMPUTED:
-        raise settings.refused(f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read")
-    settings.defaults, settings.layer = FAMILIES[arch]["defaults"], FAMILIES[arch]["layer"]
+        fault = f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read"
+        raise Refused("model", f"The config.json of {source} {fault}.")
+    settings = _Settings(raw, source, arch)
     try:
-        return _gpt2(settings) if arch == "gpt2" else _llama_family(arch, settings)
+        return _config(arch, settings)
     except ValueError as error:
         if isinstance(error, Refused):
             raise
@@ -34,22 +35,46 @@ def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
 
 
 class _Settings:
-    """Checked access to config.json."""
+    """Checked access to config.json, by the family's entry in the table of `kvscope.model.families`."""
 
-    def __init__(self, raw: dict[str, Any], source: str):
+    def __init__(self, raw: dict[str, Any], source: str, arch: str):
         self.raw, self.source = raw, source
-        self.defaults: Mapping[str, Any] = {}
-        self.layer: Mapping[str, Any] = {}
-        """What the family has for a field that is left out, and of its layers: see kvscope.model.families."""
+        self.family = FAMILIES[arch]
+        self.computed: Mapping[str, Any] = self.family["computed"]
+        self.defaults: Mapping[str, Any] = self.family["defaults"]
+        self.fields = fields_of(arch)
 
     def refused(self, fault: str) -> Refused:
         return Refused("model", f"The config.json of {self.source} {fault}.")
 
-    def whole(self, key: str, default: int | None = None) -> int:
+    def value(self, key: str, default: Any = None) -> Any:
+        """The default of the family, or else the given one, where the config has none or null."""
         value = self.raw.get(key)
-        value = self.defaults.get(key, default) if value is None else value
-        if type(value) is not int or value < 1:
-            raise self.refused(f"has {key} = {value!r}, not a positive whole number")
+        return self.defaults.get(key, default) if value is None else value
+
+    def name(self, names: str | list[str]) -> str:
+        """Of several names of one field, the first that the config has, or for which the family has a default."""
+        if isinstance(names, str):
+            return names
+        return next(
+            (key for holder in (self.raw, self.defaults) for key in names if holder.get(key) is not None), names[0]
+        )
+
+    def size(self, size: str, default: int | None = None) -> int:
+        """A size, in the field that the family has it in; `default` where that has none."""
+        names = self.fields[size]
+        if names is None:
+            assert default is not None
+            return default
+        return self.whole(self.name(names), default)
+
+    def whole(self, key: str, default: int | None = None, least: int = 1) -> int:
+        value = self.value(key, default)
+        if type(value) is not int or value < least:
+            what = "a positive whole number" if least else "a whole number from 0"
+            raise self.refused(f"has {key} = {value!r}, not {what}")
+        if value > (most := largest(key)):
+            raise self.refused(f"has {key} = {value:,}; it must be at most {most:,}")
         return value
 
     def real(self, key: str, default: float, table: dict[str, Any] | None = None) -> float:
@@ -60,16 +85,23 @@ class _Settings:
         return float(value)
 
     def flag(self, key: str) -> bool:
-        value = self.raw.get(key)
-        value = self.defaults[key] if value is None else value
+        value = self.value(key)
         if not isinstance(value, bool):
             raise self.refused(f"has {key} = {value!r}, neither true nor false")
         return value
 
     def fact(self, name: str) -> bool:
         """Something about the layers, which the family has or a flag of the config says."""
-        found = self.layer.get(name, False)
-        return self.flag(found) if isinstance(found, str) else bool(found)
+        fact = self.family["layer"].get(name, False)
+        return self.flag(fact) if isinstance(fact, str) else bool(fact)
+
+    def layers(self, key: str) -> list[int]:
+        """Numbers of layers; none where the config has no such list."""
+        value = self.raw.get(key)
+        value = [] if value is None else value
+        if not isinstance(value, list) or any(type(layer) is not int or layer < 0 for layer in value):
+            raise self.refused(f"has {key} = {value!r}, which are not layers")
+        return value
 
     def must_be(self, key: str, wanted: Any) -> None:
         """Refuse a setting whose other values would need other code."""
@@ -77,100 +109,91 @@ class _Settings:
             raise self.refused(f"has {key} = {value!r}; only {wanted!r} is supported")
 
 
-def _gpt2(settings: _Settings) -> ModelConfig:
-    settings.must_be("activation_function", "gelu_new")
-    settings.must_be("scale_attn_weights", True)
-    settings.must_be("scale_attn_by_inverse_layer_idx", False)
-    settings.must_be("add_cross_attention", False)
-    d, heads = settings.whole("n_embd"), settings.whole("n_head")
-    if d % heads:
-        raise settings.refused(f"has a width of {d}, which its {heads} heads do not divide")
-    return ModelConfig(
-        arch="gpt2",
-        layers=settings.whole("n_layer"),
-        heads=heads,
-        kv_heads=heads,
-        head_dim=d // heads,
-        d=d,
-        d_mlp=settings.whole("n_inner", 4 * d),
-        vocab=settings.whole("vocab_size"),
-        context=settings.whole("n_positions"),
-        norm="layer",
-        norm_eps=settings.real("layer_norm_epsilon", settings.defaults["layer_norm_epsilon"]),
-        mlp="gelu",
-        positions="learned",
-        qkv_bias=settings.fact("qkv_bias"),
-        out_bias=settings.fact("out_bias"),
-        mlp_bias=settings.fact("mlp_bias"),
-        tied=settings.flag("tie_word_embeddings"),
-    )
-
-
-def _llama_family(arch: str, settings: _Settings) -> ModelConfig:
-    gemma = arch == "gemma3_text"
-    if gemma:
-        settings.must_be("hidden_activation", "gelu_pytorch_tanh")
-        settings.must_be("use_bidirectional_attention", False)
-        for softcapping in ("attn_logit_softcapping", "final_logit_softcapping"):
-            settings.must_be(softcapping, None)
-    else:
-        settings.must_be("hidden_act", "silu")
-    d, heads, layers = (settings.whole(key) for key in ("hidden_size", "num_attention_heads", "num_hidden_layers"))
-    head_dim = settings.whole("head_dim", d // heads)
-    tables = _rope_tables(settings, gemma)
-    rotated = _rotated(settings, head_dim, tables["full_attention"]) if arch == "phi3" else head_dim
-    theta, scaling = _rope(settings, rotated, tables["full_attention"])
-    local_theta = _local_theta(settings, head_dim, tables) if gemma else None
-    window, global_layers = _window(FAMILIES[arch].get("window"), layers, settings)
-    context = settings.whole("max_position_embeddings")
-    if scaling is not None and scaling["rope_type"] == "divisors":
-        context = min(context, int(scaling[_FIRST_CONTEXT]))
-    kv_heads = "num_key_value_heads"
+def _config(arch: str, settings: _Settings) -> ModelConfig:
+    for key, value in settings.computed["only"].items():
+        settings.must_be(key, value)
+    layers, d, heads = (settings.size(size) for size in ("layers", "d", "heads"))
+    head_dim = _head_dim(settings, d, heads)
+    window, global_layers = _window(settings, layers)
+    widths = settings.family.get("mlp_widths")
+    parts = fixed_parts(arch)
+    context = settings.size("context")
+    rotation = _rotation(settings, head_dim, context) if parts["positions"] == "rotary" else {"context": context}
+    scaled = "scales_embedding" in settings.computed
     scalar = "query_pre_attn_scalar"
-    as_many = kv_heads in settings.raw and settings.raw[kv_heads] is None
+    norm_eps = settings.fields["norm_eps"]
+    assert isinstance(norm_eps, str)
     return ModelConfig(
         arch=arch,
         layers=layers,
         heads=heads,
-        kv_heads=heads if as_many else settings.whole(kv_heads, heads),
+        kv_heads=_kv_heads(settings, heads),
         head_dim=head_dim,
         d=d,
-        d_mlp=settings.whole("intermediate_size"),
-        vocab=settings.whole("vocab_size"),
-        context=context,
-        norm_eps=settings.real("rms_norm_eps", settings.defaults["rms_norm_eps"]),
-        rope_theta=theta,
-        rotary_dim=None if rotated == head_dim else rotated,
-        rope_scaling=scaling,
-        local_rope_theta=local_theta,
-        mlp="geglu" if gemma else "swiglu",
+        d_mlp=settings.size("d_mlp", widths * d if widths else None),
+        vocab=settings.size("vocab"),
+        **parts,
+        norm_eps=settings.real(norm_eps, settings.defaults[norm_eps]),
+        **rotation,
         qkv_bias=settings.fact("qkv_bias"),
         out_bias=settings.fact("out_bias"),
         mlp_bias=settings.fact("mlp_bias"),
-        qk_norm=settings.fact("qk_norm"),
-        post_norms=settings.layer["norms"] == 4,
-        embedding_scale=math.sqrt(d) if gemma else 1.0,
-        score_width=settings.real(scalar, settings.defaults[scalar]) if gemma else None,
-        **(_experts(settings, layers) if arch == "qwen3_moe" else {}),
+        embedding_scale=math.sqrt(d) if scaled else 1.0,
+        score_width=settings.real(scalar, settings.defaults[scalar]) if scalar in settings.defaults else None,
+        **_experts(settings, layers),
         tied=settings.flag("tie_word_embeddings"),
         window=window,
         global_layers=global_layers,
     )
 
 
+def _head_dim(settings: _Settings, d: int, heads: int) -> int:
+    """The width of a head: width ÷ heads where neither the config nor the class has one."""
+    field = settings.fields["head_dim"]
+    if isinstance(field, str) and settings.raw.get(field, settings.defaults.get(field)) is not None:
+        return settings.whole(field)
+    if d % heads:
+        raise settings.refused(f"has a width of {d}, which its {heads} heads do not divide")
+    return d // heads
+
+
+def _kv_heads(settings: _Settings, heads: int) -> int:
+    """As many as query heads where the field is null, or neither the config nor the class has one."""
+    field = settings.fields["kv_heads"]
+    null = isinstance(field, str) and field in settings.raw and settings.raw[field] is None
+    return heads if null else settings.size("kv_heads", heads)
+
+
 def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
-    """How many experts layers have, and which have none. transformers 5 calls `num_experts` num_local_experts."""
-    step, alone = settings.whole("decoder_sparse_step"), settings.raw.get("mlp_only_layers") or []
-    if not isinstance(alone, list) or any(type(layer) is not int for layer in alone):
-        raise settings.refused(f"has mlp_only_layers = {alone!r}, which are not layers")
+    """How many experts layers have, and which layers have none; nothing for a family without experts."""
+    rule = settings.family.get("experts")
+    if rule is None:
+        return {}
+    step, dense = settings.whole(rule["every"]), settings.layers(rule["except"])
     return {
-        "experts": settings.whole("num_experts", None)
-        if "num_experts" in settings.raw
-        else settings.whole("num_local_experts", settings.defaults["num_experts"]),
+        "experts": settings.whole(settings.name(rule["count"])),
         "experts_chosen": settings.whole("num_experts_per_tok"),
-        "d_expert": settings.whole("moe_intermediate_size"),
+        "d_expert": settings.whole(rule["width"]),
         "shares_normalized": settings.flag("norm_topk_prob"),
-        "dense_layers": tuple(layer for layer in range(layers) if layer in alone or (layer + 1) % step),
+        "dense_layers": tuple(layer for layer in range(layers) if layer in dense or (layer + 1) % step),
+    }
+
+
+def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any]:
+    """How positions are rotated, as arguments of `ModelConfig`, and the longest text for which that holds."""
+    windows = "rotates_windows" in settings.computed
+    tables = _rope_tables(settings, windows)
+    table = tables["full_attention"]
+    rotated = _rotated(settings, head_dim, table) if "rotates_a_part" in settings.computed else head_dim
+    theta, scaling = _rope(settings, rotated, table)
+    if scaling is not None and scaling["rope_type"] == "divisors":
+        context = min(context, int(scaling[_FIRST_CONTEXT]))
+    return {
+        "context": context,
+        "rope_theta": theta,
+        "rotary_dim": None if rotated == head_dim else rotated,
+        "rope_scaling": scaling,
+        "local_rope_theta": _local_theta(settings, head_dim, tables) if windows else None,
     }
 
 
@@ -210,12 +233,12 @@ def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[fl
     """Base and scaling."""
     default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
     theta = settings.real("rope_theta", default, table)
-    phi3 = settings.raw.get("model_type") == "phi3"
+    partial = "rotates_a_part" in settings.computed
     for holder in (settings.raw, table):
-        if holder.get("partial_rotary_factor", 1.0) != 1.0 and not phi3:
+        if holder.get("partial_rotary_factor", 1.0) != 1.0 and not partial:
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
-    if phi3 and kind in ("su", "yarn"):
+    if partial and kind in ("su", "yarn"):
         kind = "longrope"  # what its first files called it
     if kind == "default":
         if table.get("factor", 1.0) != 1.0:
@@ -307,20 +330,22 @@ def _is_positive(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
-def _window(rule: Mapping[str, Any] | None, layers: int, settings: _Settings) -> tuple[int | None, tuple[int, ...]]:
+def _window(settings: _Settings, layers: int) -> tuple[int | None, tuple[int, ...]]:
     """The sliding window, or None, and the layers that do not have it."""
+    rule = settings.family.get("window")
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
         return None, ()
     if settings.raw.get("sliding_window", settings.defaults.get("sliding_window")) is None:
         return None, ()
-    first = settings.raw.get(rule["from"], settings.defaults[rule["from"]]) if "from" in rule else 0
+    first = settings.whole(rule["from"], least=0) if "from" in rule else 0
     every = settings.whole(rule["but_each"]) if "but_each" in rule else layers + 1
-    kinds = settings.raw.get("layer_types") or [
-        "sliding_attention" if layer >= first and (layer + 1) % every else "full_attention" for layer in range(layers)
-    ]
-    if len(kinds) != layers or not {"full_attention", "sliding_attention"}.issuperset(kinds):
+    kinds = settings.raw.get("layer_types")
+    if kinds is None:
+        windowed = [layer >= first and (layer + 1) % every != 0 for layer in range(layers)]
+    elif not isinstance(kinds, list) or len(kinds) != layers or not set(map(str, kinds)) <= _KINDS:
         raise settings.refused("has layer_types that are not full_attention or sliding_attention, one for each layer")
-    if "sliding_attention" not in kinds:
+    else:
+        windowed = [kind == "sliding_attention" for kind in kinds]
+    if not any(windowed):
         return None, ()
-    global_layers = tuple(layer for layer, kind in enumerate(kinds) if kind == "full_attention")
-    return settings.whole("sliding_window"), global_layers
+    return settings.whole("sliding_window"), tuple(layer for layer in range(layers) if not windowed[layer])

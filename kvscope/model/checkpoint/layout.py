@@ -14,6 +14,7 @@ import torch
 
 from kvscope.model.api import Progress, Refused
 from kvscope.model.config import ModelConfig
+from kvscope.model.families import joined
 from kvscope.model.linear import GroupedWeight
 from kvscope.model.transformer import Weight
 
@@ -58,8 +59,10 @@ def _block(config: ModelConfig, layer: int) -> Iterator[Slot]:
     qkv: tuple[tuple[str, int], ...]
     gate_up: tuple[tuple[str, int], ...]
     q_rows, kv_rows = config.heads * config.head_dim, config.kv_heads * config.head_dim
-    whole = config.arch in ("gpt2", "phi3")  # which have W_Q, W_K and W_V as one matrix
-    qkv = (("qkv", q_rows + 2 * kv_rows),) if whole else (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
+    together = joined(config.arch)
+    qkv = (("q", q_rows), ("k", kv_rows), ("v", kv_rows))
+    if "qkv" in together:
+        qkv = (("qkv", q_rows + 2 * kv_rows),)
     yield from _norm(config, f"{prefix}attn.norm")
     yield from _linear(f"{prefix}attn.", "qkv", qkv, config.d, config.qkv_bias)
     if config.qk_norm:
@@ -76,7 +79,7 @@ def _block(config: ModelConfig, layer: int) -> Iterator[Slot]:
         return
     if config.gated:
         gate_up = (("gate", config.d_mlp), ("up", config.d_mlp))
-        if config.arch == "phi3":
+        if "gate_up" in together:
             gate_up = (("gate_up", 2 * config.d_mlp),)
         yield from _linear(f"{prefix}mlp.", "gate_up", gate_up, config.d, config.mlp_bias)
     else:

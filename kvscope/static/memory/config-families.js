@@ -1,6 +1,6 @@
 /**
- * How each family writes its sizes into config.json. The defaults of its class, and the facts about its layers that are not
- * sizes, are in a table that the server uses too (model/families.json). Pure.
+ * Reads the sizes of a model from a config.json. Where each family has its fields, and their defaults, are in a table that the
+ * checkpoint reader uses too (model/families.py describes it); here is what only code can say. Pure.
  *
  * @typedef {import("./config-fields.js").Fields} Fields
  * @typedef {import("./families.js").Family} Family
@@ -8,124 +8,84 @@
  */
 
 import { msg } from "../shared/words/msg.js";
-import { EXPERTS } from "./config-experts.js";
+import { expertsOf } from "./config-experts.js";
 import { missingField, Refused } from "./config-fields.js";
 import { known, numbered, windowOf } from "./config-windows.js";
 import { layerOf } from "./families.js";
 
-/** A model without extras: no window, no latent attention, no experts. */
-const plain = (family) => ({ name: "", family, window: null, mla: null, moe: null });
-
-/** @returns {Model} of a config whose fields have the names of Llama's */
-function llama(fields, family, name) {
-  const whole = (field, fallback = null) => fields.size(field, fallback);
-  const [layers, d, heads] = [whole("num_hidden_layers"), whole("hidden_size"), whole("num_attention_heads")];
-  const kvHeads = fields.isNull("num_key_value_heads") ? heads : whole("num_key_value_heads", heads);
-  dividesHeads("num_key_value_heads", kvHeads, heads);
+/** @returns {Model} of a config, by the family's entry in the table */
+function plain(fields, family, name) {
+  const size = (key, fallback = null) => fields.size(fields.nameOf(family.fields[key]), fallback);
+  const [layers, d, heads] = [size("layers"), size("d"), size("heads")];
+  const mla = family.latent ? latentOf(fields) : null;
   return {
-    ...plain(name),
+    name: "",
+    family: name,
     layers,
     d,
     heads,
-    kv_heads: kvHeads,
-    head_dim: fields.has("head_dim", true) ? fields.whole("head_dim") : headDim(d, heads, "num_attention_heads"),
-    d_mlp: whole("intermediate_size"),
-    vocab: whole("vocab_size"),
+    kv_heads: kvHeadsOf(fields, family, heads),
+    head_dim: mla ? mla.qk_nope_head_dim + mla.qk_rope_head_dim : headDimOf(fields, family, d, heads),
+    d_mlp: size("d_mlp", family.mlp_widths ? family.mlp_widths * d : null),
+    vocab: size("vocab"),
     tied: fields.flag("tie_word_embeddings"),
-    context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
+    context: contextOf(fields, family),
     window: windowOf(fields, family.window, layers),
-    moe: EXPERTS[name]?.(fields, layers) ?? null,
+    mla,
+    moe: expertsOf(fields, family.experts, layers),
     layer: layerOf(family, (field) => fields.flag(field)),
   };
 }
 
-function dividesHeads(field, part, heads) {
-  if (heads % part) throw new Refused(field, msg`${field} is ${part}, which does not divide the ${heads} query heads.`);
+/** @returns {number} KV heads; as many as query heads where the config says nothing */
+function kvHeadsOf(fields, { fields: { kv_heads: field }, kv_heads_if: condition, one_kv_head_if: one }, heads) {
+  if (!field || (condition && !fields.flag(condition))) return one && fields.flag(one) ? 1 : heads;
+  if (fields.isNull(field)) return heads;
+  const kvHeads = fields.size(field, heads);
+  if (heads % kvHeads) {
+    throw new Refused(field, msg`${field} is ${kvHeads}, which does not divide the ${heads} query heads.`);
+  }
+  return kvHeads;
 }
 
-/** The default where neither the config nor the class has a head_dim. */
-function headDim(d, heads, field) {
+/** @returns {number} width ÷ heads where neither the config nor the class has a width of a head */
+function headDimOf(fields, { fields: names }, d, heads) {
+  if (names.head_dim && fields.has(names.head_dim, true)) return fields.whole(names.head_dim);
   if (d % heads) {
+    const field = fields.nameOf(names.heads);
     throw new Refused(field, msg`head_dim is missing, and ${field} (${heads}) does not divide the width ${d}.`);
   }
   return d / heads;
 }
 
-/** GPT-2 and GPT-BigCode, which name every size differently. */
-function gpt2(fields, family, name) {
-  const [layers, d, heads] = ["n_layer", "n_embd", "n_head"].map((field) => fields.size(field));
+/** @returns {number|null} the longest text; null where the config has none. Learned positions need a number. */
+function contextOf(fields, { fields: { context: field }, layer }) {
+  return !layer.positions && fields.isNull(field) ? null : fields.whole(field);
+}
+
+/** @returns {NonNullable<Model["mla"]>} of latent attention, which has no KV heads */
+function latentOf(fields) {
   return {
-    ...plain(name),
-    layers,
-    d,
-    heads,
-    kv_heads: name === "gpt_bigcode" && fields.flag("multi_query") ? 1 : heads,
-    head_dim: headDim(d, heads, "n_head"),
-    d_mlp: fields.whole("n_inner", 4 * d),
-    vocab: fields.size("vocab_size"),
-    tied: fields.flag("tie_word_embeddings"),
-    context: fields.whole("n_positions"),
-    layer: layerOf(family),
-  };
-}
-
-/** GPT-NeoX has no KV heads. */
-function neox(fields, family, name) {
-  const { num_key_value_heads: _none, ...raw } = fields.raw;
-  fields.raw = raw;
-  return llama(fields, family, name);
-}
-
-/** Falcon. Its older configs have n_layer and n_head; num_kv_heads counts only in the newer architecture, that of the 40B. */
-function falcon(fields, family, name) {
-  const either = (field, old) => fields.size(fields.has(old) && !fields.has(field) ? old : field);
-  const [layers, d] = [either("num_hidden_layers", "n_layer"), fields.size("hidden_size")];
-  const heads = either("num_attention_heads", "n_head");
-  const newer = fields.flag("new_decoder_architecture");
-  const shared = fields.flag("multi_query") ? 1 : heads;
-  const kvHeads = newer ? fields.whole("num_kv_heads", heads) : shared;
-  dividesHeads("num_kv_heads", kvHeads, heads);
-  const parallel = newer || fields.flag("parallel_attn");
-  const norms = newer ? fields.whole("num_ln_in_parallel_attn", 2) : 1;
-  return {
-    ...plain(name),
-    layers,
-    d,
-    heads,
-    kv_heads: kvHeads,
-    head_dim: headDim(d, heads, "num_attention_heads"),
-    d_mlp: fields.whole("ffn_hidden_size", 4 * d),
-    vocab: fields.size("vocab_size"),
-    tied: fields.flag("tie_word_embeddings"),
-    context: fields.isNull("max_position_embeddings") ? null : fields.whole("max_position_embeddings"),
-    layer: { ...layerOf(family, (field) => fields.flag(field)), norms: parallel ? norms : 2 },
-  };
-}
-
-/** DeepSeek-V2 and V3: latent attention, which has no KV heads and computes head_dim from two other fields. */
-function deepseek(fields, family, name) {
-  const mla = {
     kv_lora_rank: fields.whole("kv_lora_rank"),
     qk_rope_head_dim: fields.whole("qk_rope_head_dim"),
     qk_nope_head_dim: fields.whole("qk_nope_head_dim"),
     v_head_dim: fields.whole("v_head_dim"),
     q_lora_rank: fields.isNull("q_lora_rank") ? null : fields.whole("q_lora_rank"),
   };
-  const { head_dim: _dim, num_key_value_heads: _heads, ...raw } = fields.raw;
-  const { num_key_value_heads: _all, ...defaults } = fields.defaults;
-  fields.raw = raw;
-  fields.defaults = { ...defaults, head_dim: mla.qk_nope_head_dim + mla.qk_rope_head_dim };
-  return { ...llama(fields, family, name), mla };
 }
 
-/** Llama 4: the MLP of a layer without experts has another width. */
-function llama4(fields, family, name) {
-  return { ...llama(fields, family, name), d_mlp: fields.size("intermediate_size_mlp") };
+/** Falcon: how many norms a layer has depends on whether its halves are computed side by side. */
+function falcon(fields, family, name) {
+  const model = plain(fields, family, name);
+  const newer = fields.flag("new_decoder_architecture");
+  const parallel = newer || fields.flag("parallel_attn");
+  const norms = newer ? fields.whole("num_ln_in_parallel_attn", 2) : 1;
+  return { ...model, layer: { ...model.layer, norms: parallel ? norms : 2 } };
 }
 
 /** Qwen3-Next: most layers use linear attention, and store a state of constant size instead of K and V. */
 function qwen3Next(fields, family, name) {
-  const model = llama(fields, family, name);
+  const model = plain(fields, family, name);
   const [keys, values] = [fields.whole("linear_num_key_heads"), fields.whole("linear_num_value_heads")];
   if (values % keys) {
     const field = "linear_num_key_heads";
@@ -163,7 +123,7 @@ function gemma3n(fields, family, name) {
     }
     fields.raw = { ...fields.raw, intermediate_size: widths[0] };
   }
-  const model = llama(fields, family, name);
+  const model = plain(fields, family, name);
   const shared = fields.whole("num_kv_shared_layers", null, 0);
   if (shared >= model.layers) {
     throw new Refused(
@@ -183,22 +143,12 @@ function gemma3n(fields, family, name) {
   };
 }
 
-/** @type {Object<string, (fields: Fields, family: Family, name: string) => Model>} the families that have other fields than Llama */
-const READERS = {
-  gpt2,
-  gpt_bigcode: gpt2,
-  gpt_neox: neox,
-  falcon,
-  deepseek_v2: deepseek,
-  deepseek_v3: deepseek,
-  llama4_text: llama4,
-  qwen3_next: qwen3Next,
-  gemma3n_text: gemma3n,
-};
+/** @type {Object<string, (fields: Fields, family: Family, name: string) => Model>} the families that the table does not describe in full */
+const READERS = { falcon, qwen3_next: qwen3Next, gemma3n_text: gemma3n };
 
 /** @returns {Model} of a config of the family `name` */
 export function modelOf(fields, family, name) {
   const missing = family.required?.find((field) => !fields.has(field));
   if (missing) throw missingField(missing);
-  return (READERS[name] ?? llama)(fields, family, name);
+  return (READERS[name] ?? plain)(fields, family, name);
 }

@@ -1,23 +1,9 @@
 /** Checked access to the fields of a config.json, which can have any content. Pure. */
 
 import { msg } from "../shared/words/msg.js";
+import { LARGEST, LARGEST_WIDTH } from "./families.js";
 import { faultOf } from "./limits.js";
 
-/**
- * The largest value accepted for each size: at least a hundred times that of any model.
- *
- * @type {[number, string[]][]}
- */
-const MOST = [
-  [10_000, ["num_hidden_layers", "n_layer", "first_k_dense_replace", "max_window_layers"]],
-  [10_000, ["num_attention_heads", "num_key_value_heads", "num_kv_heads", "n_head", "num_kv_shared_layers"]],
-  [10_000, ["linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"]],
-  [100_000, ["num_local_experts", "num_experts", "n_routed_experts", "n_shared_experts", "num_experts_per_tok"]],
-  [100_000_000, ["vocab_size", "max_position_embeddings", "n_positions", "sliding_window"]],
-  [100_000_000, ["attention_chunk_size", "vocab_size_per_layer_input"]],
-  [100, ["linear_conv_kernel_dim", "altup_num_inputs"]],
-];
-const MOST_WIDTH = 1_000_000;
 const SHOWN_CHARACTERS = 40;
 
 /** A config that this calculator cannot count; its message is for the page. */
@@ -60,6 +46,14 @@ export class Fields {
     return Object.hasOwn(this.raw, field) && this.raw[field] === null;
   }
 
+  /** @returns {string} of several names of one field, the first that the config has, or for which the class has a default */
+  nameOf(names) {
+    const list = [names].flat();
+    return (
+      list.find((field) => this.has(field)) ?? list.find((field) => Object.hasOwn(this.defaults, field)) ?? list[0]
+    );
+  }
+
   /** @returns {number} a whole number; for a missing field the default of the class, or else `fallback` */
   whole(field, fallback = null, least = 1) {
     if (!this.has(field)) {
@@ -68,7 +62,7 @@ export class Fields {
       return /** @type {number} */ (value);
     }
     const value = this.raw[field];
-    const fault = faultOf(field, value, least, mostOf(field), shown(value));
+    const fault = faultOf(field, value, least, LARGEST[field] ?? LARGEST_WIDTH, shown(value));
     if (fault) throw new Refused(field, fault);
     return value;
   }
@@ -116,10 +110,6 @@ export class Fields {
     }
     return value.map(String);
   }
-}
-
-function mostOf(field) {
-  return MOST.find(([, fields]) => fields.includes(field))?.[0] ?? MOST_WIDTH;
 }
 
 /** @returns {Object} the value, which must be one */

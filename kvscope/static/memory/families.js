@@ -1,11 +1,17 @@
 /**
- * The table of families, which the server's checkpoint reader uses too (model/families.py describes it), and the facts about
- * a family's layers that are not sizes. Pure.
+ * The table of families, and the facts about a family's layers that are not sizes. The file families.json is a copy of the one
+ * in model/, which `python -m tools.families` writes; model/families.py describes it. Pure.
  *
  * @typedef {Object} Family
+ * @property {Object<string, string|string[]|null>} fields by the calculator's name of a size, the names that it has in a config
  * @property {Object<string, number|boolean>} defaults
  * @property {Object<string, number|boolean|string>} layer
+ * @property {Object<string, number|string|string[]>} [experts]
  * @property {Object<string, number|string>} [window]
+ * @property {boolean} [latent]
+ * @property {number} [mlp_widths]
+ * @property {string} [kv_heads_if]
+ * @property {string} [one_kv_head_if]
  * @property {string} [text]
  * @property {boolean} [tied_inside]
  * @property {string[]} [ignored]
@@ -29,10 +35,31 @@
  * @property {boolean} [positions] whether positions are learned rows
  */
 
-import families from "./families.json" with { type: "json" };
+import json from "./families.json" with { type: "json" };
 
+const table = /** @type {*} */ (json);
+/**
+ * The largest value accepted for a size, by its field: at least a hundred times that of any model.
+ *
+ * @type {Object<string, number>}
+ */
+export const LARGEST = table.largest;
+/** @type {number} that of a field which is not in `LARGEST` */
+export const LARGEST_WIDTH = table.largest_width;
+/**
+ * Fields that change neither the parameters nor the cache; tests/static/memory/test_default_configs.py compares models that
+ * differ only in these.
+ *
+ * @type {{names: string[], patterns: string[], at: Object<string, string|boolean>}}
+ */
+export const WITHOUT_SIZE = table.without_size;
 /** @type {Object<string, Family>} by `model_type` */
-export const FAMILIES = /** @type {*} */ (families);
+export const FAMILIES = Object.fromEntries(
+  Object.entries(table.families).map(([name, family]) => [
+    name,
+    { ...family, fields: { ...table.fields, ...family.fields } },
+  ]),
+);
 
 /** @returns {Family|undefined} */
 export function familyOf(kind) {

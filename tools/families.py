@@ -1,0 +1,16 @@
+"""`python -m tools.families`: copy the table of model families into the page's folder.
+
+The page imports the table as a module, so it has to lie in `static/`; the model does not read files of the page.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "kvscope"
+TABLE = PACKAGE / "model" / "families.json"
+COPY = PACKAGE / "static" / "memory" / "families.json"
+
+if __name__ == "__main__":
+    shutil.copyfile(TABLE, COPY)
