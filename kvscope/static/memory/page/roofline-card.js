@@ -137,7 +137,7 @@ function OfRun({ run, shared, points, machine }) {
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
     ${reached !== null && ` ${reachedText(reached)}`}
-    ${steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(steps.map((data) => ({ data })))}.`}`}
+    ${run.steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(run.steps.map((data) => ({ data })))}.`}`}
     ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
