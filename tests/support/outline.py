@@ -88,7 +88,7 @@ def _roles(part: Node) -> Iterator[str]:
 
 
 def _is_counted(part: Node, above: str) -> bool:
-    """Whether a line repeats the names of a part and of all parts below it, or has it as an option that is not selected."""
+    """Whether a line repeats the names of a part and of all parts below it, or has the part as an unselected option."""
     named = NAMED.match(part.plain)
     if above.startswith("combobox"):
         return named is not None and named["role"] == "option" and "[selected]" not in part.plain
