@@ -293,8 +293,6 @@ def test_no_imports_go_in_a_circle(part: str) -> None:
 
 ARCH = re.compile(rf"""\barch\b|["']({"|".join(name for name in ARCHITECTURES if name != "by hand")})["']""")
 """The field by its name, or a value of it."""
-KNOW_ARCH = {"static/shared/log/model.js", "model/api.py"}
-"""Where the model object of an old log is completed (docs/frames.md)."""
 
 
 def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> None:
@@ -306,7 +304,7 @@ def test_nothing_that_shows_a_model_goes_by_the_name_of_its_architecture() -> No
     shown = {path for part in ROOMS for path in imports_of(part) if not path.startswith(told)}
     knowing = {path for path in shown if ARCH.search((PACKAGE_FOLDER / path).read_text("utf-8"))}
     assert len(shown) > 400
-    assert knowing == KNOW_ARCH
+    assert knowing == set()
 
 
 def test_what_tests_share_is_in_support() -> None:

@@ -1,5 +1,6 @@
-"""How the weights of a model are held in memory, and how many bytes that takes: for loading, which goes by it, and for
-whoever wants to know before. Nothing here imports torch.
+"""Decide in which form the weights of a model are held in memory, and compute how many bytes they take.
+
+Loading follows these rules, and `stored` estimates with them. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from kvscope.model.api import WeightDtype
 from kvscope.model.compiler import c_compiler
 
 LANES = 16
-"""Outputs of a panel: weights in groups are held in whole ones."""
+"""Output rows of a panel. Weights in groups are held in whole panels."""
 BYTES: dict[WeightDtype, int] = {"float32": 4, "bfloat16": 2}
-"""Of a number of a matrix that is not in groups. Everything that is no matrix is float32."""
+"""Bytes of a number in a matrix that is not in groups. A tensor that is not a matrix is always float32."""
 
 
 class Grouped(NamedTuple):
-    """How weights are held in groups: `bits` of each, `size` to a group, which has a scale and maybe a minimum."""
+    """A format of weights in groups: `bits` per weight; `size` weights per group, which share a scale and,
+    if `minimum`, a minimum.
+    """
 
     bits: int
     size: int
@@ -41,21 +44,23 @@ GROUPED = {
     "Q5_K": Grouped(8, 32, 4, True),
     "Q6_K": Grouped(8, 16, 4, False),
 }
-"""By GGML's name of the type that a file has them in; matrices of any other type are dequantized."""
+"""GGML's name of a type → the format in memory. Matrices of any other type are dequantized."""
 
 
 def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
-    """Whether matrices stay in the groups that a file has them in: native code multiplies by those, on a CPU alone.
+    """Return whether matrices stay in the groups of their file. Only native code on a CPU can multiply by groups.
 
-    `compiled`: whether such code is wanted. Raises Unavailable if only a compiler is missing.
+    `compiled`: whether native code should be used. Raises Unavailable if only a compiler is missing.
     """
     wanted = compiled and device == "cpu" and dtype == "float32"
     return wanted and bool(c_compiler())
 
 
 class Stored(NamedTuple):
-    """A tensor of a file. `matrix`: by its name, as tensors that are put together to one matrix have it in common, or
-    "" for what is none; `table`: of the embedding; `kind`: GGML's type of a GGUF file's, or "".
+    """A tensor of a file.
+
+    `matrix`: the name of the matrix that it is a part of, which tensors that are stacked share; "" if it is not part of
+    a matrix. `table`: whether it is the embedding table. `kind`: its GGML type, or "" in a safetensors file.
     """
 
     shape: tuple[int, ...]
@@ -65,9 +70,10 @@ class Stored(NamedTuple):
 
 
 def bytes_held(tensors: Iterable[Stored], *, grouped: bool, dtype: WeightDtype, tied: bool, packed: bool) -> int:
-    """Bytes that these weights take. `grouped`: what can stay in groups does; `tied`: the table is the LM head too.
+    """Compute the bytes that these weights take.
 
-    `packed`: float32 matrices are laid out anew (`Linear.pack`), so that a tied table is held twice.
+    `grouped`: whether matrices stay in groups where they can; `tied`: whether the table is also the LM head; `packed`:
+    whether float32 matrices are copied into another layout (`Linear.pack`), so that a tied table is held twice.
     """
     total = 0
     matrices = defaultdict[str, list[Stored]](list)

@@ -1,7 +1,7 @@
 """Models that come in packages of the package index, and the terms under which some of them may be used.
 
-Who names such a model with terms has to accept them once; that is kept as a file beside the models, so that the process
-that loads the model, and later starts, know it.
+A user accepts the terms of a model once. A file beside the models records it, so that the process that loads the model
+and later starts know it.
 """
 
 from __future__ import annotations
@@ -86,27 +86,25 @@ TERMS = {each.terms.name: each.terms for each in PACKAGED.values() if each.terms
 
 
 def cache_folder() -> Path:
-    """KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or where the system keeps caches: ~/.cache or ~/Library/Caches.
-
-    On a system that has them elsewhere, a folder that an earlier version left in ~/.cache is used on.
+    """Return the folder of downloaded models: KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or `kvscope` in the
+    system's folder of caches (~/.cache or ~/Library/Caches).
     """
     if own := os.environ.get("KVSCOPE_CACHE"):
         return Path(own).expanduser()
     if base := os.environ.get("XDG_CACHE_HOME"):
         return Path(base).expanduser() / "kvscope"
-    earlier = Path("~/.cache/kvscope").expanduser()
-    return earlier if earlier.is_dir() else platformdirs.user_cache_path("kvscope", appauthor=False)
+    return platformdirs.user_cache_path("kvscope", appauthor=False)
 
 
 def accept(terms: Terms) -> None:
-    """Remember that the user of this cache folder accepts them. Raises OSError."""
+    """Record that the user of this cache folder accepts the terms. Raises OSError."""
     file = _accepted(terms)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"The user of this folder accepted the {terms.title}, {terms.address}\n", "utf-8")
 
 
 def check_terms(model: str | None) -> None:
-    """Raises Refused("model") for a packaged model whose terms nobody has accepted."""
+    """Refuse a packaged model whose terms nobody has accepted. Raises Refused("model")."""
     packaged = PACKAGED.get(model or "")
     if packaged is None or packaged.terms is None or _accepted(packaged.terms).is_file():
         return

@@ -1,4 +1,4 @@
-"""What `--model` names, and what is known of a model before it is loaded: no tensor is read."""
+"""Find the model that `--model` names, and describe it before it is loaded. No tensor is read."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from kvscope.model.api import Refused
 from kvscope.model.packaged import DEFAULT, PACKAGED, Packaged, cache_folder
 
 PART = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
-"""The name of a file that has a part of a model, as llama.cpp splits it."""
+"""The name of one part of a GGUF model that llama.cpp has split into several files."""
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 """In a Hugging Face folder, the file with all weights, or the one that names the files."""
 _CACHED = "models--"
 LONGEST_HEADER = 100 * 10**6
-"""Bytes of the JSON that a safetensors file begins with, as the library limits it."""
+"""Largest size in bytes of the JSON header of a safetensors file; the library has the same limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a model comes from. `name`: as its runs call it; `path`: of its file or folder, where it is one."""
+    """Where a model comes from.
+
+    `name`: the name that its runs show. `path`: its file or folder; None for a hub id, and for a packaged model.
+    """
 
     kind: Literal["packaged", "folder", "file", "hub"]
     name: str
@@ -34,9 +37,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a model that is not loaded; None where only loading tells.
+    """The properties of a model that is not loaded. A property is None if it is known only after loading.
 
-    `bytes`: of its files, or of what is downloaded first.
+    `bytes`: the size of its files, or of the download if they are not on this machine.
     """
 
     bytes: int | None = None
@@ -48,7 +51,7 @@ class Known:
 
 
 def find(model: str | None) -> Source:
-    """The source that `--model` names; None is the default model. Raises Refused("model")."""
+    """Return the source that `--model` names; None stands for the default model. Raises Refused("model")."""
     if model is None:
         return Source("packaged", DEFAULT.name, packaged=DEFAULT)
     path = Path(model).expanduser()
@@ -66,7 +69,9 @@ def find(model: str | None) -> Source:
 
 
 def _folder(path: Path) -> Source:
-    """A model's folder. One of the hub's cache, `models--ORG--NAME`, has its models in `snapshots/REVISION`."""
+    """Return the source of a model folder. In the hub's cache, the folder `models--ORG--NAME` has its models in
+    `snapshots/REVISION`.
+    """
     whole = path.resolve()
     repository = next((each for each in (whole, *whole.parents[:2]) if each.name.startswith(_CACHED)), None)
     if repository is None:
@@ -81,14 +86,13 @@ def _folder(path: Path) -> Source:
 
 
 def name_of(path: Path) -> str:
-    """The model's name: the file's without its ending and, of a part, without its number."""
+    """Return the name of the model in a file: the file's name without its suffix and the number of a part."""
     part = PART.fullmatch(path.name)
     return part["stem"] if part else path.stem
 
 
 def known(source: Source) -> Known:
-    """What the source says without being loaded. A file that cannot be read says nothing here, and when it is loaded
-    why."""
+    """Describe a model without loading it. The description of a file that cannot be read is empty; loading says why."""
     try:
         match source:
             case Source("packaged", packaged=Packaged() as packaged):
@@ -107,11 +111,11 @@ def known(source: Source) -> Known:
 
 
 def files_of_folder(folder: Path) -> list[Path]:
-    """The files that have the weights, in the order of their names: one, or those that an index names, which may be in
-    folders below; none where the folder has neither.
+    """Return the weight files of a Hugging Face folder, sorted by name: model.safetensors, or the files that the index
+    names, which may be in subfolders. The list is empty if the folder has neither. Named files may not exist.
 
-    Raises OSError, and ValueError, with the end of a sentence that begins with the index's name, for an index that
-    lists no files or names one outside the folder. Whether a named file exists is not checked.
+    Raises OSError; and ValueError for an index that lists no files or names one outside the folder. Its message
+    completes a sentence that begins with the name of the index.
     """
     if (folder / SINGLE).is_file():  # also where there is an index beside it, as in transformers
         return [folder / SINGLE]
@@ -136,18 +140,21 @@ def _of_package(packaged: Packaged) -> Known:
 
 
 def _parts(file: Path) -> list[Path]:
-    """The files of the model that a GGUF file belongs to."""
+    """Return all files of the model that a GGUF file is a part of."""
     part = PART.fullmatch(file.name)
     return sorted(file.parent.glob(f"{part['stem']}-*-of-{part['count']}.gguf")) if part else [file]
 
 
 def _parameters(file: Path) -> int:
-    """How many numbers a safetensors file holds. Raises as `shapes_of`."""
+    """Count the parameters in a safetensors file. Raises the errors of `shapes_of`."""
     return sum(map(math.prod, shapes_of(file).values()))
 
 
 def shapes_of(file: Path) -> dict[str, tuple[int, ...]]:
-    """The shapes of the tensors in a safetensors file, by its header. Raises OSError, ValueError for what is none."""
+    """Return the shapes of the tensors in a safetensors file, read from its header.
+
+    Raises OSError; and ValueError for a file that is not in this format.
+    """
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
         if length > LONGEST_HEADER:

@@ -1,5 +1,6 @@
-"""The tensors that a model's files hold, and the memory that they are expected to take, by the files' headers: nothing
-is decoded, and torch not imported.
+"""List the tensors in a model's files and estimate the memory that they will take, from the headers of the files.
+
+No tensor is decoded, and torch is not imported.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ from kvscope.model.sources import Source, files_of_folder, known, shapes_of
 GPUS = ("nvidia[0-9]*", "kfd")
 """Devices of NVIDIA's and AMD's drivers: `--device auto` may be a GPU where there is one."""
 _TOGETHER = ((re.compile(r"attn_[qkv]\."), "attn_qkv."), (re.compile(r"ffn_(gate|up)\."), "ffn_gate_up."))
-"""Tensors of a GGUF file that the transformer has as one matrix (model/checkpoint/layout.py)."""
+"""Tensors of a GGUF file that the transformer stacks into one matrix (model/checkpoint/layout.py)."""
 _TABLES = ("token_embd.weight", "embed_tokens.weight", "wte.weight")
 _POSITIONS = ("position_embd.weight", "wpe.weight")
 _HEADS = re.compile(r"output\.weight|(.*\.)?lm_head\.weight")
 _NO_WEIGHTS = "rope_"
-"""What the names of GGUF's tensors begin with that are no weights."""
+"""Prefix of the GGUF tensors that are not weights."""
 
 
 def expected_bytes(source: Source, device: str, dtype: WeightDtype, *, compiled: bool) -> int:
-    """Bytes that the weights take in memory; 0 where nothing is known. `device`, `dtype`: as `--device` and `--dtype`
-    name them; `compiled`: whether native code is wanted.
+    """Estimate the bytes that the weights take in memory; 0 if the files are unknown.
 
-    Computed from the headers of the files, as `held` says what loading does with them. Of a package that is not here
-    yet, and of a file whose header cannot be read, from their sizes.
+    `device`, `dtype`: the values of `--device` and `--dtype`; `compiled`: whether native code should be used.
+
+    The estimate is computed from the headers of the files, by the rules of `held`. For a package that is not
+    downloaded, and for a file whose header cannot be read, it is computed from the size of the file.
     """
     if device == "auto" and not any(path for pattern in GPUS for path in Path("/dev").glob(pattern)):
         device = "cpu"
@@ -49,9 +51,9 @@ def expected_bytes(source: Source, device: str, dtype: WeightDtype, *, compiled:
 
 
 def stored(source: Source) -> tuple[list[Stored], bool]:
-    """The tensors, and whether the embedding table is the LM head too. None of a source that is not here.
+    """Return the tensors of a model, and whether the embedding table is also the LM head.
 
-    Raises OSError, and ValueError for what cannot be read.
+    The list is empty if the files are not on this machine. Raises OSError; and ValueError for a malformed file.
     """
     shapes = dict(_shapes(source))
     tensors = [_stored(name, *about) for name, about in shapes.items() if not name.startswith(_NO_WEIGHTS)]
@@ -59,7 +61,7 @@ def stored(source: Source) -> tuple[list[Stored], bool]:
 
 
 def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]:
-    """Of each tensor the name, shape, and GGML's type or ""."""
+    """Yield the name of each tensor with its shape and its GGML type, or "" for a safetensors file."""
     file = source.path
     if isinstance(source.packaged, Packaged):
         file = cache_folder() / source.packaged.file

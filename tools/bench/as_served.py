@@ -24,6 +24,7 @@ from playwright.sync_api import Browser, sync_playwright
 from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.cuda_graphs import GRAPHED
 from kvscope.model.service.loading import NATIVE
+from tests.support.chromium import launched
 from tests.support.server import ROOT, RUN_S, Server
 from tests.support.stage import Stage
 from tests.support.viewer import Viewer, kind
@@ -32,7 +33,6 @@ from tools.bench.__main__ import PROMPT
 from tools.bench.contenders import EIGHT
 from tools.bench.page import follow, serving, visit
 from tools.bench.ratios import Claim, print_claims, print_table, spread
-from tools.bench.serving_page import launched
 
 TOKENS = 96
 PATIENCE_S = 600
@@ -94,7 +94,7 @@ def main() -> None:
             behind_proxy, second = running.enter_context(elsewhere)
             servers[side.name], starts[side.name] = (beside_browser, behind_proxy), (first, second)
         playwright = running.enter_context(sync_playwright())
-        with closing(launched(playwright)) as chromium:
+        with closing(launched(playwright.chromium)) as chromium:
             rounds = [
                 {key: value for name, pair in servers.items() for key, value in measured(name, *pair, chromium)}
                 for _ in range(options.rounds)

@@ -8,7 +8,6 @@ time. The thousand are the same run under other titles.
 from __future__ import annotations
 
 import argparse
-import shutil
 import statistics
 import tempfile
 import time
@@ -23,6 +22,7 @@ from kvscope.app.store.packing import pack
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log import frames as codec
+from tests.support.chromium import launched
 from tests.support.server import ROOT, Server
 from tools.bench.page import prompt_of
 
@@ -56,7 +56,7 @@ def main() -> None:
             fill(Path(folder) / "data", sessions["attention"], options.sessions)
             server.start()
             server.wait_until_ready()
-            chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            chromium = launched(playwright.chromium)
             opened = [click_to_picture(chromium, server.url, sessions["attention"]) for _ in range(options.times)]
             chromium.close()
             print(

@@ -12,7 +12,6 @@ import argparse
 import gzip
 import json
 import os
-import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, Request, Response, ViewportSize, sync_playwright
 
+from tests.support.chromium import launched
 from tests.support.server import ROOT, Server
 from tests.support.stage import Stage
 from tests.support.wheel import unpacked_wheel
@@ -155,7 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         wheel = unpacked_wheel(Path(folder))
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        chromium = launched(playwright.chromium)
         with closing(chromium):
             with serving(Path(folder) / "installed", code=wheel) as server:
                 report_javascript("as it is installed", chromium, server)
@@ -233,7 +233,7 @@ def openings(what: str, chromium: Browser, begun: Callable[[], str]) -> None:
     """
     longest = []
     for _ in range(OPENINGS):
-        browser = chromium.browser_type.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = launched(chromium.browser_type)
         page = browser.new_context(viewport=WINDOW).new_page()
         page.add_init_script(WATCH)
         page.goto(begun())

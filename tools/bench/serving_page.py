@@ -7,7 +7,6 @@ Then what is left in memory of an hour's worth of requests. Script time is read 
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from contextlib import closing
 from functools import partial
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
+from tests.support.chromium import launched
 from tests.support.server import Server
 from tools.bench.page import ON_PROCESSOR, WATCH, WINDOW, report, script_per_frame, serving
 
@@ -38,10 +38,6 @@ def main() -> None:
         memory(server, playwright, options.workloads)
 
 
-def launched(playwright: Playwright) -> Browser:
-    return playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-
-
 def opened(browser: Browser, server: Server) -> Page:
     """Serving, asked for as many answers as one page of this bench wants."""
     page = browser.new_context(viewport=WINDOW).new_page()
@@ -63,7 +59,7 @@ def answered(page: Page) -> None:
 
 def together(server: Server, playwright: Playwright) -> None:
     """Two browsers, and the script that one of them runs while both are answered."""
-    with closing(launched(playwright)) as one, closing(launched(playwright)) as other:
+    with closing(launched(playwright.chromium)) as one, closing(launched(playwright.chromium)) as other:
         watched, beside = opened(one, server), opened(other, server)
 
         def act() -> None:
@@ -91,7 +87,7 @@ def scrub(page: Page) -> None:
 
 def memory(server: Server, playwright: Playwright, workloads: int) -> None:
     """The engine's memory and a page's heap, before and after."""
-    with closing(launched(playwright)) as browser:
+    with closing(launched(playwright.chromium)) as browser:
         page = opened(browser, server)
         session = page.context.new_cdp_session(page)
         for number in range(workloads + 1):

@@ -28,7 +28,7 @@ from playwright.sync_api import BrowserContext, Error, Playwright, sync_playwrig
 
 from kvscope.app.travel.importing import read_file
 from kvscope.model.api import Refused
-from tests.support.chromium import chromium
+from tests.support.chromium import launched
 from tests.support.live_server import ROOT, LiveServer
 
 FILES = {
@@ -169,7 +169,7 @@ def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silence
         server = LiveServer(Path(folder) / "data", None, service=SERVICE, options=("--imports-per-minute", "0"))
         try:
             for kind, count in most.items():
-                context = launched(playwright)
+                context = context_of(playwright)
                 for mutant in islice(taken(kind, seed, silences), count):
                     if time.monotonic() > end:
                         break
@@ -179,7 +179,7 @@ def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silence
                     seconds, errors = silence_of(context, address)
                     if seconds > SILENT_S:  # once more, in a browser of its own: the machine may have been busy
                         close(context)
-                        context = launched(playwright)
+                        context = context_of(playwright)
                         seconds = min(seconds, silence_of(context, address)[0])
                     silences.longest[mutant.name] = seconds
                     if errors:
@@ -190,9 +190,9 @@ def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silence
     return silences
 
 
-def launched(playwright: Playwright) -> BrowserContext:
+def context_of(playwright: Playwright) -> BrowserContext:
     """A browser of its own, Chromium as it is installed. All pages share what they fetched."""
-    browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    browser = launched(playwright.chromium)
     return browser.new_context(viewport={"width": 1440, "height": 900})
 
 

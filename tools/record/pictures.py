@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.support.chromium import chromium
+from tests.support.chromium import launched
 from tests.support.server import ROOT, Server
 
 DOCS = ROOT / "docs"
@@ -61,7 +61,7 @@ def take_intro(page: Page, server: Server) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = Server(Path(folder))
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = launched(playwright.chromium)
         try:
             server.wait_until_ready()
             page = browser.new_page(viewport=SCREEN, color_scheme="light")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.support.chromium import chromium
+from tests.support.chromium import launched
 from tests.support.runs import PLACE, SMALL_RUN, WORDS, share
 from tests.support.screens import DESKTOP, PHONE, SCHEMES, VIEWS
 from tests.support.server import Server
@@ -86,7 +86,7 @@ def main() -> None:
     asked.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
         server = Server(Path(data))
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = launched(playwright.chromium)
         try:
             server.wait_until_ready()
             take_all(browser, server, asked.folder, asked.only)

@@ -25,6 +25,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
+from tests.support.chromium import launched
 from tests.support.server import Server
 from tools.snippets.hosts import HERE, PAGES, Maker, Tools, jupyter_book
 
@@ -121,7 +122,7 @@ def main() -> int:
 def _try_all(tools: Tools, server: Server, pages: Path, origin: str) -> int:
     given, bad = snippets(server.url), 0
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = launched(playwright.chromium)
         for at, (name, make, by) in enumerate(PAGES):
 
             def wrong_with(place: Path, name: str = name, make: Maker = make) -> str:

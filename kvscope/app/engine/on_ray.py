@@ -201,6 +201,7 @@ def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[An
             actor.tell.options(concurrency_group="to_engine").remote(to_engine.get())
 
     Thread(target=tell, name="tell", daemon=True).start()
+    # Ray has no public option that limits how far a generator may be ahead of its reader.
     says = actor.messages.options(
         concurrency_group="from_engine", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
     )

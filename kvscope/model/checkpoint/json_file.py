@@ -10,7 +10,7 @@ from kvscope.model.api import Refused
 
 
 def read_json(path: Path, folder: str) -> dict[str, Any]:
-    """A JSON object from the folder called `folder`. Raises Refused("model")."""
+    """Read a JSON object from a file of the folder that messages call `folder`. Raises Refused("model")."""
     if not path.is_file():
         raise Refused("model", f"The folder {folder} has no {path.name}{why_missing(path)}.")
     try:
@@ -28,12 +28,15 @@ def read_json(path: Path, folder: str) -> dict[str, Any]:
 
 
 def read_optional(path: Path, folder: str) -> dict[str, Any]:
-    """As `read_json`, but empty where there is no such file. One with another case or a dangling link is refused."""
+    """Read a JSON object as `read_json` does; an empty one if the file is missing.
+
+    Refuses a name in another case and a link whose target is missing. Raises Refused("model").
+    """
     return read_json(path, folder) if path.is_file() or why_missing(path) else {}
 
 
 def why_missing(path: Path) -> str:
-    """What is in the place of a file that is not there, to complete "has no <file>…"; "" where there is nothing."""
+    """Explain why a file is missing, to complete the sentence "has no <file>…"; "" if nothing explains it."""
     if path.is_symlink():
         return f": it is a link to {path.readlink()}, which is missing"
     if path.is_dir():

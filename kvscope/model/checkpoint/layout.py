@@ -25,7 +25,7 @@ _ELEMENT_BYTES = 4
 class Slot:
     """One weight of the model: `parts` are (name, rows), stacked in this order along its first dimension.
 
-    `matrix`: of a product, or the embedding; these may be kept smaller than the rest.
+    `matrix`: whether it is the matrix of a product, or the embedding; those may be stored in fewer bytes.
     """
 
     name: str
@@ -35,23 +35,23 @@ class Slot:
 
 
 ReadGroups = Callable[[Slot], GroupedWeight | None]
-"""A matrix in the groups that the file has it in; None where it is to be read part by part. Called likewise."""
+"""Return a matrix in the groups of the file, or None if it must be read part by part. Called from several threads."""
 
 ReadPart = Callable[[str, torch.Tensor], None]
-"""Decode the named part into the given fp32 tensor, which has the shape wanted. Called from several threads."""
+"""Decode the named part into the given fp32 tensor, which has its shape. Called from several threads."""
 
 
 def slots(config: ModelConfig) -> list[Slot]:
-    """Every weight of the model, in order. Linear weights are [out, in]."""
-    found = [_slot("embed.weight", (config.vocab, config.d), matrix=True)]
+    """List every weight of the model, in order. Linear weights are [out, in]."""
+    weights = [_slot("embed.weight", (config.vocab, config.d), matrix=True)]
     if config.positions == "learned":
-        found.append(_slot("positions.weight", (config.context, config.d)))
+        weights.append(_slot("positions.weight", (config.context, config.d)))
     for layer in range(config.layers):
-        found += _block(config, layer)
-    found += _norm(config, "norm")
+        weights += _block(config, layer)
+    weights += _norm(config, "norm")
     if not config.tied:
-        found.append(_slot("lm_head.weight", (config.vocab, config.d), matrix=True))
-    return found
+        weights.append(_slot("lm_head.weight", (config.vocab, config.d), matrix=True))
+    return weights
 
 
 def _block(config: ModelConfig, layer: int) -> Iterator[Slot]:
@@ -126,20 +126,20 @@ def fill(
     dtype: torch.dtype = torch.float32,
     groups: ReadGroups | None = None,
 ) -> dict[str, Weight]:
-    """Allocate every weight (fp32, contiguous) and read its parts straight into it; keep matrices as `dtype`, or in
-    `groups`.
+    """Allocate every weight (fp32, contiguous), read its parts into it, and convert matrices to `dtype`, or keep
+    them in groups.
 
-    `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused for what `read` refuses
-    and for a weight that is NaN or infinite.
+    `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused if `read` does, and for a
+    weight that is NaN or infinite.
     """
-    wanted = sorted(slots(config), key=lambda slot: -_elements(slot))
-    total = sum(_elements(slot) for slot in wanted) * _ELEMENT_BYTES
+    by_size = sorted(slots(config), key=lambda slot: -_elements(slot))
+    total = sum(_elements(slot) for slot in by_size) * _ELEMENT_BYTES
     done = 0
     weights: dict[str, Weight] = {}
     message = f"Loading {source}"
     progress(Progress("loading", 0, total, message))
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        pending = {pool.submit(_filled, slot, read, source, dtype, groups): slot for slot in wanted}
+        pending = {pool.submit(_filled, slot, read, source, dtype, groups): slot for slot in by_size}
         try:
             for future in as_completed(pending):
                 slot = pending[future]

@@ -1,4 +1,4 @@
-"""What a file or folder is that is no model, by its first bytes and by what is in it: names say little."""
+"""Identify a file or folder that is not a model, from its first bytes and its content; names are unreliable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILES: tuple[tuple[str, str], ...] = (
 
 
 def what_it_is(path: Path) -> str | None:
-    """What is in a file that is not GGUF, to complete the sentence "<file> …"; None where it begins as GGUF does."""
+    """Identify a file that is not GGUF, to complete the sentence "<file> …"; None if it begins as GGUF does."""
     with path.open("rb") as file:
         start = file.read(64)
     if start.startswith(b"GGUF"):
@@ -47,7 +47,7 @@ def what_it_is(path: Path) -> str | None:
 
 
 def other_format(path: Path) -> str | None:
-    """What a file is that was to be safetensors, to complete the sentence "<file> …"; None where nothing tells."""
+    """Identify a file that is not safetensors, to complete the sentence "<file> …"; None if its format is unknown."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -60,7 +60,7 @@ def _known(start: bytes) -> str | None:
 
 
 def model_below(folder: Path) -> str | None:
-    """Models in folders below, to complete the sentence "The folder holds …"; None where there are none."""
+    """Name the models in subfolders, to complete the sentence "The folder holds …"; None if there are none."""
     below = sorted({path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/*.safetensors")})
     if not below:
         return None
@@ -69,10 +69,10 @@ def model_below(folder: Path) -> str | None:
 
 
 def what_is_here(folder: Path) -> str | None:
-    """What a folder holds that is no Hugging Face model, to complete the sentence "The folder holds …"."""
+    """Describe a folder that is not a Hugging Face model, to complete "The folder holds …"; None if it is unknown."""
     if not any(folder.iterdir()):
         return "nothing"
     for pattern, words in _FILES:
-        if found := sorted(path.name for path in folder.glob(pattern)):
-            return f"{words} ({', '.join(found[:3])}{', …' if len(found) > 3 else ''})"
+        if names := sorted(path.name for path in folder.glob(pattern)):
+            return f"{words} ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
     return None

@@ -1,4 +1,4 @@
-"""Which files of a Hugging Face folder have the weights. Pickled weights are never read."""
+"""Find the weight files of a Hugging Face folder. Pickled weights are never read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kvscope.model.sources import INDEX, SINGLE, files_of_folder
 _ADAPTER = "adapter_config.json"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _TRAINING = ("training_args", "optimizer", "scheduler", "scaler", "rng_state")
-"""Beginnings of the names of pickled files that training leaves and that hold no weights."""
+"""Prefixes of pickled files that training writes and that hold no weights."""
 _CONVERT = "AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_folder)"
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:
-    """The safetensors files, in the order of their names. Raises Refused("model"), naming the folder as `name`."""
+    """Return the safetensors files of a folder, sorted by name. Raises Refused("model"), which calls the folder `name`."""
     if (folder / _ADAPTER).is_file():
         fault = f"has an adapter ({_ADAPTER}), which would not be applied"
         raise Refused("model", f"The folder {name} {fault}: merge it into its base model, or remove its files.")
@@ -36,7 +36,7 @@ def weight_files(folder: Path, name: str) -> list[Path]:
 
 
 def _refuse(folder: Path, name: str) -> NoReturn:
-    """Say what a folder without the files that hold weights has in their place. Raises Refused("model")."""
+    """Refuse a folder that has no weight files, naming what it has instead. Raises Refused("model")."""
     for file in (SINGLE, INDEX):
         if why := why_missing(folder / file):
             raise Refused("model", f"The folder {name} has no {file}{why}.")

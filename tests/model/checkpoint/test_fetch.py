@@ -253,13 +253,9 @@ def test_the_cache_follows_the_users_settings(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path("/own")
 
 
-def test_on_macos_the_cache_is_in_the_library_unless_an_earlier_one_is_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_on_macos_the_cache_is_in_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("KVSCOPE_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("platformdirs.PlatformDirs", MacOS)
     assert cache_folder() == tmp_path / "Library" / "Caches" / "kvscope"
-    (tmp_path / ".cache" / "kvscope").mkdir(parents=True)
-    assert cache_folder() == tmp_path / ".cache" / "kvscope"

@@ -18,8 +18,9 @@ SCRIPT = Path(__file__).with_name("lanes-answer.js")
 def test_python_and_the_page_have_the_same_lanes(count: int | None) -> None:
     log = [header(frame.payload) for frame in split(SERVING.read_bytes())][:count]
     python = lanes_of(log)
-    frames = [{"kind": frame.kind, "data": frame.data, "seq": at, "run": "w1"} for at, frame in enumerate(log)]
-    page = answer_of(SCRIPT, frames)
+    page = answer_of(
+        SCRIPT, [{"kind": frame.kind, "data": frame.data, "seq": at, "run": "w1"} for at, frame in enumerate(log)]
+    )
     assert page["passes"] == python.passes
     for lane, drawn in zip(python.lanes, page["lanes"], strict=True):
         assert (drawn["arrives"], drawn["ends"]) == (lane.arrives, lane.ends)

@@ -30,7 +30,7 @@ const COLUMNS = [
   { head: msg`use`, words: true },
 ];
 
-/** @param {{value: number, largest: number, fields: *, model: Object}} props `fields`: of the number and of the group's largest */
+/** @param {{value: number, largest: number, fields: *, model: Object|null}} props `fields`: of the number and of the group's largest */
 export function FormatTable({ value, largest, fields, model }) {
   return html`<section class="own-card stack box" aria-label=${msg`Number formats`}>
     <h2>${msg`Number formats, and one number stored in each`} <${Badge} origin="computed" /></h2>
@@ -65,8 +65,8 @@ function rowOf(format, { value, largest, model }) {
 const bitsText = (bits) =>
   bits ? html`${bits.sign} <span class="muted">${bits.exponent}</span> <b>${bits.fraction}</b>` : "–";
 
-/** Says whether some weights of the model are stored in this format. */
-function noteOf({ weights }, { id }) {
+/** Says whether some weights of the model, if it is known, are stored in this format. */
+function noteOf(model, { id }) {
   const names = {
     fp32: ["float32"],
     bf16: ["bfloat16"],
@@ -74,7 +74,7 @@ function noteOf({ weights }, { id }) {
     int8: ["8-bit groups"],
     int4: ["4-bit groups"],
   }[id];
-  const isThere = names?.some((name) => (weights.held[name] ?? 0) > 0);
+  const isThere = names?.some((name) => (model?.weights.held[name] ?? 0) > 0);
   return isThere ? msg`Some weights of this model;` : "";
 }
 

@@ -48,7 +48,7 @@ export function Page({ known, client, theme, setTheme }) {
   >
     <div class="learn-fields grid">${field("n", msg`N, prompt tokens`)}${field("step", msg`Decode step, so T = N + step`)}${field("b", msg`B, prompts computed together`)}</div>
     ${model && html`<${SymbolTable} model=${model} run=${{ n, t, b }} /><${ShapeTable} model=${model} n=${n} t=${t} b=${b} />`}
-    <${Formats} texts=${texts} put=${put} model=${model ?? {}} />
+    <${Formats} texts=${texts} put=${put} model=${model} />
     <section class="stack" aria-label=${msg`From a scalar to four axes`}>
       <h2>${msg`From a scalar to four axes`}</h2>
       <${TensorCards} recordings=${recordings} exact=${exact} />

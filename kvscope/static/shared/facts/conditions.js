@@ -5,7 +5,7 @@ import { integer, milliseconds, percent } from "./format.js";
 
 /**
  * @param {{conditions: Object|null, batch?: number}} data of a step, a pass or a measurement; `conditions` is null if they were not recorded
- * @returns {string|null} what disturbed it; null if nothing is known to have
+ * @returns {string|null} what disturbed it; null if no disturbance is known
  */
 export function disturbance({ conditions, batch = 1 }) {
   const others = conditions?.others ?? batch - 1;
@@ -45,7 +45,7 @@ const MOST_DISTURBED = 0.1;
 
 /**
  * @param {{ms: number, conditions: Object|null}[]} passes one after another
- * @returns {string|null} what disturbed their total time, as `disturbance` says it of one
+ * @returns {string|null} what disturbed their total time, in the words of `disturbance`
  */
 export function disturbanceOfAll(passes) {
   const sum = (some) => some.reduce((ms, pass) => ms + pass.ms, 0);

@@ -1,5 +1,5 @@
 /**
- * Frames of a run's log, as docs/frames.md describes them. Pure: bytes in, plain objects out.
+ * Reads the frames of a run's log (docs/frames.md). Pure: bytes in, plain objects out.
  *
  * A frame is one safetensors buffer: u64 little-endian header length, JSON header, tensor bytes.
  */
@@ -11,7 +11,7 @@ const STREAM_LENGTH_BYTES = 4;
 const VERSION = "2";
 
 /**
- * Half-precision bits to a number (IEEE 754 binary16).
+ * Converts half-precision bits to a number (IEEE 754 binary16).
  *
  * @param {number} bits 0…65535
  */
@@ -30,7 +30,7 @@ function halvesToFloats(halves) {
   return floats;
 }
 
-/** How each safetensors type is read: bytes per element, and a view over a buffer that starts on an element boundary. */
+/** The safetensors types: bytes per element, and a view over a buffer that starts on an element boundary. */
 const TYPES = {
   U8: { size: 1, read: (buffer, at, n) => new Uint8Array(buffer, at, n) },
   I32: { size: 4, read: (buffer, at, n) => new Int32Array(buffer, at, n) },
@@ -39,7 +39,7 @@ const TYPES = {
 };
 
 /**
- * Read a safetensors buffer.
+ * Reads a safetensors buffer.
  *
  * @param {Uint8Array} bytes
  * @returns {{metadata: Object<string, string>, tensors: Object<string, {dtype: string, shape: number[], data: *}>}}
@@ -75,7 +75,7 @@ export function decodeSafetensors(bytes) {
   return { metadata, tensors };
 }
 
-/** Typed arrays must start on a multiple of their element size; a tensor that does not is copied. */
+/** Copies a tensor that does not start on a multiple of its element size, as typed arrays must. */
 function aligned(bytes, at, count, type) {
   const offset = bytes.byteOffset + at;
   if (offset % type.size === 0) return type.read(bytes.buffer, offset, count);

@@ -5,8 +5,7 @@ import { TokenColumns } from "../../shared/compare/token-columns.js";
 import { Badge } from "../../shared/ui/badge.js";
 import { msg } from "../../shared/words/msg.js";
 import { compareLink } from "../facts/compare-link.js";
-import { effectSentence } from "./effect.js";
-import { useComparison } from "./use-comparison.js";
+import { effectSentence, useComparison } from "./effect.js";
 
 export function BesideOriginal({ state, dispatch }) {
   const compared = useComparison(state);

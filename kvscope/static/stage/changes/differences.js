@@ -5,8 +5,7 @@ import { MapsCard } from "../../shared/compare/maps-card.js";
 import { NextTokenCard } from "../../shared/compare/next-token-card.js";
 import { followsSameTokens } from "../../shared/facts/changes.js";
 import { msg } from "../../shared/words/msg.js";
-import { stepBeside } from "./effect.js";
-import { useComparison } from "./use-comparison.js";
+import { stepBeside, useComparison } from "./effect.js";
 
 export function Differences({ state, dispatch }) {
   const compared = useComparison(state);

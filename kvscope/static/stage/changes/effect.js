@@ -1,5 +1,7 @@
-/** How a changed run differs from its original, in a sentence, and which step of the original is beside a step. Pure. */
+/** How a changed run differs from its original: both aligned, the difference in a sentence, and the step of the original beside a step. */
 
+import { useMemo } from "preact/hooks";
+import { comparisonOf } from "../../shared/compare/alignment.js";
 import { likeliest } from "../../shared/compare/next-token.js";
 import { comparisonSentence, largestChange } from "../../shared/compare/sentence.js";
 import { changesInWords } from "../../shared/facts/changes.js";
@@ -77,4 +79,19 @@ function unpartedSentence(original, run, moments, changes) {
  */
 export function stepBeside({ moments }, step) {
   return moments.find(({ b }) => b === step)?.a ?? null;
+}
+
+/**
+ * @param {Object} state of the store
+ * @returns {{original: import("../../shared/log/run.js").Run, run: import("../../shared/log/run.js").Run, aligned: Object}|null} `aligned`:
+ *   from `comparisonOf`; null for a run without changes, and until both runs have a step
+ */
+export function useComparison({ run, original }) {
+  const other = original?.run ?? null;
+  const ready = Boolean(run?.open?.changed && run.steps.length && other?.open && other.steps.length);
+  const aligned = useMemo(
+    () => (ready ? comparisonOf(other, run) : null),
+    [ready, other, run, other?.tokens.length, run?.tokens.length],
+  );
+  return aligned && { original: other, run, aligned };
 }

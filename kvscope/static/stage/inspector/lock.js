@@ -2,10 +2,9 @@
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
-import { integer, percent } from "../../shared/facts/format.js";
+import { integer, percent, quoted } from "../../shared/facts/format.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { strongestOn } from "../look-here/heads-worth-seeing.js";
-import { lockedInWords, noteOf } from "./lock-words.js";
 
 /** Views that show the locked cell. */
 const CELL_VIEWS = ["block", "head", "pair"];
@@ -45,4 +44,35 @@ function Strongest({ run, cell, focus, dispatch }) {
   const go = () => dispatch({ type: "select", selection: { layer, head } });
   const button = html`<button class="button small" type="button" onClick=${go}>${msg`layer ${layer}, head ${head}`}</button>`;
   return html`<span class="muted" title=${all}>${nodes`largest weight here: ${button}, ${weight}`}</span>`;
+}
+
+/** @returns {string} “it” → “animal”; of a query alone “it” */
+export function lockedInWords(run, { query, key }) {
+  const name = (position) => quoted(run.tokens[position], 12);
+  if (query === null) {
+    const token = name(key);
+    return msg`the newest token → ${token}`;
+  }
+  return key === null ? name(query) : `${name(query)} → ${name(key)}`;
+}
+
+/**
+ * @param {Object} run
+ * @param {{layer: number, query: number|null, key: number|null}} locked
+ * @param {{newest: number, step: number}} sight the last row and the step that are shown
+ * @returns {string|null} of which step the locked cell is, if not of the shown one; or why it is not shown
+ */
+export function noteOf(run, locked, sight) {
+  const { layer, query, key } = locked;
+  const { newest, step } = sight;
+  const last = Math.max(query ?? 0, key ?? 0);
+  if (last > newest) {
+    const [token, later] = [quoted(run.tokens[last], 12), run.stepOfQuery(last)];
+    return msg`${token} is computed in step ${later}`;
+  }
+  if (key !== null && key < run.firstKey(layer, query ?? newest))
+    return msg`outside the window of this local layer; the strongest key is shown instead`;
+  const computedIn = query === null ? step : run.stepOfQuery(query);
+  if (computedIn === step) return null;
+  return msg`computed in step ${computedIn}; later steps read only its K and V`;
 }

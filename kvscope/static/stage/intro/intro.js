@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";
 import { integer } from "../../shared/facts/format.js";
+import { under } from "../../shared/log/root.js";
 import { momentInSight, momentsOf } from "../../shared/state/intro.js";
 import { Icon } from "../../shared/ui/icons.js";
 import { Places } from "../../shared/ui/places.js";
@@ -13,9 +14,9 @@ import { PromptForm, Settings } from "../prompt/own-prompt.js";
 import { canAsk, isAsking } from "../state/run-request.js";
 import { Candidates, Memory, Mix, Pace } from "./bars.js";
 import { captionOf, whyFirstToken } from "./captions.js";
+import { waysOn } from "./facts.js";
 import { Columns, Rows } from "./picture.js";
 import { Sentence } from "./sentence.js";
-import { WaysOn } from "./ways-on.js";
 
 /** The shade of K and V in the legend, of 256. */
 const LEGEND_SHADE = 190;
@@ -165,4 +166,15 @@ function Transport({ state, dispatch, controller, own, title }) {
 
 function Button({ name, icon, onClick }) {
   return html`<button class="icon-button muted still" type="button" aria-label=${name} title=${name} onClick=${onClick}><${Icon} name=${icon} /></button>`;
+}
+
+function WaysOn({ state, dispatch }) {
+  const go = ({ step, selection }) => {
+    dispatch({ type: "select", selection });
+    dispatch({ type: "seek", step });
+  };
+  return html`<ul class="intro-ways grid">${waysOn(state).map(
+    (way) =>
+      html`<li key=${way.question}><button class="box stack tight" type="button" onClick=${() => go(way)}><b>${way.question}</b> <span>${way.answer}</span></button></li>`,
+  )}${!state.embed && !state.file && html`<li><a class="box stack tight" href=${under("/learn")}><b>${msg`How does it all work?`}</b> <span>${msg`Lessons, one idea at a time, from the first token on.`}</span></a></li>`}</ul>`;
 }

@@ -8,7 +8,6 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { zoomOut } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { bringIntoSight } from "../ui/open-view.js";
-import { currentTab, INSPECTOR } from "./current-tab.js";
 
 /** @param {{panels: {id: string, tab: string, view?: string}[], stage: Object, view: string, dispatch: Function, opens?: string|null}} props
  *   `panels`: with the view that enlarges them; `view`: of the inspector; `opens`: id of the first panel to show, if it is not the first
@@ -68,4 +67,12 @@ export function Tabs({ panels, stage, view, dispatch, opens }) {
       )}
     </nav>
   `;
+}
+
+const INSPECTOR = "inspector";
+
+/** @returns {number} the tab that stands for the panel in sight */
+export function currentTab(panels, inSight, view) {
+  const enlarged = panels.findIndex((panel) => panel.view === view);
+  return panels[inSight].id === INSPECTOR && enlarged >= 0 ? enlarged : inSight;
 }

@@ -1,7 +1,6 @@
 /** The entries of a panel's menu. Fetched when the menu is first opened. */
 
 import { msg } from "../../shared/words/msg.js";
-import { toCsv } from "./csv.js";
 import { copyPicture, download, pngOf, svgOf } from "./picture.js";
 
 /**
@@ -21,4 +20,28 @@ export function actionsOf({ element, wanted, file, table }) {
 function csvBlob(table) {
   // The mark at the start tells spreadsheets that the text is UTF-8.
   return new Blob(["\ufeff", toCsv(table)], { type: "text/csv;charset=utf-8" });
+}
+
+/** A spreadsheet reads text that starts with one of these as a formula, and a token may start with any. */
+const FORMULA = /^[=+\-@\t\r]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/**
+ * @param {{header: string[], rows: (string|number|null|undefined)[][]}} table null: an empty field
+ * @returns {string} lines end with CRLF; text that looks like a formula gets an apostrophe in front
+ * @throws {RangeError} when a row is not as long as the header
+ */
+export function toCsv({ header, rows }) {
+  const lines = [header, ...rows].map((row) => {
+    if (row.length !== header.length) throw new RangeError(`a row of ${row.length} fields, not ${header.length}`);
+    return row.map(field).join(",");
+  });
+  return `${lines.join("\r\n")}\r\n`;
+}
+
+function field(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  const safe = FORMULA.test(value) ? `'${value}` : value;
+  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -4,7 +4,6 @@ import { html } from "htm/preact";
 import { useState } from "preact/hooks";
 import { Fetched } from "../../shared/ui/fetched.js";
 import { msg } from "../../shared/words/msg.js";
-import { shareRefusal } from "./share-refusal.js";
 
 const DIALOG = async () => (await import("./share-dialog.js")).ShareDialog;
 
@@ -21,4 +20,11 @@ export function ShareButton({ state, dispatch, client }) {
     onClick=${open}
   >${msg`Share`}</button>
   ${opened > 0 && !refusal && html`<${Fetched} of=${DIALOG} state=${state} opened=${opened} client=${client} />`}`;
+}
+
+/** @returns {string|null} why the run cannot be shared; null if it can */
+export function shareRefusal(run) {
+  if (!run?.open) return msg`Run a prompt first`;
+  if (!run.close) return msg`You can share the run when it has ended`;
+  return run.steps.length ? null : msg`This run ended before its first step, so it has nothing to show`;
 }

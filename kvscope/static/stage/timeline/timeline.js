@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
+import { fixed } from "../../shared/facts/format.js";
 import { settingsOfRun } from "../../shared/facts/settings.js";
 import { ownRunAt } from "../../shared/log/root.js";
 import { slowdownOf } from "../../shared/state/player.js";
@@ -16,7 +17,6 @@ import { Answer } from "./answer.js";
 import { Branches } from "./branches.js";
 import { narrate } from "./narration.js";
 import { Notes } from "./notes.js";
-import { paceInWords } from "./pace.js";
 import { LayerWalk, Live, Speed, Transport } from "./transport.js";
 
 const BESIDE = async () => (await import("../changes/beside-original.js")).BesideOriginal;
@@ -113,4 +113,15 @@ function Pace({ state }) {
     <span class="cut" title=${settings}>${settings}</span>
     <span class="slowdown" title=${PACE_TITLE}>${following ? msg`live` : run.steps[step] ? paceInWords(slowdownOf(run.steps, step, speed)) : ""}</span>
   </div>`;
+}
+
+/**
+ * @param {number} factor how many times longer than measured a step is shown
+ * @returns {string}
+ */
+export function paceInWords(factor) {
+  const ratio = factor >= 1 ? factor : 1 / factor;
+  const times = fixed(ratio, ratio < 9.95 ? 1 : 0).replace(/\.0$/, "");
+  if (times === "1") return msg`shown at measured speed`;
+  return factor < 1 ? msg`shown ${times}× faster than measured` : msg`shown ${times}× slower than measured`;
 }

@@ -8,7 +8,7 @@ import {
   sizeInWords,
   titleFrom,
 } from "../../../../kvscope/static/shared/share/sharing.js";
-import { shareRefusal } from "../../../../kvscope/static/stage/save-panel/share-refusal.js";
+import { shareRefusal } from "../../../../kvscope/static/stage/save-panel/share-button.js";
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lockedInWords, noteOf } from "../../../../kvscope/static/stage/inspector/lock-words.js";
+import { lockedInWords, noteOf } from "../../../../kvscope/static/stage/inspector/lock.js";
 import { madeRun } from "../../support/made-run.js";
 
 const run = madeRun({ words: ["The", " animal", " it", " was"], promptLength: 3, row: () => [] });

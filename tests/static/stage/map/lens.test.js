@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { weightOf } from "../../../../kvscope/static/shared/log/companding.js";
 import { pixels } from "../../../../kvscope/static/stage/draw/pixels.js";
 import { columnOf, mapGeometry, rowOf } from "../../../../kvscope/static/stage/map/geometry.js";
+import { STRONGEST, threadsOf } from "../../../../kvscope/static/stage/map/lens.js";
 import { lensParts, lensSize, paintLensPart } from "../../../../kvscope/static/stage/map/lens-cells.js";
 import { hitLens, isInLens, lensGeometry, middleOf } from "../../../../kvscope/static/stage/map/lens-geometry.js";
 import { isVisible, legsAt } from "../../../../kvscope/static/stage/map/lens-way.js";
 import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { mapShades } from "../../../../kvscope/static/stage/map/shades.js";
-import { STRONGEST, threadsOf } from "../../../../kvscope/static/stage/map/threads.js";
 import { madeRun } from "../../support/made-run.js";
 
 const MODEL = { layers: 30, heads: 9, kvHeads: 3, columns: 16 };

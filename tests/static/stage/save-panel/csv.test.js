@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toCsv } from "../../../../kvscope/static/stage/save-panel/csv.js";
+import { toCsv } from "../../../../kvscope/static/stage/save-panel/actions.js";
 import {
   cacheTable,
   candidatesTable,

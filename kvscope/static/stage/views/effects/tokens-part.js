@@ -21,13 +21,13 @@ export function TokensPart({ state, client, dispatch, step }) {
   const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: TOKENS });
   const { key } = state.selection;
   const last = run.lastQueryOfStep(step);
-  const picked = key !== null && key <= last ? key : null;
+  const selected = key !== null && key <= last ? key : null;
   const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
   const { effects, base, largest, status } = measurement;
   // Without the last token the model continues another place of the text, so another token is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
   const done = status === "done";
-  const shown = picked ?? (done ? first : null);
+  const shown = selected ?? (done ? first : null);
   const { token } = run.steps[step].data;
   const style = (at) => {
     if (!effects[at]) return undefined;
@@ -44,7 +44,7 @@ export function TokensPart({ state, client, dispatch, step }) {
       ${run.tokens.slice(0, last + 1).map(
         (each, at) => html`<li key=${at}><button
           type="button" class="effect-token" style=${style(at)} title=${title(at)} aria-label=${title(at)} aria-pressed=${at === shown}
-          data-entry=${at === picked ? "" : null} onClick=${() => pick(at)}
+          data-entry=${at === selected ? "" : null} onClick=${() => pick(at)}
         ><${Token} token=${each} limit=${24} /></button></li>`,
       )}
     </ul>

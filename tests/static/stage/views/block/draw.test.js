@@ -42,14 +42,14 @@ describe("columns of keys", () => {
   for (const centre of [0, 1, 20, 255, 490, 511]) {
     test(`512 positions around ${centre}: the first, the row's own and the centre are shown, in order, inside the lane`, () => {
       const columns = keyColumns({ count: 512, own: 511, centre, width: 160 });
-      const placed = placedColumns(columns);
-      const shown = placed.map(({ position }) => position);
+      const shownColumns = placedColumns(columns);
+      const shown = shownColumns.map(({ position }) => position);
       for (const position of [0, 511, centre]) assert.ok(shown.includes(position), `${position} is missing`);
-      placed.slice(1).forEach(({ position, x0 }, i) => {
-        assert.ok(position > placed[i].position);
-        assert.ok(x0 >= placed[i].x1 - 1e-6);
+      shownColumns.slice(1).forEach(({ position, x0 }, i) => {
+        assert.ok(position > shownColumns[i].position);
+        assert.ok(x0 >= shownColumns[i].x1 - 1e-6);
       });
-      assert.ok(placed.at(-1).x1 <= 160 + 1e-6);
+      assert.ok(shownColumns.at(-1).x1 <= 160 + 1e-6);
       assert.ok(columns.pitch >= 2.9);
       const hidden = columnGaps(columns).reduce((total, { from, to }) => total + to - from + 1, 0);
       assert.equal(shown.length + hidden, 512);

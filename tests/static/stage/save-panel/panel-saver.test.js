@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileName } from "../../../../kvscope/static/stage/save-panel/file-name.js";
+import { fileName } from "../../../../kvscope/static/stage/save-panel/panel-saver.js";
 
 const named = (prompt) =>
   fileName({ run: { id: "secret-id", open: { prompt } }, step: 3, selection: { layer: 13, head: 8 } }, "map");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { currentTab } from "../../../../kvscope/static/stage/page/current-tab.js";
+import { currentTab } from "../../../../kvscope/static/stage/page/tabs.js";
 
 const PANELS = [{ id: "map" }, { id: "inspector" }, { id: "next-token", view: "tokens" }, { id: "time", view: "time" }];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rowsOf } from "../../../../kvscope/static/stage/code/calls.js";
+import { rowsOf } from "../../../../kvscope/static/stage/code/call-tree.js";
 
 const call = (name, path, count, ...calls) => ({ name, path, line: name.length, count, calls });
 const CHOOSE = call("choose", "sampling.py", 1);

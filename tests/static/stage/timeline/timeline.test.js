@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settingsOfRun } from "../../../../kvscope/static/shared/facts/settings.js";
-import { paceInWords } from "../../../../kvscope/static/stage/timeline/pace.js";
+import { paceInWords } from "../../../../kvscope/static/stage/timeline/timeline.js";
 
 const open = (sampling, study = null) => ({ sampling, study, limits: { max_new_tokens: 16 } });
 
