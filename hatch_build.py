@@ -32,8 +32,8 @@ MODULES = (".js", ".mjs")
 """Suffixes of what the bundle takes the place of."""
 STATIC = Path("kvscope", "static")
 PAGES = json.loads((Path(__file__).parent / STATIC / "pages.json").read_text("utf-8"))
-SHEETS = tuple(page["style"] for page in PAGES)
-"""Import a page's style sheets; the bundle has them with those inside."""
+SHEETS = tuple(dict.fromkeys(page["style"] for page in PAGES))
+"""Each imports the style sheets of one or more pages; the bundle has one file for each."""
 STAGE = next(page["script"] for page in PAGES if page["id"] == "stage")
 OWN_PAGES = tuple(page["script"] for page in PAGES if page["script"] != STAGE)
 """The pages beside the Stage. They are joined apart from it: what they share with it would be cut out of it into

@@ -34,7 +34,7 @@ PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if 
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
 KNOWN_BY = (
     *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards"),
-    *(".symbols", ".loop-big", ".state-held", ".words-plane"),
+    ".words-cosines",
 )
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")

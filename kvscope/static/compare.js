@@ -24,13 +24,13 @@ const clientFor = (saved) => clientOf({ settings, saved, stranger: false }, { ow
 const watching = createWatching({ store, clientFor });
 const ownRuns = () => createDeleteTokens(settings, OF_RUNS).ids().reverse();
 
-const named = () => sidesOf(window.location.search, recordings);
+const addressed = () => sidesOf(window.location.search, recordings);
 const pairOf = ({ a, b }) => `${a.id ?? ""} ${b.id ?? ""}`;
 
-/** Shows what the address names; a side that it still names stays. */
+/** Shows the runs that the address names; a side keeps the run that it still names. */
 function follow() {
-  const wanted = named();
-  for (const side of ["a", "b"]) if (wanted[side] !== store.state()[side].id) watching.show(side, wanted[side]);
+  const ids = addressed();
+  for (const side of ["a", "b"]) if (ids[side] !== store.state()[side].id) watching.show(side, ids[side]);
   store.dispatch({ type: "reset", place: placeOf(window.location.hash) });
 }
 
@@ -41,7 +41,7 @@ keepAddress({
   addressOf: (state) => `${window.location.pathname}${addressOf(state, window.location.search)}`,
   runOf: pairOf,
   isNew(state) {
-    const before = named();
+    const before = addressed();
     return before.a !== state.a.id || before.b !== state.b.id;
   },
   isMoving: () => false,

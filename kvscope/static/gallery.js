@@ -1,4 +1,4 @@
-/** The gallery: its words are in the page already; here its cards get their pictures, in the viewer's theme, and its header the ways on. */
+/** Draws the pictures of the gallery's cards in the viewer's theme, and its header. The server has written the texts into the page. */
 
 import { html } from "htm/preact";
 import { render } from "preact";
@@ -27,11 +27,11 @@ function Header() {
 function fillCards() {
   const theme = readTheme(getComputedStyle(root));
   /** @type {NodeListOf<HTMLElement>} */
-  const forPictures = document.querySelectorAll("[data-picture]");
-  for (const place of forPictures) place.replaceChildren(canvasOf(pictures[place.dataset.picture], theme));
+  const pictureBoxes = document.querySelectorAll("[data-picture]");
+  for (const place of pictureBoxes) place.replaceChildren(canvasOf(pictures[place.dataset.picture], theme));
   /** @type {NodeListOf<HTMLElement>} */
-  const forTexts = document.querySelectorAll("[data-text]");
-  for (const place of forTexts) place.replaceChildren(...tokensOf(pictures[place.dataset.text], theme));
+  const textBoxes = document.querySelectorAll("[data-text]");
+  for (const place of textBoxes) place.replaceChildren(...tokensOf(pictures[place.dataset.text], theme));
 }
 
 function canvasOf(picture, theme) {
@@ -49,7 +49,7 @@ function canvasOf(picture, theme) {
   return canvas;
 }
 
-/** Tokens are text whatever is in them. */
+/** Writes tokens as text, never as markup. */
 function tokensOf(picture, theme) {
   const shades = picture.kind === "attention" ? theme.attentionNow : chances(theme);
   return textOf(picture).map(({ text, shade, role }) => {

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -22,6 +24,8 @@ from tests.support.wheel import unpacked_wheel
 
 LESSONS = Path(__file__).resolve().parents[1] / "fixtures" / "lessons"
 """Shown after those that ship."""
+TINY_MODEL = ("--service", "tests.support.tiny_service:load_service")
+"""Options of a server with a tiny random model."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,19 +46,32 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "wheel" / "unpacked"
 
 
-@pytest.fixture(scope="session")
-def _server(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"), "--lessons", str(LESSONS), code=installed)
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """A server until the end of what uses it."""
     yield server
     server.kill()
+
+
+@pytest.fixture(scope="module")
+def start_server(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Server]]:
+    """Starts an installed server with options, which ends after the module."""
+    with ExitStack() as servers:
+        yield lambda *options: servers.enter_context(
+            running(Server(tmp_path_factory.mktemp("server"), *options, code=installed))
+        )
+
+
+@pytest.fixture(scope="session")
+def _server(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(Server(tmp_path_factory.mktemp("server"), "--lessons", str(LESSONS), code=installed)) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def _tiny(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless")
-    server = Server(tmp_path_factory.mktemp("tiny"), *options, code=installed)
-    yield server
-    server.kill()
+    with running(Server(tmp_path_factory.mktemp("tiny"), *TINY_MODEL, "--model", "endless", code=installed)) as server:
+        yield server
 
 
 @pytest.fixture
@@ -110,6 +127,19 @@ def new_page(_pages: Pages, complaints: Complaints) -> Iterator[Callable[..., Pa
     """Opens a page that knows of no other; options are those of `browser.new_context`, and see `Pages`."""
     yield _pages.new
     _pages.take_back()
+
+
+@pytest.fixture
+def visit(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+    """Opens an address of the server; options are those of `new_page`."""
+
+    def open_it(address: str, **options: Any) -> Page:
+        page = new_page(**options)
+        page.goto(f"{server.url}{address}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        return page
+
+    return open_it
 
 
 @pytest.fixture

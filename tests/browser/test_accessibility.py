@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,42 @@ def saved(stage: Stage, session: str, file: Path) -> Iterator[str]:
     yield "a workload"
 
 
+def dialogs(page: Page, server: Server) -> Iterator[str]:
+    """The search and the help, where a run is shown and beside it."""
+    for address in (f"s/{share(server, server.finished_run('The sea is', max_new_tokens=2)).id}", "gallery"):
+        page.goto(f"{server.url}{address}")
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("dialog", name="Search").get_by_role("combobox").fill("attention")
+        expect(page.get_by_role("option", selected=True)).to_be_visible()
+        yield f"the search, {address}"
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Help").click()
+        expect(page.get_by_role("link", name="Show Softmax")).to_be_attached()
+        yield f"the help, {address}"
+
+
+def filled(page: Page, server: Server, run: str) -> Iterator[str]:
+    """Pages that are whole once a text is there that the server has computed."""
+    other = server.finished_run("The animal was tired", max_new_tokens=2)
+    for address, text in (
+        (f"?run={run}{PLACE}block&code=1", "[1, 576]"),
+        ("by-hand/b?cell=weights2:2:0&code=1", "ran again for the shapes"),
+        (f"compare?a={run}&b={other}", "K and V in the cache"),
+        ("learn", "Start from a question"),
+        ("learn/reference", "59 more"),
+        ("learn/loop", "Run it without a cache"),
+        ("learn/state", "KV cache took"),
+        ("learn/words", "cosine"),
+    ):
+        page.goto(f"{server.url}{address}")
+        expect(page.get_by_text(text).first).to_be_visible()
+        yield address
+    page.goto(f"{server.url}learn/test-one#5")
+    expect(page.frame_locator("iframe").locator("html[data-step='3']")).to_be_attached()
+    page.get_by_role("button", name="Hint").click()
+    yield "a lesson"
+
+
 def own_pages(page: Page, server: Server) -> Iterator[str]:
     for address in (
         "by-hand/b",
@@ -196,9 +233,10 @@ def test_what_is_saved(viewer: Stage, short_run: str, schemes: tuple[str, ...], 
 
 
 @SCREENS
-def test_pages_of_their_own(viewer: Stage, schemes: tuple[str, ...]) -> None:
-    for name in own_pages(viewer.page, viewer.server):
-        assert flaws(viewer.page, schemes) == [], name
+def test_pages_of_their_own(viewer: Stage, short_run: str, schemes: tuple[str, ...]) -> None:
+    page, server = viewer.page, viewer.server
+    for name in chain(own_pages(page, server), filled(page, server, short_run), dialogs(page, server)):
+        assert flaws(page, schemes) == [], name
 
 
 @pytest.mark.parametrize(

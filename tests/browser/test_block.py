@@ -17,7 +17,7 @@ from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import ROUNDING, number
 from tests.support.screens import PHONE
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 
 LAYER, STEP = 13, 2
 
@@ -102,8 +102,7 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     assert same(found[2], float(exact["resid_in"][int(found[1])]))
     assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
 
-    box = area.get_by_role("button", name=re.compile("^Head 7 looks most at")).bounding_box()
-    assert box is not None
+    box = box_of(area.get_by_role("button", name=re.compile("^Head 7 looks most at")))
     for left in (14, 16):
         stage.page.mouse.move(box["x"] - left, box["y"] + box["height"] / 2)
     key = re.search(r"position (\d+)", area.get_by_text(re.compile(r"^key at position \d+")).inner_text())

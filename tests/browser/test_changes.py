@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.complaints import Complaints
 from tests.support.runs import export, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
-from tests.support.stage import Stage, open_file, open_link
+from tests.support.stage import Stage, box_of, open_file, open_link
 
 LAYER, HEAD = 13, 8
 
@@ -155,14 +156,9 @@ def test_on_a_phone_the_path_is_one_line_and_the_notice_opens(
     stage = Stage(new_page(**PHONE), server)
     inspector = stage.at(changed, 3, "head", layer=LAYER, head=HEAD)
     opener = inspector.get_by_role("button", name=f"What if… Switch off head {HEAD} of layer {LAYER}")
-    tops = [
-        inspector.get_by_role("button", name=name, exact=True).bounding_box() for name in ("Model", "Query·key", "Code")
-    ]
-    assert len({round(box["y"]) for box in tops if box}) == 1
-    box = opener.bounding_box()
-    assert box
-    assert tops[0]
-    assert box["y"] < tops[0]["y"] + tops[0]["height"]
+    first, last = (box_of(inspector.get_by_role("button", name=name, exact=True)) for name in ("Model", "Code"))
+    assert first["y"] == pytest.approx(last["y"], abs=1)
+    assert box_of(opener)["y"] < first["y"] + first["height"]
     notice = stage.page.get_by_role("group", name="Changes of this run")
     back = notice.get_by_role("button", name="Back to the original")
     expect(back).to_be_hidden()

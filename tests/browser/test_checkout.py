@@ -8,6 +8,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import TINY_MODEL, running
 from tests.support.runs import export, share
 from tests.support.screens import VIEWS
 from tests.support.server import ROOT, Server
@@ -20,12 +21,9 @@ PLACE = "#step=3&layer=1&head=2&query=8&key=1&view="
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """With a tiny model."""
-    server = Server(
-        tmp_path_factory.mktemp("checkout"), "--service", "tests.support.tiny_service:load_service", code=ROOT
-    )
-    server.wait_until_ready()
-    yield server
-    server.kill()
+    with running(Server(tmp_path_factory.mktemp("checkout"), *TINY_MODEL, code=ROOT)) as server:
+        server.wait_until_ready()
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-import requests
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.screens import PHONE, SCHEMES, flaws
+from tests.support.runs import carried, share
+from tests.support.screens import PHONE
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 from tests.support.waiting import eventually
 
 BLOCK = {"step": 3, "layer": 13, "head": 8, "view": "block"}
@@ -49,24 +49,11 @@ def test_a_line_lights_its_tensor_and_closing_changes_the_address(stage: Stage, 
     expect(code).to_be_visible()
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_no_rule_of_accessibility_is_broken(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, object]
-) -> None:
-    page = new_page(**screen)
-    code = open_panel(page, server, short_run)
-    expect(code).to_contain_text("[1, 576]")
-    assert flaws(page, SCHEMES if not screen else SCHEMES[:1]) == []
-
-
 def test_without_the_model_the_shapes_are_those_of_the_log(
     new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
 ) -> None:
     """A server with another model shows a saved session of this one."""
-    session = requests.post(f"{server.url}api/runs/{short_run}/share", json={}, timeout=60).json()["id"]
-    file = requests.get(f"{server.url}api/sessions/{session}.safetensors", timeout=60).content
-    headers = {"Content-Type": "application/octet-stream"}
-    stored = requests.post(f"{tiny.url}api/sessions", data=file, headers=headers, timeout=60).json()["id"]
+    stored = carried(share(server, short_run).id, server, tiny)
     page = new_page()
     place = "&".join(f"{name}={value}" for name, value in BLOCK.items())
     page.goto(f"{tiny.url}s/{stored}#{place}&code=1")
@@ -79,9 +66,7 @@ def test_without_the_model_the_shapes_are_those_of_the_log(
 
 def in_sight(place: Locator, above: Locator) -> bool:
     """Whether all of a place is in the window and not covered by what begins below it."""
-    box, edge = place.bounding_box(), above.bounding_box()
-    assert box is not None
-    assert edge is not None
+    box, edge = box_of(place), box_of(above)
     return box["y"] >= 0 and box["y"] + box["height"] <= edge["y"]
 
 
@@ -150,12 +135,6 @@ def test_by_hand_the_panels_do_not_cover_the_matrix_of_the_cell(
         eventually(lambda matrix=matrix: in_sight(matrix, foot), 10)
 
 
-@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_by_hand_no_rule_of_accessibility_is_broken(by_hand: Callable[..., Page], screen: dict[str, object]) -> None:
-    page = by_hand("b", "weights2:2:0", **screen)
-    assert flaws(page, SCHEMES if not screen else SCHEMES[:1]) == []
-
-
 def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(
     new_page: Callable[..., Page], server: Server
 ) -> None:
@@ -164,8 +143,6 @@ def test_in_a_narrow_lesson_the_picture_stays_in_sight_above_the_code(
     frame = page.frame_locator("iframe")
     frame.get_by_role("button", name="Code", exact=True).click()
     expect(frame.get_by_role("region", name="The computation in PyTorch")).to_be_visible()
-    picture, code = frame.locator(".view").bounding_box(), frame.locator(".code-dock").bounding_box()
-    assert picture is not None
-    assert code is not None
+    picture, code = box_of(frame.locator(".view")), box_of(frame.locator(".code-dock"))
     assert code["y"] - picture["y"] > 200
     assert code["height"] > 200

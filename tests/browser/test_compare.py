@@ -9,7 +9,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.support.screens import PHONE, SCHEMES, flaws
+from tests.support.runs import carried, share
 from tests.support.server import Server
 from tests.support.stage import Stage
 
@@ -21,12 +21,7 @@ def forked_run(_server: Server, short_run: str) -> str:
     """A finished branch of `short_run`: from step `AT` on, with the second of the likeliest tokens."""
     log = _server.log(short_run)
     token = next(each["id"] for each in log.steps[AT]["top_tokens"] if each["id"] != log.steps[AT]["token"]["id"])
-    body = {"position": len(log.open["tokens"]) + AT, "token": token}
-    answer = requests.post(f"{_server.url}api/runs/{short_run}/fork", json=body, timeout=60)
-    assert answer.status_code == 201, answer.text
-    run = str(answer.json()["id"])
-    _server.wait_for_the_end(run)
-    return run
+    return _server.forked_run(short_run, len(log.open["tokens"]) + AT, token)
 
 
 def compared(page: Page, server: Server, a: str, b: str, place: str = "") -> Page:
@@ -165,10 +160,7 @@ def test_the_beginning_that_only_one_model_has_is_said_and_no_difference(
 def test_runs_of_two_models_are_aligned_by_text_and_nothing_is_compared_that_has_no_counterpart(
     new_page: Callable[..., Page], server: Server, tiny: Server, short_run: str
 ) -> None:
-    session = requests.post(f"{server.url}api/runs/{short_run}/share", json={}, timeout=60).json()["id"]
-    file = requests.get(f"{server.url}api/sessions/{session}.safetensors", timeout=60).content
-    headers = {"Content-Type": "application/octet-stream"}
-    stored = requests.post(f"{tiny.url}api/sessions", data=file, headers=headers, timeout=60).json()["id"]
+    stored = carried(share(server, short_run).id, server, tiny)
     own = tiny.finished_run(server.opened(short_run)["prompt"], max_new_tokens=4)
     page = compared(new_page(), tiny, stored, own)
     expect(page.get_by_role("region", name="Run A")).to_contain_text("SmolLM2-135M-Instruct")
@@ -182,14 +174,12 @@ def test_a_run_is_compared_while_it_grows(new_page: Callable[..., Page], tiny: S
     page = compared(new_page(), tiny, ended, growing)
     expect(page.get_by_role("region", name="Run B")).to_contain_text("still running")
     expect(page.get_by_role("status").first).to_contain_text("B goes on with")
-    requests.post(f"{tiny.url}api/runs/{growing}/control", json={"action": "stop"}, timeout=60)
+    tiny.stop(growing)
     expect(page.get_by_role("region", name="Run B")).not_to_contain_text("still running")
 
 
 def test_what_is_no_run_is_refused_in_a_sentence(stage: Stage, short_run: str) -> None:
-    step = {"step": 0, "beams": 2, "length": 2}
-    beam = requests.post(f"{stage.server.url}api/runs/{short_run}/beam", json=step, timeout=60).json()["id"]
-    stage.server.wait_for_the_end(beam)
+    beam = stage.server.derived_run(f"runs/{short_run}/beam", step=0, beams=2, length=2)
     stage.page.goto(f"{stage.server.url}compare?a={short_run}&b={beam}")
     refusal = stage.page.get_by_role("region", name="Run B").get_by_role("alert")
     expect(refusal).to_have_text("This is a beam search. Only single runs can be compared here.")
@@ -219,12 +209,3 @@ def test_blocks_that_were_shared_are_told_from_those_that_were_not_and_why(
     expect(card.get_by_role("listitem").nth(1)).to_contain_text("in a copy of an earlier run’s block")
     card = compared(page, tiny, first, alone).get_by_role("region", name="Prefix reuse")
     expect(card).to_contain_text("this run was started without reuse")
-
-
-@pytest.mark.parametrize("screen", [{}, PHONE])
-def test_the_page_can_be_read_by_everybody_and_fits(
-    new_page: Callable[..., Page], server: Server, short_run: str, forked_run: str, screen: dict[str, object]
-) -> None:
-    page = compared(new_page(**screen), server, short_run, forked_run)
-    assert flaws(page, SCHEMES) == []
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -17,7 +17,7 @@ from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expec
 from tests.support.complaints import Complaints
 from tests.support.runs import note, share
 from tests.support.server import Server
-from tests.support.stage import Rest, Stage, open_link, share_by_dialog
+from tests.support.stage import Rest, Stage, box_of, open_link, share_by_dialog
 from tests.support.traffic import sockets_of
 from tests.support.waiting import eventually, until
 
@@ -237,8 +237,7 @@ def test_the_wheel_is_the_pages_around_unless_ctrl_is_held(
     shown = course(page, frame)
     shown.expect_step(3)
     expect(shown.embed.get_by_role("table").first).to_be_attached()
-    box = page.locator("iframe").bounding_box()
-    assert box
+    box = box_of(page.locator("iframe"))
     inspector = shown.embed.get_by_role("region", name="Inspector")
     top = "panel => panel.closest('.panel').scrollTop"
     # Everywhere: header, timeline, notes, tabs, the panel from its upper end to its lower.

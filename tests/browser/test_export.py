@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Download, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.server import Server
-from tests.support.stage import PNG_START, Stage
+from tests.support.stage import PNG_START, Stage, box_of
 from tests.support.waiting import until
 
 STEP, LAYER, HEAD, QUERY, KEY = 3, 13, 8, 8, 1
@@ -51,8 +51,7 @@ def test_each_panel_is_saved_as_a_picture(
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage = opened(Stage(page, server), short_run).rest()
     for panel in PANELS:
-        region = stage.region(panel).bounding_box()
-        assert region is not None
+        region = box_of(stage.region(panel))
         download = stage.save(panel, "PNG")
         start = f"kvscope-the-animal-didn-t-cross-the-street-becau-step{STEP}-layer{LAYER}-head{HEAD}-"
         assert download.suggested_filename.startswith(start)
@@ -162,9 +161,7 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(stage: Stage, shor
     page.reload()
     expect(stage.button("Large type")).to_have_attribute("aria-pressed", "true")
     stage.rest()
-    box = stage.matrix.bounding_box()
-    assert box is not None
+    box = box_of(stage.matrix)
     stage.matrix.hover(position={"x": box["width"] * 0.38, "y": box["height"] * 0.85})
-    tooltip = stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$")).bounding_box()
-    assert tooltip is not None
+    tooltip = box_of(stage.matrix.get_by_text(re.compile(r"^query \d+, key \d+$")))
     assert abs(tooltip["x"] - (box["x"] + box["width"] * 0.38)) < 60

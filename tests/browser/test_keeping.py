@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import TINY_MODEL
 from tests.support.complaints import Complaints
 from tests.support.server import Server
 from tests.support.stage import Stage
 
 
 @pytest.fixture(scope="module")
-def small(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def small(start_server: Callable[..., Server]) -> Server:
     """A server with a tiny model and one place."""
-    options = ("--service", "tests.support.tiny_service:load_service", "--model", "endless", "--max-open-runs", "1")
-    server = Server(tmp_path_factory.mktemp("keeping"), *options, code=installed)
-    yield server
-    server.kill()
+    return start_server(*TINY_MODEL, "--model", "endless", "--max-open-runs", "1")
 
 
 @pytest.fixture
@@ -28,10 +25,6 @@ def stage(new_page: Callable[..., Page], small: Server, complaints: Complaints) 
     complaints.allow("status of 409")  # the recorded run that the page begins with is of another model
     small.wait_until_ready()
     return Stage(new_page(), small)
-
-
-def stop(server: Server, run: str) -> None:
-    requests.post(f"{server.url}api/runs/{run}/control", json={"action": "stop"}, timeout=30)
 
 
 def ask_in_vain(stage: Stage) -> str:
@@ -56,11 +49,11 @@ def test_who_finds_no_place_is_told_where_they_stand_and_begins_in_turn_or_leave
     expect(stage.alert).to_contain_text("Removed from the queue")
     expect(line).to_have_count(0)
     assert "kvscope_runs_waiting 0\n" in requests.get(f"{small.url}metrics", timeout=30).text
-    stop(small, busy)
+    small.stop(busy)
     small.wait_for_the_end(busy)
     busy = ask_in_vain(stage)
     expect(line).to_contain_text("your run is next in the queue")
-    stop(small, busy)
+    small.stop(busy)
     expect(line).to_have_count(0)
     stage.expect_phase("done")
     expect(stage.words).to_have_count(3)

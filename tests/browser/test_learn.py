@@ -10,7 +10,7 @@ import requests
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from tests.support.complaints import Complaints
-from tests.support.screens import PHONE, SCHEMES, flaws
+from tests.support.screens import PHONE
 from tests.support.server import Server
 
 LESSON = "test-one"
@@ -57,8 +57,8 @@ def part_of(lesson: Lesson, name: str) -> Locator:
 def learn(new_page: Callable[..., Page], server: Server) -> Callable[..., Lesson]:
     """Opens a lesson at a step."""
 
-    def open_it(step: int = ZERO, page: Page | None = None, **options: object) -> Lesson:
-        return Lesson(page or new_page(**options), f"{server.url}learn/{LESSON}#{step}")
+    def open_it(step: int = ZERO, **options: object) -> Lesson:
+        return Lesson(new_page(**options), f"{server.url}learn/{LESSON}#{step}")
 
     return open_it
 
@@ -325,21 +325,6 @@ def test_every_step_of_every_lesson_shows_its_picture(
                 lesson.next()
                 lesson.expect_at(step + 1)
     assert complaints.heard == []
-
-
-@pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_no_rule_of_accessibility_is_broken(
-    new_page: Callable[..., Page], server: Server, learn: Callable[..., Lesson], screen: dict[str, object]
-) -> None:
-    page = new_page(**screen)
-    schemes = SCHEMES if not screen else SCHEMES[:1]
-    page.goto(f"{server.url}learn")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    assert flaws(page, schemes) == []
-    lesson = learn(BYTES, page=page)
-    lesson.expect_shown(step=3)
-    page.get_by_role("button", name="Hint").click()
-    assert flaws(page, schemes) == []
 
 
 def test_a_section_opens_in_two_actions_and_every_section_and_question_leads_somewhere(

@@ -12,7 +12,7 @@ from tests.support.numbers import fixed
 from tests.support.pixels import seen
 from tests.support.screens import PHONE
 from tests.support.server import ROOT, Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 from tests.support.waiting import eventually
 
 GLOSSARY = json.loads((ROOT / "kvscope" / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
@@ -140,8 +140,7 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
     stage.expect_step(2)
     press(stage, ".", 14)
     expect(lens_of(stage)).to_have_accessible_name(re.compile("^Layer 13 opened"))
-    lens = lens_of(stage).bounding_box()
-    assert lens
+    lens = box_of(lens_of(stage))
     taken = set()
     for share in (0.3, 0.7):
         point = (lens["x"] + 0.43 * lens["width"], lens["y"] + share * lens["height"])
@@ -160,13 +159,11 @@ def test_a_step_that_plays_opens_its_layer_and_not_for_whom_nothing_is_to_move(
     stage: Stage, server: Server, short_run: str, new_page: Callable[..., Page]
 ) -> None:
     stage.at(short_run, 0, "head", head=2)
-    box = stage.map.bounding_box()
-    assert box
+    box = box_of(stage.map)
     stage.play_at("½×")  # it is open for three seconds then
     stage.button("Next step").click()
     expect(lens_of(stage)).to_have_accessible_name(re.compile("^Layer 13 opened"))
-    lens = lens_of(stage).bounding_box()
-    assert lens
+    lens = box_of(lens_of(stage))
     # An old token's column, some rows above the one that is opened: what was drawn there then.
     stage.page.mouse.click(box["x"] + 44, lens["y"] + 0.4 * lens["height"])
     expect(stage.page).to_have_url(re.compile("layer=13&.*query=0"))
@@ -189,9 +186,7 @@ def test_on_a_phone_the_lens_opens_lower(server: Server, new_page: Callable[...,
     press(stage, ".", 14)
     expect(stage.map).to_contain_text("top 8")
     stage.rest()
-    card, whole = lens_of(stage).bounding_box(), stage.map.bounding_box()
-    assert card
-    assert whole
+    card, whole = box_of(lens_of(stage)), box_of(stage.map)
     assert card["height"] < 0.4 * whole["height"]
     assert 0 <= card["x"] <= 390 - card["width"]
 
@@ -265,8 +260,7 @@ def test_words_are_defined_by_hover_focus_and_tap_and_listed_in_the_help(
     phone.rest()  # what is still laid out moves the word as scrolling does
     phone.region("Model map").get_by_role("button", name="KV cache", exact=True).tap()
     tip = page.get_by_role("tooltip")
-    box = tip.bounding_box()
-    assert box is not None
+    box = box_of(tip)
     assert 0 <= box["x"] <= 390 - box["width"]
     scrolled = "new Promise((resolve) => addEventListener('scroll', resolve, {capture: true, once: true}))"
     for scroll, stays in (("answer.scrollTop += 40", 1), ("scrollTo(0, scrollY > 50 ? 0 : 200)", 0)):

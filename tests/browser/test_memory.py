@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.complaints import Complaints
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, field
 
 CONFIG = {
     "model_type": "llama",
@@ -31,16 +30,9 @@ CONFIG = {
 
 
 @pytest.fixture
-def memory(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+def memory(visit: Callable[..., Page]) -> Callable[..., Page]:
     """Opens the calculator."""
-
-    def open_it(address: str = "memory", **options: Any) -> Page:
-        page = new_page(**options)
-        page.goto(f"{server.url}{address}")
-        expect(verdict(page)).to_be_visible()
-        return page
-
-    return open_it
+    return lambda address="memory", **options: visit(address, **options)
 
 
 def verdict(page: Page) -> Locator:
@@ -50,10 +42,6 @@ def verdict(page: Page) -> Locator:
 def result(page: Page, name: str) -> Locator:
     """A result by its name, closed or open."""
     return page.locator("details").filter(has=page.locator("summary", has_text=re.compile(rf"^\s*{re.escape(name)}")))
-
-
-def field(page: Page, name: str) -> Locator:
-    return page.get_by_role("textbox", name=name, exact=True)
 
 
 def test_results_open_to_their_formula_and_the_address_holds_every_input(memory: Callable[..., Page]) -> None:
@@ -240,7 +228,7 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
     measure.click()
     expect(page.get_by_role("alert")).to_contain_text("A run is being computed")
     complaints.allow("409")
-    page.request.post(f"{server.url}api/runs/{run}/control", data={"action": "stop"})
+    server.stop(run)
     server.wait_for_the_end(run)
     measure.click()
     expect(page.get_by_role("region", name="Roofline").get_by_role("status")).to_contain_text(

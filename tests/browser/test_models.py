@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -12,11 +11,11 @@ from tests.support import tiny_files as tiny
 from tests.support.complaints import Complaints
 from tests.support.screens import PHONE
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 
 
 @pytest.fixture(scope="module")
-def _two_models(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def _two_models(start_server: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
     """A server with two models, and one whose terms nobody has accepted."""
     folder = tmp_path_factory.mktemp("models")
     for name, arch in (("one", "llama"), ("two", "qwen2")):
@@ -25,9 +24,7 @@ def _two_models(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     options = [part for model in models for part in ("--model", str(model))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KVSCOPE_CACHE", str(folder / "cache"))
-        server = Server(folder, *options, code=installed)
-    yield server
-    server.kill()
+        return start_server(*options)
 
 
 @pytest.fixture
@@ -77,8 +74,7 @@ def test_a_model_that_cannot_be_used_says_why_and_cannot_be_chosen(open_stage: C
     form = stage.page.get_by_role("form", name="New run")
     expect(form.get_by_role("option", name="gemma-3-270m")).to_be_disabled()
     expect(form).to_contain_text("--accept-terms gemma")
-    box = picker_of(stage).bounding_box()
-    assert box is not None
+    box = box_of(picker_of(stage))
     assert box["x"] + box["width"] <= stage.page.evaluate("innerWidth")
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import pytest
-import requests
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support import tiny_files as tiny
 from tests.support.complaints import Complaints
 from tests.support.screens import DESKTOP, PHONE, VIEWS
 from tests.support.server import Server
-from tests.support.stage import Stage
-from tests.support.waiting import eventually
+from tests.support.stage import Stage, box_of
 
 MARKUP = "<img src=x onerror=alert(1)>"
 RIGHT_TO_LEFT = "שלום עולם"
@@ -55,24 +52,20 @@ class Odd:
 
 
 @pytest.fixture(scope="module")
-def smallest(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def smallest(start_server: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
     """A random model of one layer and one head, whose vocabulary has the odd words."""
     folder = tmp_path_factory.mktemp("smallest")
     sizes = {"num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1}
     tiny.write_folder(folder, "llama", words=WORDS, max_position_embeddings=256, **sizes)
-    server = Server(tmp_path_factory.mktemp("smallest-server"), "--model", str(folder), code=installed)
-    yield server
-    server.kill()
+    return start_server("--model", str(folder))
 
 
 @pytest.fixture(scope="module")
-def gpt2(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def gpt2(start_server: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory) -> Server:
     """A random GPT-2: no gate in its MLP, learned positions, as many K/V heads as query heads."""
     folder = tmp_path_factory.mktemp("gpt2")
     tiny.write_folder(folder, "gpt2", n_positions=256)
-    server = Server(tmp_path_factory.mktemp("gpt2-server"), "--model", str(folder), code=installed)
-    yield server
-    server.kill()
+    return start_server("--model", str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +93,7 @@ def odd_words(smallest: Server) -> Odd:
     root = smallest.finished_run(ODD_PROMPT, max_new_tokens=12)
     prompt = smallest.opened(root)["tokens"]
     assert set(WORDS) <= {token["text"] for token in prompt}
-    fork = {"position": len(prompt) + 2, "token": len(tiny.VOCAB) + WORDS.index(LONG_WORD)}
-    answer = requests.post(f"{smallest.url}api/runs/{root}/fork", json=fork, timeout=60)
-    assert answer.status_code == 201, answer.text
-    branch = Odd(smallest, answer.json()["id"])
-    eventually(lambda: smallest.status(branch.run)["status"] == "closed")
-    return branch
+    return Odd(smallest, smallest.forked_run(root, len(prompt) + 2, len(tiny.VOCAB) + WORDS.index(LONG_WORD)))
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +224,7 @@ def test_odd_tokens_stay_text_and_keep_their_place(new_page: Callable[..., Page]
     assert bytes(int(name[2:], 16) for name in family).decode() == FAMILY
     word = stage.page.get_by_title(re.compile("set by this branch"))
     expect(word).to_have_attribute("title", re.compile(f"^{LONG_WORD}\\b"))
-    box = word.bounding_box()
-    assert box is not None
+    box = box_of(word)
     assert box["width"] < 240, "a token of 200 characters is cut where it is small"
 
 

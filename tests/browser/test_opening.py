@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,12 +22,8 @@ def gate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def loading_server(tmp_path: Path, gate: Path, installed: Path) -> Iterator[Server]:
-    server = Server(
-        tmp_path, "--service", "tests.support.gated_service:load_service", "--model", str(gate), code=installed
-    )
-    yield server
-    server.kill()
+def loading_server(start_server: Callable[..., Server], gate: Path) -> Server:
+    return start_server("--service", "tests.support.gated_service:load_service", "--model", str(gate))
 
 
 def test_a_recorded_run_plays_and_a_prompt_is_held_until_the_model_is_ready(

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from tests.support.runs import Shared, share
+from tests.support.runs import Shared, imported, share
 from tests.support.server import Server
 from tests.support.waiting import until
 
@@ -54,14 +54,6 @@ class Servers:
 @pytest.fixture
 def servers(tiny: Server, _server: Server) -> Servers:
     return Servers(tiny, _server)
-
-
-def imported(server: Server, file: bytes) -> Shared:
-    """What the server answered to a file."""
-    headers = {"Content-Type": "application/octet-stream"}
-    response = requests.post(f"{server.url}api/sessions", data=file, headers=headers, timeout=60)
-    assert response.status_code == 201, response.text
-    return Shared(response.json()["id"], response.json()["delete_token"])
 
 
 def deleted(server: Server, session: Shared) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import requests
 from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
@@ -18,7 +16,6 @@ from tests.support.runs import HOSTILE, Shared, export, note, share
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
 from tests.support.traffic import Asked
-from tests.support.waiting import eventually
 from tools.record.__main__ import workloads
 
 (RECIPE,) = workloads()
@@ -31,14 +28,8 @@ def run(_server: Server) -> str:
     """Three requests that were served together."""
     _server.wait_until_ready()
     asked = [{"prompt": f"What is {what}?", "max_new_tokens": 6} for what in ("a haiku", "an atlas", "a novel")]
-    body: dict[str, Any] = {"system": "Be brief.", "requests": asked, "rounds": [{"at_once": 2, "blocks": 40}]}
-    answer = requests.post(f"{_server.url}api/workloads", json=body, timeout=20)
-    assert answer.status_code == 201, answer.text
-    run = str(answer.json()["id"])
-    eventually(
-        lambda: requests.get(f"{_server.url}api/runs/{run}", timeout=20).json()["status"] == "closed", seconds=60
-    )
-    return run
+    rounds = [{"at_once": 2, "blocks": 40}]
+    return _server.derived_run("workloads", system="Be brief.", requests=asked, rounds=rounds)
 
 
 @pytest.fixture(scope="module")

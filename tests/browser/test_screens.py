@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.support.runs import SMALL_RUN, WORDS, share
 from tests.support.screens import PHONE
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of
 
 CONTROLS = """() => [...document.querySelectorAll("button, a, input, select, textarea, [role=application]")]
   .filter((control) => {
@@ -77,8 +77,7 @@ def test_a_phone_leads_to_every_panel_by_its_tabs_and_brings_what_is_opened(
         expect(stage.region("Inspector").get_by_role("heading", level=2).first).to_be_in_viewport()
         assert stage.region("Inspector").evaluate("region => region.scrollWidth - region.clientWidth") <= 0
         if view == "tokens":
-            notes = page.locator(".path tfoot").bounding_box()
-            assert notes is not None
+            notes = box_of(page.locator(".path tfoot"))
             assert notes["width"] >= 0.8 * 390, "what each stage did is a text, not a column of words"
     shared = share(server, sampled_run, **WORDS).id
     for address in (f"?run={sampled_run}#step=3&layer=13&head=2&view=head", f"s/{shared}"):

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.support.runs import export, share
-from tests.support.screens import DESKTOP, PHONE, SCHEMES, flaws
+from tests.support.screens import DESKTOP
 from tests.support.server import Server
-from tests.support.stage import Stage, open_file, open_link
+from tests.support.stage import Stage, open_file
 
 OWN_PAGES = ("by-hand/a", "memory", "serving", "gallery", "learn")
 
@@ -107,21 +107,3 @@ def test_a_file_finds_its_glossary(page: Page, server: Server, short_run: str, t
     page.keyboard.press("/")
     expect(look_up(page, "nucleus")).to_contain_text("Top-p")
     expect(page.get_by_role("dialog").get_by_role("link")).to_have_count(0)
-
-
-@pytest.mark.parametrize(("screen", "schemes"), [(DESKTOP, SCHEMES), (PHONE, SCHEMES[:1])], ids=["desktop", "phone"])
-def test_the_dialogs_have_no_flaw(
-    new_page: Callable[..., Page], server: Server, short_run: str, screen: dict[str, object], schemes: tuple[str, ...]
-) -> None:
-    page = new_page(**screen, reduced_motion="reduce")
-    open_link(page, server, share(server, short_run, title="Found").id)
-    for open_page in (lambda: None, lambda: page.goto(f"{server.url}gallery")):
-        open_page()
-        page.get_by_role("button", name="Search").click()
-        expect(look_up(page, "attention")).to_be_visible()
-        assert flaws(page, schemes) == []
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="Help").click()
-        expect(page.get_by_role("link", name="Show Softmax")).to_be_attached()
-        assert flaws(page, schemes) == []
-        page.keyboard.press("Escape")

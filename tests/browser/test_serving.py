@@ -17,6 +17,7 @@ from tests.support.complaints import Complaints
 from tests.support.numbers import fixed
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
+from tests.support.stage import field, region
 from tests.support.waiting import eventually
 
 SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
@@ -66,35 +67,17 @@ def served(_server: Server) -> Served:
     """Three requests that arrive one after the other, with two served at once."""
     _server.wait_until_ready()
     asked = [{"prompt": prompt, "max_new_tokens": 8, "arrives_ms": 60 * at} for at, prompt in enumerate(PROMPTS)]
-    body: dict[str, Any] = {"system": SYSTEM, "requests": asked, "rounds": [SETTINGS]}
-    answer = requests.post(f"{_server.url}api/workloads", json=body, timeout=20)
-    assert answer.status_code == 201, answer.text
-    return read(_server, answer.json()["id"])
+    return read(_server, _server.derived_run("workloads", system=SYSTEM, requests=asked, rounds=[SETTINGS]))
 
 
 @pytest.fixture
-def serving(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+def serving(visit: Callable[..., Page]) -> Callable[..., Page]:
     """Opens the page."""
-
-    def open_it(address: str = "serving", **options: Any) -> Page:
-        page = new_page(**options)
-        page.goto(f"{server.url}{address}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        return page
-
-    return open_it
-
-
-def region(page: Page, name: str) -> Locator:
-    return page.get_by_role("region", name=name, exact=True)
+    return lambda address="serving", **options: visit(address, **options)
 
 
 def lanes(page: Page) -> Locator:
     return page.get_by_role("list", name="Requests").locator("[aria-pressed]")
-
-
-def field(page: Page, name: str) -> Locator:
-    return page.get_by_role("textbox", name=name, exact=True)
 
 
 def run_of(page: Page) -> str:

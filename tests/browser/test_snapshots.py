@@ -1,7 +1,8 @@
 """What each page says, and the roles of its parts, as an outline that anybody can read: tests/browser/snapshots/.
 
-The pages show recordings, whose numbers never change. The outline of the view `head` has the whole Stage, that of another view
-only the inspector, and that of another page only what is below its header. `python -m tests.snapshots` writes them again.
+The pages show recordings, whose numbers never change. The outline of the view `head` has the whole Stage, that of
+another view only the inspector, and that of another page only what is below its header. `python -m tests.snapshots`
+writes them again.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def outline(page: Page, part: str = "body") -> str:
 
 
 def check(name: str, outlines: str) -> None:
-    """Raises AssertionError unless an outline equals its file; with RENEW_SNAPSHOTS in the environment, writes the file."""
+    """Compare an outline with its file, or write the file if RENEW_SNAPSHOTS is set."""
     file = FOLDER / f"{name}.txt"
     if RENEWING:
         file.write_text(outlines, "utf-8")

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import number, same_but_for_rounding
-from tests.support.runs import LEVELS, share
+from tests.support.runs import LEVELS, carried, share
 from tests.support.server import Server
 from tests.support.stage import Stage, expect_same_text, open_link, share_dialog
 from tests.support.traffic import requests_of
@@ -32,10 +32,7 @@ def sessions(_server: Server, _tiny: Server, short_run: str) -> dict[str, str]:
     """One of each level, of the same run, here and where another model runs."""
     made = {level: share(_server, short_run, values=level).id for level in LEVELS}
     for session in made.values():
-        file = requests.get(f"{_server.url}api/sessions/{session}.safetensors", timeout=60).content
-        headers = {"Content-Type": "application/octet-stream"}
-        answer = requests.post(f"{_tiny.url}api/sessions", data=file, headers=headers, timeout=60)
-        assert answer.status_code == 201, answer.text
+        carried(session, _server, _tiny)
     return made
 
 

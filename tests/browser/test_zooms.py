@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.support.numbers import ROUNDING, number
-from tests.support.stage import CRUMBS, Stage
+from tests.support.stage import CRUMBS, Stage, box_of
 
 LAYER, HEAD, QUERY, KEY = 13, 8, 8, 1
 CELL = f"&query={QUERY}&key={KEY}"
@@ -184,16 +184,13 @@ def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage,
     fold.get_by_role("button", name="Play").click()
     expect(fold.get_by_text("All tiles read")).to_be_visible()
     for picture in fold.get_by_role("img").all():
-        box, drawn = picture.bounding_box(), picture.locator("canvas").bounding_box()
-        assert box is not None
-        assert drawn is not None
+        box, drawn = box_of(picture), box_of(picture.locator("canvas"))
         assert box["y"] <= drawn["y"] < box["y"] + box["height"], "a picture is drawn where it stands"
 
 
 def point_low_and_left(cells: Locator) -> None:
     """At a cell that no mask hides: an early key of a late query."""
-    box = cells.bounding_box()
-    assert box is not None
+    box = box_of(cells)
     cells.hover(position={"x": box["width"] * 0.25, "y": box["height"] * 0.6})
 
 
@@ -260,8 +257,7 @@ def test_heads_are_pictures_that_lead_there_and_a_locked_link_names_the_stronges
     stage.rest()
     token = region.get_by_role("table", name=re.compile("^Where")).locator("bdi").first
     token.scroll_into_view_if_needed()
-    box = token.bounding_box()
-    assert box is not None
+    box = box_of(token)
     stage.page.mouse.move(box["x"] + 1, box["y"] + box["height"] / 2)
     stage.page.mouse.down()
     stage.page.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=5)

@@ -20,6 +20,11 @@ class Node:
         self.children: list[Node] = []
 
     @property
+    def addresses(self) -> list[Node]:
+        """The line with the address of a link."""
+        return [child for child in self.children if child.text.startswith("/url:")]
+
+    @property
     def plain(self) -> str:
         """The line without the quotes that YAML puts around it."""
         quoted = QUOTED.fullmatch(self.text)
@@ -27,7 +32,10 @@ class Node:
 
 
 def condense(snapshot: str) -> str:
-    """Shorten an ARIA snapshot. Each table row keeps its name, and counts the roles of the parts that this name repeats."""
+    """Shorten an ARIA snapshot: a row or heading keeps its name and counts the roles of the parts that it repeats.
+
+    A list of options keeps the selected one, and counts the others.
+    """
     return "".join(f"{'  ' * depth}- {text}\n" for depth, text in _lines(_tree(snapshot)))
 
 
@@ -45,17 +53,15 @@ def _tree(snapshot: str) -> Node:
 
 def _lines(node: Node, depth: int = 0) -> Iterator[tuple[int, str]]:
     for child in _flat(node):
-        text, parts = child.plain, list(_flat(child))
-        if text.startswith("text:") and not re.search(r"\w", text[5:]):
+        if child.text.startswith("text:") and not re.search(r"\w", child.text[5:]):
             continue
-        if not text.startswith("row "):
-            yield depth, child.text
-            yield from _lines(_above(parts), depth + 1)
-            continue
-        repeated = [part for part in parts if _is_repeated(part, text)]
-        roles = Counter(role for part in repeated for role in _roles(part) if role != "cell")
-        yield depth, child.text.removesuffix(":") + "".join(f" +{count} {role}" for role, count in roles.items())
-        yield from _lines(_above([part for part in parts if part not in repeated]), depth + 1)
+        parts = list(_flat(child))
+        counted = [part for part in parts if _is_counted(part, child.plain)]
+        roles = Counter(role for part in counted for role in _roles(part) if role != "cell")
+        others = [part for part in parts if part not in counted] + [at for part in counted for at in part.addresses]
+        end = ":" if others and not roles else ""
+        yield depth, child.text.removesuffix(":") + "".join(f" +{n} {role}" for role, n in roles.items()) + end
+        yield from _lines(_above(others), depth + 1)
 
 
 def _flat(node: Node) -> Iterator[Node]:
@@ -75,13 +81,17 @@ def _above(children: list[Node]) -> Node:
 
 def _roles(part: Node) -> Iterator[str]:
     named = NAMED.match(part.plain)
-    yield named["role"] if named else ""
+    if named:
+        yield named["role"]
     for child in part.children:
         yield from _roles(child)
 
 
-def _is_repeated(part: Node, row: str) -> bool:
-    """Whether the name of a row has the name of a part and of all parts below it."""
+def _is_counted(part: Node, above: str) -> bool:
+    """Whether a line repeats the names of a part and of all parts below it, or has it as an option that is not selected."""
     named = NAMED.match(part.plain)
-    name = (named["name"] or "") if named else None
-    return name is not None and name in row and all(_is_repeated(child, row) for child in part.children)
+    if above.startswith("combobox"):
+        return named is not None and named["role"] == "option" and "[selected]" not in part.plain
+    if not named or not above.startswith(("row ", "heading ")) or (named["name"] or "") not in above:
+        return False
+    return all(_is_counted(child, above) for child in part.children if child not in part.addresses)

@@ -34,6 +34,19 @@ def share(server: Server, run: str, **words: Any) -> Shared:
     return Shared(answer["id"], answer["delete_token"])
 
 
+def imported(server: Server, file: bytes) -> Shared:
+    """Store a session from its file."""
+    headers = {"Content-Type": "application/octet-stream"}
+    response = requests.post(f"{server.url}api/sessions", data=file, headers=headers, timeout=60)
+    assert response.status_code == 201, response.text
+    return Shared(response.json()["id"], response.json()["delete_token"])
+
+
+def carried(session: str, here: Server, there: Server) -> str:
+    """Store a shared run on another server too; its id there."""
+    return imported(there, requests.get(f"{here.url}api/sessions/{session}.safetensors", timeout=60).content).id
+
+
 def note(step: int, text: str, layer: int | None = None, head: int | None = None) -> dict[str, Any]:
     return {"step": step, "layer": layer, "head": head, "text": text}
 

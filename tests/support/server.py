@@ -125,9 +125,7 @@ class Server:
 
     def start_run(self, prompt: str, **settings: Any) -> str:
         """Start a run without the page; its id."""
-        response = requests.post(f"{self.url}api/runs", json={"prompt": prompt, "reuse": False, **settings}, timeout=60)
-        assert response.status_code == 201, response.text
-        return str(response.json()["id"])
+        return self._start("runs", {"prompt": prompt, "reuse": False, **settings})
 
     def finished_run(self, prompt: str, **settings: Any) -> str:
         """Start a run and wait for its end; its id."""
@@ -137,11 +135,20 @@ class Server:
 
     def changed_run(self, run: str, *changes: dict[str, Any]) -> str:
         """Compute a run again with changes and wait for its end; its id."""
-        response = requests.post(f"{self.url}api/runs/{run}/change", json={"changes": changes}, timeout=60)
-        assert response.status_code == 201, response.text
-        changed = str(response.json()["id"])
-        self.wait_for_the_end(changed)
-        return changed
+        return self.derived_run(f"runs/{run}/change", changes=changes)
+
+    def forked_run(self, run: str, position: int, token: int) -> str:
+        """Start a branch of a run and wait for its end; its id."""
+        return self.derived_run(f"runs/{run}/fork", position=position, token=token)
+
+    def derived_run(self, path: str, **body: Any) -> str:
+        """Post a request that starts a run, a study or a workload, and wait for its end; its id."""
+        run = self._start(path, body)
+        self.wait_for_the_end(run)
+        return run
+
+    def stop(self, run: str) -> None:
+        requests.post(f"{self.url}api/runs/{run}/control", json={"action": "stop"}, timeout=60).raise_for_status()
 
     def wait_for_the_end(self, run: str) -> None:
         """Of a run or a study. Its engine yields to whatever else is at work on the machine."""
@@ -165,6 +172,11 @@ class Server:
     def head(self, run: str, step: int, layer: int, head: int) -> dict[str, Any]:
         """Exact float32 values by name."""
         return codec.tensors(self._get(f"api/runs/{run}/head?step={step}&layer={layer}&head={head}").content)
+
+    def _start(self, path: str, body: dict[str, Any]) -> str:
+        response = requests.post(f"{self.url}api/{path}", json=body, timeout=60)
+        assert response.status_code == 201, response.text
+        return str(response.json()["id"])
 
     def _get(self, path: str) -> requests.Response:
         return requests.get(self.url + path, timeout=60)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Download, Frame, Locator, Page, Request, expect
+from playwright.sync_api import Download, FloatRect, Frame, Locator, Page, Request, expect
 
 from tests.support.server import Server
 
@@ -22,6 +22,21 @@ def expect_same_text(one: Locator, other: Locator, alike: Callable[[str, str], b
             break
         one.page.wait_for_timeout(50)
     assert same, texts
+
+
+def region(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def field(page: Page, name: str) -> Locator:
+    return page.get_by_role("textbox", name=name, exact=True)
+
+
+def box_of(element: Locator) -> FloatRect:
+    """The box of an element that is drawn, in CSS pixels of the window."""
+    box = element.bounding_box()
+    assert box, element
+    return box
 
 
 def all_alike(texts: tuple[list[str], list[str]], alike: Callable[[str, str], bool]) -> bool:

@@ -100,7 +100,7 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
     wanted = asked(recipe).of("any", "nobody")
     data = codec.header(payloads[0]).data
     made = (data["prompt"], data["chat"], data["sampling"], data["limits"]["max_new_tokens"])
-    changed = (data.get("changed") or {"changes": []})["changes"]
+    changed = data["changed"]["changes"] if data["changed"] else []
     return (*made, changed) == (
         *(wanted.prompt, wanted.chat, wanted.sampling.model_dump(), wanted.max_new_tokens),
         [change.model_dump() for change in changes_of(recipe)],

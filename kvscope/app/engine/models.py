@@ -83,7 +83,7 @@ class ServedModel:
         if self.info is not None:
             return same_model(described, self.info)
         sha256 = self.known.sha256
-        names = described["name"], described.get("weight_dtype") or "float32"
+        names = described["name"], described["weight_dtype"]
         return names == (self.name, dtype) and sha256 in (None, described["sha256"])
 
 

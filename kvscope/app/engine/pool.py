@@ -12,11 +12,11 @@ from typing import Any
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.engine import ENGINES_FOLDER, Engine
 from kvscope.app.engine.filling import Request
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.models import Models, ServedModel
 from kvscope.app.engine.placement import Placement, origin_of
 from kvscope.app.engine.process import CALLS_WITH_FRAMES
 from kvscope.app.engine.supervisor import STARTING, Readiness
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.settings import Settings
 from kvscope.app.store.runs import SERVER_STOPPED, Gone, RunLog
 from kvscope.model.api import ReadmitRequest, Refused, RunRequest

@@ -8,6 +8,7 @@ threads all wait for each other, does none of that.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -72,6 +73,14 @@ def processor_time(pid: int) -> int | None:
     with suppress(OSError):
         fields = _fields(PROCESSES / str(pid))
         return int(fields[11]) + int(fields[12])
+    return None
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Resident memory (RSS) of a process, shared pages included; None if the system does not report it."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = (PROCESSES / str(pid) / "statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
     return None
 
 

@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flask import Blueprint, Response, jsonify, redirect, render_template, url_for
+from flask import Blueprint, Response, redirect, render_template, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from kvscope.app.http.access import SENDS, WORKS_OUT, declare
 from kvscope.app.http.answers import Code, Worked
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import unknown
@@ -47,6 +48,9 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
         None,
     )
 
+    @routes.get("/by-hand/<example>", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/by-hand/<example>", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
     def page(example: str, framed: bool) -> Response:
         if example not in EXAMPLES:
             heading = gettext("Worked example not found")
@@ -60,16 +64,6 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
     def first() -> AnyResponse:
         return redirect(url_for("by_hand.alone", example="a"))
 
-    @routes.get("/by-hand/<example>")
-    @declare(SENDS)
-    def alone(example: str) -> Response:
-        return page(example, framed=False)
-
-    @routes.get("/embed/by-hand/<example>")
-    @declare(SENDS)
-    def embedded(example: str) -> Response:
-        return page(example, framed=True)
-
     @routes.get("/api/by-hand/<example>")
     @describe(
         WORKS_OUT,
@@ -82,9 +76,8 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
         if example not in EXAMPLES:
             raise unknown("example", example)
         changed_example = changed(EXAMPLES[example], query(ByHandQuery))
-        response = jsonify(example=_example_answer(changed_example), **reads.ask("by_hand", changed_example))
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        answer = {"example": _example_answer(changed_example), **reads.ask("by_hand", changed_example)}
+        return json_response(answer, "no-cache")
 
     @routes.get("/api/by-hand/<example>/code")
     @describe(
@@ -98,10 +91,8 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
         if example not in EXAMPLES:
             raise unknown("example", example)
         parameters = query(ByHandCodeQuery)
-        shapes = reads.ask("by_hand_code", changed(EXAMPLES[example], parameters), parameters.step, version())
-        response = jsonify(shapes)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        changed_example = changed(EXAMPLES[example], parameters)
+        return json_response(reads.ask("by_hand_code", changed_example, parameters.step, version()), "no-cache")
 
     return routes
 

@@ -5,10 +5,11 @@ The question `code` (questions.py) answers what its lines computed in a step.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, jsonify
 
 from kvscope.app.http.access import DESCRIBES
 from kvscope.app.http.answers import Source
+from kvscope.app.http.caching import revalidated
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.model.source.listing import listing
 
@@ -25,10 +26,6 @@ def blueprint() -> Blueprint:
         revalidated=True,
     )
     def code() -> Response:
-        response = jsonify(listing())
-        response.headers["Cache-Control"] = "no-cache"  # the installed version may change
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return revalidated(jsonify(listing()))
 
     return routes

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify, request
+from flask import Blueprint, Response, request
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.engine import Engine
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import LastEngine, NoSuchEngine, Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import MANAGES
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import client_of
@@ -79,10 +80,7 @@ def blueprint(pool: Pool, scheduler: RunScheduler, has_token: bool) -> Blueprint
     routes = Blueprint("engines", __name__, url_prefix="/api/engines")
 
     def listed(status: int = 200) -> Response:
-        response = jsonify(engines=[_managed(engine) for engine in pool.engines])
-        response.status_code = status
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"engines": [_managed(engine) for engine in pool.engines]}, "no-store", status)
 
     @routes.before_request
     def here_or_with_token() -> None:

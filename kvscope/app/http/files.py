@@ -15,6 +15,7 @@ from flask import Blueprint, Response, request
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import IMPORTS, PACKS, count
 from kvscope.app.http.answers import Shared
+from kvscope.app.http.caching import NO_CACHE
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY
 from kvscope.app.http.lookup import RunLookup
@@ -22,7 +23,7 @@ from kvscope.app.http.openapi import Answer, describe, json_answer
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.produced import MOST_KEPT_BYTES, Produced
 from kvscope.app.http.requests import PageQuery, query
-from kvscope.app.http.sessions import REVALIDATED, forgotten_if_deleted
+from kvscope.app.http.sessions import forgotten_if_deleted
 from kvscope.app.http.share import saved
 from kvscope.app.store.budget import Budget
 from kvscope.app.store.errors import StoreError
@@ -97,7 +98,7 @@ class FileRoutes:
             response.implicit_sequence_conversion = False
         # Never displayed at this address, where its scripts would run as the server's own.
         response.headers["Content-Disposition"] = f'attachment; filename="{page.file_name}"'
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(page.tag)
         return response
 

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 
 from kvscope.app.http.access import SENDS
 from kvscope.app.http.answers import Index, IndexEntry, IndexKind
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.site import site
 from kvscope.app.learn.library import Listed
@@ -42,9 +43,7 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
     def all_entries() -> Response:
         written = site()
         saved = [*of_sessions(written.sessions)] if written else []
-        response = jsonify(entries=[*tables, *of_lessons(lessons()), *recordings, *saved])
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return json_response({"entries": [*tables, *of_lessons(lessons()), *recordings, *saved]}, "no-cache")
 
     return routes
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.http.access import COMPUTES, READS, SENDS, WORKS_OUT, count, declare, refuse_other_sites
 from kvscope.app.http.answers import LessonList, RenderedLesson
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -81,21 +82,24 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         except KeyError:
             raise unknown("lesson", id) from None
 
-    def page(id: str, framed: bool) -> Response:
+    @routes.get("/learn/<lesson>", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/learn/<lesson>", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
+    def page(lesson: str, framed: bool) -> Response:
         try:
-            lesson = library.lesson(id)
+            source = library.lesson(lesson)
         except KeyError:
             heading = gettext("Lesson not found")
             text = gettext("This installation has no lesson with this address.")
             instead = {"page": "learn", "text": gettext("All lessons")}
             message = render_template("message.html", heading=heading, text=text, framed=framed, instead=instead)
             return Response(message, 404)
-        if lesson.unreadable:
+        if source.unreadable:
             heading = gettext("This lesson has a mistake in its file")
             text = gettext("It is shown once it is corrected: reload the page then.")
-            lines = [str(fault) for fault in sorted(lesson.faults)]
+            lines = [str(fault) for fault in sorted(source.faults)]
             return Response(render_template("message.html", heading=heading, text=text, lines=lines, framed=framed))
-        shown = answer(lesson, later)
+        shown = answer(source, later)
         return Response(
             render({"lessons": listed(), "lesson": shown, "framed": framed}, title=f"{shown['title']} · KVScope")
         )
@@ -104,16 +108,6 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
     @declare(SENDS)
     def contents() -> str:
         return render({"lessons": listed(), "lesson": None, "framed": False, **library.paths.as_json()})
-
-    @routes.get("/learn/<lesson>")
-    @declare(SENDS)
-    def alone(lesson: str) -> Response:
-        return page(lesson, framed=False)
-
-    @routes.get("/embed/learn/<lesson>")
-    @declare(SENDS)
-    def embedded(lesson: str) -> Response:
-        return page(lesson, framed=True)
 
     @routes.get("/api/lessons")
     @describe(READS, "List the lessons", {200: json_answer("all lessons, in their order", LessonList)})
@@ -150,8 +144,6 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
         if parameters.run:
             refuse_other_sites()
         count(limits)
-        response = jsonify(**answer(source, by_hand, parameters.run))
-        response.headers["Cache-Control"] = "no-cache"
-        return response
+        return json_response(answer(source, by_hand, parameters.run), "no-cache")
 
     return routes

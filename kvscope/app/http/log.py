@@ -12,6 +12,7 @@ from flask import Blueprint, Response, jsonify, request
 
 from kvscope.app.engine.questions import under_changes
 from kvscope.app.http.access import ANSWERS, COMPUTES, READS, READS_RUN
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.lookup import Log, RunLookup
 from kvscope.app.http.openapi import binary_answer, describe, json_answer
 from kvscope.app.http.problems import Problem
@@ -79,16 +80,14 @@ class LogRoutes:
         )
         def view(log: str) -> Response:
             steps = self._lookup.steps(log, question.first)
-            if not question.of_changed and steps.opening.get("changed"):
+            if not question.of_changed and steps.opening["changed"]:
                 detail = "This is computed for the model as it is, and the run has changes. Ask about its original run."
                 raise Problem(409, detail, field="run")
             arguments = question.arguments(steps, parameters_of(question.query, steps))
             if question.anew:
                 model = self._lookup.same_model(steps.opening)
                 computation = under_changes(steps.opening, name, *arguments)
-                response = jsonify(self._reads.ask_again(*computation, model=model))
-                response.headers["Cache-Control"] = "no-store"
-                return response
+                return json_response(self._reads.ask_again(*computation, model=model), "no-store")
             return self._lasting_answer(log, steps, name, *arguments)
 
         return view

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, request, url_for
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler, Started
 from kvscope.app.http.answers import Created, Queued, Status
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import json_answer
 from kvscope.app.http.problems import Problem, unknown
 from kvscope.app.http.questions import Steps
@@ -124,10 +125,9 @@ def created(run: str, started: Started, url: str | None = None) -> Response:
     `url`: the page that shows it, if not the Stage.
     """
     waits = {} if started.waits is None else {"status": "queued", **asdict(started.waits)}
-    response = jsonify(id=run, url=url or page_of(run), delete_token=started.token, **waits)
-    response.status_code = 202 if waits else 201
+    answer = {"id": run, "url": url or page_of(run), "delete_token": started.token, **waits}
+    response = json_response(answer, "no-store", 202 if waits else 201)
     response.headers["Location"] = url_for("runs.status", run=run)
-    response.headers["Cache-Control"] = "no-store"
     return response
 
 

@@ -30,18 +30,11 @@ def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blue
     session = next((recording.card.id for recording in recorded if recording.card and not recording.workload), None)
     known = {"models": models, "gpus": gpus, "session": session}
 
+    @routes.get("/memory", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/memory", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
     def page(framed: bool) -> str:
         return render({**known, "framed": framed})
-
-    @routes.get("/memory")
-    @declare(SENDS)
-    def alone() -> str:
-        return page(framed=False)
-
-    @routes.get("/embed/memory")
-    @declare(SENDS)
-    def embedded() -> str:
-        return page(framed=True)
 
     @routes.post("/api/measure")
     @describe(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -13,6 +13,7 @@ from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import LOADS, TELLS, count
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.requests import LoadModel, body
@@ -52,10 +53,7 @@ def blueprint(pool: Pool, limits: Limits) -> Blueprint:
 
     def listed(status: int = 200) -> Response:
         models = [_offered(pool, model) for model in pool.models.all]
-        response = jsonify(models=models, memory=pool.models.budget)
-        response.status_code = status
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"models": models, "memory": pool.models.budget}, "no-store", status)
 
     @routes.get("")
     @describe(TELLS, "List the models", {200: json_answer("the models", OfferedModels)})

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask import Blueprint, Flask, Response, current_app, jsonify
 from pydantic import BaseModel, TypeAdapter
 from werkzeug.routing import Rule
 
 from kvscope.app.bodies import schema_of
 from kvscope.app.http.access import DESCRIBES, Access, declare
 from kvscope.app.http.answers import Problem
+from kvscope.app.http.caching import revalidated
 from kvscope.app.travel.page_source import own_version
 
 JSON = "application/json"
@@ -272,9 +273,6 @@ def blueprint() -> Blueprint:
     def contract() -> Response:
         response = jsonify(document(current_app, own_version()))
         response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Cache-Control"] = "no-cache"
-        response.add_etag()
-        response.make_conditional(request)
-        return response
+        return revalidated(response)
 
     return routes

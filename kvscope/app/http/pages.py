@@ -16,6 +16,7 @@ from kvscope.app.engine.run_scheduler import RunScheduler
 from kvscope.app.engine.supervisor import RESTARTING
 from kvscope.app.http.access import DESCRIBES, SENDS, TELLS, declare
 from kvscope.app.http.answers import Health, Readiness
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.languages import gettext
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import Answer, describe, json_answer
@@ -119,10 +120,8 @@ def blueprint(
             runs.check()
         except Lost as error:
             readiness = replace(readiness, state="failed", phase="failed", message=str(error))
-        response = jsonify(**asdict(readiness), compiling=False, model=engine.info_of(model or engine.models.first))
-        response.status_code = 200 if readiness.state == "ready" else 503
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        answer = {**asdict(readiness), "compiling": False, "model": engine.info_of(model or engine.models.first)}
+        return json_response(answer, "no-store", 200 if readiness.state == "ready" else 503)
 
     @routes.get("/metrics")
     @describe(TELLS, "Metrics for Prometheus", {200: Answer("text exposition format 0.0.4", {"text/plain": str})})

@@ -63,7 +63,7 @@ class Steps:
 
     def computed_from(self, step: int) -> int:
         """Return the first position that a step computed."""
-        return rows_of(len(self.opening["tokens"]), step, self.opening.get("reused", 0)).start
+        return rows_of(len(self.opening["tokens"]), step, self.opening["reused"]).start
 
     def before(self, step: int) -> list[int]:
         """Return the ids of the tokens before a step."""

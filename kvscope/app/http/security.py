@@ -79,7 +79,8 @@ def _add_headers(frame_ancestors: str, response: Response) -> Response:
     framed_by = frame_ancestors if is_embed else "'self'"
     ancestors = "" if framed_by == ANYONE else f"; frame-ancestors {framed_by}"
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
+        f"default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' {EMPTY_STYLE}; "
+        "img-src 'self' data: blob:; "
         f"object-src 'none'; base-uri 'none'; form-action 'self'{ancestors}"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"

@@ -18,18 +18,11 @@ def blueprint(example: Example | None) -> Blueprint:
     routes = Blueprint("serving", __name__)
     render = renderer("serving")
 
+    @routes.get("/serving", endpoint="alone", defaults={"framed": False})
+    @routes.get("/embed/serving", endpoint="embedded", defaults={"framed": True})
+    @declare(SENDS)
     def page(framed: bool) -> str:
         shown = {"example": example.id} if example and not framed else {}
         return render(bootstrap_of_runs(framed=framed, **shown))
-
-    @routes.get("/serving")
-    @declare(SENDS)
-    def alone() -> str:
-        return page(framed=False)
-
-    @routes.get("/embed/serving")
-    @declare(SENDS)
-    def embedded() -> str:
-        return page(framed=True)
 
     return routes

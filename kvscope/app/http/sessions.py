@@ -13,6 +13,7 @@ from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import DELETES, DRAWS, READS, count
 from kvscope.app.http.answers import Session
+from kvscope.app.http.caching import NO_CACHE, revalidated
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.log import BINARY, LogRoutes
 from kvscope.app.http.lookup import RunLookup, delete_token
@@ -33,8 +34,6 @@ from kvscope.app.travel.lanes import lanes_of
 from kvscope.app.travel.opening_head import NothingToShow, opening_head
 from kvscope.model.log.frames import header, to_stream
 
-REVALIDATED = "no-cache"
-"""A session never changes, but it can be deleted, and browsers must notice that."""
 ARCHIVE = "safetensors"
 PICTURE = "2"
 """Version of the picture's drawing. Part of its ETag, like its colours."""
@@ -62,7 +61,7 @@ def blueprint(
     saved.get("/<session>/values")(api.values)
     saved.get("/<session>.png")(api.thumbnail)
     saved.delete("/<session>")(api.delete)
-    LogRoutes(sessions, api.lookup, reads, REVALIDATED, lasting=True).register(saved)
+    LogRoutes(sessions, api.lookup, reads, NO_CACHE, lasting=True).register(saved)
     routes.register_blueprint(saved)
     return routes
 
@@ -78,7 +77,7 @@ class SessionRoutes:
     def manifest(self, session: str) -> Response:
         """`GET /api/sessions/<id>`"""
         self.lookup.known(session)
-        return _revalidated(jsonify(self._sessions.manifest(session)))
+        return revalidated(jsonify(self._sessions.manifest(session)))
 
     @describe(
         READS,
@@ -96,7 +95,7 @@ class SessionRoutes:
         content = self._produced.of(session, ARCHIVE, file.archive) if is_small else file.archive()
         response = Response(content, mimetype=BINARY)
         response.headers["Content-Disposition"] = f'attachment; filename="kvscope-{session}.safetensors"'
-        return _revalidated(response)
+        return revalidated(response)
 
     @describe(
         DRAWS,
@@ -125,7 +124,7 @@ class SessionRoutes:
             if not picture:
                 raise Problem(404, "This session has no attention to draw.", field="session")
             response = Response(picture, mimetype="image/png")
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(tag)
         return response
 
@@ -166,7 +165,7 @@ class SessionRoutes:
         first = list(islice(payloads, 1))  # an unreadable part must be reported while an error can still be sent
         response = Response(first if one else to_stream(chain(first, payloads)), mimetype=BINARY)
         response.implicit_sequence_conversion = one
-        response.headers["Cache-Control"] = REVALIDATED
+        response.headers["Cache-Control"] = NO_CACHE
         response.set_etag(f"{session}-values-{layer}-{step if one else 'all'}")
         response.make_conditional(request)
         return response
@@ -189,11 +188,3 @@ def forgotten_if_deleted(produced: Produced, session: str) -> Iterator[None]:
     except Deleted:
         produced.forget(session)
         raise
-
-
-def _revalidated(response: Response) -> Response:
-    """Return the response, or 304 to a client that has it."""
-    response.headers["Cache-Control"] = REVALIDATED
-    response.add_etag()
-    response.make_conditional(request)
-    return response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Response, jsonify, request, url_for
+from flask import Response, request, url_for
 
 from kvscope.app.bodies import Bounds
 from kvscope.app.engine.calls import EngineUnavailable
@@ -12,6 +12,7 @@ from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.values import ValueMaker
 from kvscope.app.http.access import READS_STATE, SHARES, count
 from kvscope.app.http.answers import ShareChoices, Shared
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.limits import Limits
 from kvscope.app.http.lookup import RunLookup
 from kvscope.app.http.openapi import describe, json_answer
@@ -61,9 +62,7 @@ class ShareRoutes:
             levels[level] = {"bytes": head.bytes + values, "estimated": True, "refusal": refusal and refusal.detail}
         done = self._maker.progress(run)
         computing = None if done is None else {"done": done, "steps": steps}
-        response = jsonify(levels=levels, computing=computing)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response({"levels": levels, "computing": computing}, "no-store")
 
     @describe(
         SHARES,
@@ -112,7 +111,7 @@ class ShareRoutes:
         """Return why values of that size cannot be computed; None if they can."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
-        if level == "block" and opening["model"].get("experts"):
+        if level == "block" and opening["model"]["experts"]:
             detail = "values must be attention or qkv: a session cannot store what is inside experts."
             return Problem(409, detail, field="values", limit=["attention", "qkv"])
         most = self._maker.most_bytes
@@ -139,8 +138,6 @@ def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
 def saved(session: str, token: str) -> Response:
     """Answer 201 for a saved session, with its addresses and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
-    response = jsonify(id=session, **addresses, delete_token=token)
-    response.status_code = 201
+    response = json_response({"id": session, **addresses, "delete_token": token}, "no-store", 201)
     response.headers["Location"] = url_for("sessions.saved.manifest", session=session)
-    response.headers["Cache-Control"] = "no-store"
     return response

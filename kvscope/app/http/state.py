@@ -9,16 +9,17 @@ import os
 import time
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.memory import resident_bytes
 from kvscope.app.engine.pool import Pool
 from kvscope.app.engine.run_scheduler import RunScheduler
+from kvscope.app.engine.vitals import resident_bytes
 from kvscope.app.http.access import COMPUTES
 from kvscope.app.http.answers import Count, Positive
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.engines import EngineProcess, Seconds, summary_of
 from kvscope.app.http.live import Live
 from kvscope.app.http.openapi import describe, json_answer
@@ -132,15 +133,14 @@ def blueprint(
         pid = os.getpid()
         web = {"pid": pid, "uptime_s": time.monotonic() - started, "resident_bytes": resident_bytes(pid)}
         engines = [summary_of(one) for one in engine.engines]
-        response = jsonify(
-            web={**web, "viewers": live.viewers},
-            engine=engines[0],
-            engines=engines,
+        answer = {
+            "web": {**web, "viewers": live.viewers},
+            "engine": engines[0],
+            "engines": engines,
             **_held(engine, reads),
-            log=_log(runs, sessions, budget, scheduler),
-        )
-        response.headers["Cache-Control"] = "no-store"
-        return response
+            "log": _log(runs, sessions, budget, scheduler),
+        }
+        return json_response(answer, "no-store")
 
     return routes
 
@@ -160,7 +160,7 @@ def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
         "device": model["device"],
         "parameters": model["parameters"],
         "bytes": totals["weights"],
-        "stored": (model.get("weights") or {}).get("stored", {}),
+        "stored": model["weights"]["stored"],
     }
     return {"weights": weights, "cache": {"device": model["device"], **totals["cache"]}, "pace": totals["pace"]}
 

@@ -5,11 +5,12 @@ Nothing is stored, and no run's place is taken.
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response
 
 from kvscope.app.engine.pool import Pool
 from kvscope.app.http.access import ANSWERS, ASKS
 from kvscope.app.http.answers import Cut, Embedding, WordsBeside
+from kvscope.app.http.caching import json_response
 from kvscope.app.http.openapi import describe, json_answer
 from kvscope.app.http.reads import Reads
 from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
@@ -31,9 +32,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
     )
     def tokens() -> Response:
         parameters = body(Typed)
-        response = jsonify(reads.ask("tokens", parameters.prompt, parameters.chat, model=named(parameters.model or "")))
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        model = named(parameters.model or "")
+        return json_response(reads.ask("tokens", parameters.prompt, parameters.chat, model=model), "no-store")
 
     @routes.get("/embedding")
     @describe(
@@ -45,9 +45,8 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
     )
     def embedding() -> Response:
         parameters = query(EmbeddingQuery)
-        response = jsonify(reads.ask("embedding", parameters.token, model=named(parameters.model)))
-        response.headers["Cache-Control"] = "no-cache"  # another model may be loaded later
-        return response
+        # Another model may be loaded later.
+        return json_response(reads.ask("embedding", parameters.token, model=named(parameters.model)), "no-cache")
 
     @routes.post("/words")
     @describe(
@@ -59,8 +58,6 @@ def blueprint(pool: Pool, reads: Reads) -> Blueprint:
     )
     def words() -> Response:
         parameters = body(Words)
-        response = jsonify(reads.ask("words", parameters.words, model=named(parameters.model or "")))
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        return json_response(reads.ask("words", parameters.words, model=named(parameters.model or "")), "no-store")
 
     return routes

@@ -154,8 +154,3 @@ def text_of(nodes: Sequence[Node]) -> str:
         " \n" if node["t"] in ("paragraph", "item", "break") else node.get("text", "0" if node["t"] == "value" else "")
         for node in walk(nodes)
     )
-
-
-def faults_of(nodes: Sequence[Node]) -> Iterator[str]:
-    """Yield the problems of a computed tree."""
-    return (node["problem"] for node in walk(nodes) if "problem" in node)

@@ -88,7 +88,7 @@ class Run:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """What a changed run changes, as docs/frames.md has it under "Changed runs"; empty for any other run."""
-        changed = self.log.open.get("changed")
+        changed = self.log.open["changed"]
         return list(changed["changes"]) if changed else []
 
     @property
@@ -164,7 +164,7 @@ class Run:
 
     def __repr__(self) -> str:
         prompt = self.prompt if len(self.prompt) <= 60 else f"{self.prompt[:59]}…"
-        if study := self.log.open.get("study"):
+        if study := self.log.open["study"]:
             more = f"{len(study['requests'])} requests, {len(self.passes)} passes"
         else:
             more = f"{self.prompt_length} + {len(self.steps)} tokens"

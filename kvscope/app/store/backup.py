@@ -64,7 +64,7 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
     with work_folder(Path(tempfile.gettempdir())) as work, _readable(file):
         shutil.copyfile(file, work / FILE)
         _check(work / FILE, file)
-        with _opened(work) as source, held(folder, url), _opened(folder, url) as target:
+        with _of_this_schema(file, work) as source, held(folder, url), _opened(folder, url) as target:
             return _fill(source, target)
 
 
@@ -142,6 +142,19 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
     try:
         with failing_as("The database cannot be copied", in_full=True):
             yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _of_this_schema(file: Path, copy: Path) -> Iterator[sa.Engine]:
+    """The copy of a backup in the folder `copy`. Raises StoreError that names `file` if its schema cannot be read."""
+    try:
+        engine = connect(copy)
+    except StoreError as error:
+        raise StoreError(f"{file} cannot be restored. {error}") from None
+    try:
+        yield engine
     finally:
         engine.dispose()
 

@@ -30,12 +30,13 @@ from kvscope.app.store.spare import with_spare
 log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
-"""All tables: of `runs`, `sessions` and `lead`. They are what the newest migration makes; a test compares them."""
+"""All tables: of `runs`, `sessions` and `lead`. The migrations make the same tables; a test compares them."""
 OF_THE_MOMENT = {"of_the_moment": True}
 """Information on a table of what concerns the processes that run now: it is no part of a backup."""
 
-NEWEST = "0005"
+SCHEMA = "0005"
 """The newest migration. A database that has it is opened without loading Alembic."""
+WHAT_TO_DO = "Use the KVScope that wrote it, or choose an empty database or another folder with --data."
 FILE = "runs.sqlite"
 POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 PORT = 5432
@@ -341,9 +342,11 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _bring_up_to_date(engine: sa.Engine) -> None:
-    """Run the migrations that are missing, all or none. Raises StoreError for a database of a later version."""
+    """Make the schema in an empty database, or run the migrations that one lacks: all or none. Raises StoreError for a
+    database of another KVScope or of something else, and leaves it as it is.
+    """
     with engine.connect() as connection:
-        if _version(connection) == NEWEST:
+        if _version(connection) == SCHEMA:
             return
     from alembic import command
     from alembic.config import Config
@@ -358,18 +361,24 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATING)))
         else:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+        version, tables = _version(connection), sa.inspect(connection).get_table_names()
+        if version is None and tables:
+            names = ", ".join(sorted(tables)[:5])
+            raise StoreError(
+                f"The database has tables ({names}) and no schema version of KVScope, which reads schema {SCHEMA}. "
+                f"{WHAT_TO_DO}"
+            )
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
         except CommandError:
-            found = _version(connection)
             raise StoreError(
-                f"The database has schema {found}, from a later KVScope; this one supports {NEWEST}. Update KVScope."
+                f"The database has schema {version}; this KVScope reads schema {SCHEMA}. {WHAT_TO_DO}"
             ) from None
 
 
 def _version(connection: sa.Connection) -> str | None:
-    """The migration that the database has; None for one that is empty, or was made before there were migrations."""
+    """The migration that the database has; None if it has none."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))

@@ -1,4 +1,4 @@
-"""A workload's first round as lanes over time, for its card and picture."""
+"""A workload's first round as lanes over time, for its card and picture, as static/serving/lanes.js draws them."""
 
 from __future__ import annotations
 
@@ -53,11 +53,13 @@ def lanes_of(log: Iterable[Header]) -> Lanes:
                 lane = lanes[member["request"]]
                 if member["phase"] == "prefill":
                     lane.reads.append((begin, ends))
-                chosen = [*([member["token"]] if member["token"] else []), *member.get("more", ())]
+                chosen = [*([member["token"]] if member["token"] else []), *member["more"]]
                 lane.tokens += chosen
                 lane.words += [ends] * len(chosen)
         for event in frame.data["events"]:
             if event["what"] in ENDS:
-                lanes[event["request"]].ends = event["ms"]
+                # The last token exists when its pass ends, whatever time the log has for the event.
+                by_pass = frame.kind == "pass" and event["what"] == "done"
+                lanes[event["request"]].ends = ends if by_pass else event["ms"]
     last = [lane.ends for lane in lanes if lane.ends is not None]
     return Lanes(lanes, passes, max([ends, *last]))

@@ -62,7 +62,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
     steps = [header.data for header in headers if header.kind == "step"]
     prompt_length = len(opening["tokens"])
     newest = prompt_length - 1 + min(opens["step"] or 0, len(steps) - 1)
-    reused = opening.get("reused", 0)
+    reused = opening["reused"]
     query = newest if opens["query"] is None else max(reused, min(opens["query"], newest))
     layers = [(header.data, payload) for header, payload in zip(headers, stored, strict=True) if header.kind == "layer"]
     if opens["layer"] is None and opens["head"] is None:

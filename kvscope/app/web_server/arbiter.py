@@ -1,7 +1,7 @@
-"""gunicorn's parent process: every signal that ends it ends the server, cleanly (the worker: worker.py).
+"""gunicorn's parent process. A signal ends the whole server, and never starts a second worker.
 
-gunicorn's own way with SIGHUP, SIGTTIN and SIGUSR2 is to start a second worker beside the first: two servers on one
-database.
+By default, gunicorn starts a second worker beside the first on SIGHUP, SIGTTIN and SIGUSR2. Then two servers would
+write to one database. The worker itself is in worker.py.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gunicorn.arbiter import Arbiter
 
 
 class OneWorker(Arbiter):  # type: ignore[misc]
-    """The parent: keeps one worker, and starts another only once that one is gone."""
+    """Keeps one worker running, and starts another only after that one has ended."""
 
     def init_signals(self) -> None:
-        """A SIGHUP ends the server, since that is what a closed terminal says, unless it was started to outlive it
-        (nohup).
+        """Let SIGHUP, which a closed terminal sends, end the server. It stays ignored if it was ignored at the start,
+        as under nohup.
         """
         outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
         super().init_signals()
@@ -31,6 +31,6 @@ class OneWorker(Arbiter):  # type: ignore[misc]
     handle_int = handle_quit = handle_term = handle_hup
 
     def handle_ttin(self) -> None:
-        """Nothing: there is one worker, and its settings are those of the start."""
+        """Do nothing: there is always one worker, with the settings of the start."""
 
     handle_ttou = handle_usr1 = handle_usr2 = handle_winch = handle_ttin

@@ -1,7 +1,7 @@
-"""A request on its way in: how much of it is here, how much longer it may take, and how a connection is turned away.
+"""Receives a request piece by piece: whether it is complete, and when it is too late; and the answer that refuses it.
 
-Where it ends is what gunicorn's parser says, which reads it again in the thread that answers: with a second reader of
-the same syntax there would be requests that one takes for whole and the other waits for.
+gunicorn's parser decides where a request ends, here and again in the thread that answers it. Two different parsers
+could disagree: one would take a request for complete while the other still waits for the rest.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from kvscope.app.http.problems import Problem
 from kvscope.app.http.security import BARE
 
 HEAD_S = 10.0
-"""How long the head of a request may take from its first byte, or a new connection's first byte."""
+"""How long the head of a request may take from its first byte, and how long a new connection may stay silent."""
 BODY_S = 10.0
 SLOWEST_BYTES_PER_S = 16 * 1024
-"""A body may take BODY_S, and longer if it comes at this speed."""
+"""A body may take BODY_S, and longer if it arrives at least at this speed."""
 MAX_HEAD_BYTES = 32 * 1024
 MAX_WHOLE_BODY_BYTES = 192 * 1024
-"""A body that is longer (only a file can be), or whose length is not told, is read while the request is answered."""
+"""A longer body (only a file can be longer), or a body of unknown length, is read while the request is answered."""
 LINE_END = b"\n"
 Parse = Callable[[Unreader], Request]
-"""Reads the head of a request. Raises ParseException, and NoMoreData where its end has not come."""
+"""Reads the head of a request. Raises ParseException, or NoMoreData if the head is not complete."""
 
 
 class InvalidHost(ParseException):  # type: ignore[misc]
-    """A request that names no server, or two (RFC 9112, 3.2)."""
+    """The request names no server, or two different ones (RFC 9112, 3.2)."""
 
 
 class Received(Unreader):  # type: ignore[misc]
-    """What has come of a request, and nothing after it."""
+    """The bytes of a request that have arrived."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
         self.unread(data)
 
     def chunk(self, size_hint: int | None = None) -> bytes:
-        """There is no more."""
+        """No more bytes."""
         return b""
 
 
 def parser(settings: Config, client: Any) -> Parse:
-    """What reads the heads of this client's requests."""
+    """Returns the parser for the heads of a client's requests."""
     return partial(_parsed, settings, client)
 
 
@@ -71,7 +71,10 @@ def _parsed(settings: Config, client: Any, unreader: Unreader) -> Request:
 
 @dataclass(slots=True)
 class Arriving:
-    """What has come of one request. `idle_until`: when the wait for its first byte ends."""
+    """A request that is arriving. `idle_until`: deadline for its first byte. All times are as time.monotonic.
+
+    `streamed`: its body is read while it is answered.
+    """
 
     parse: Parse
     idle_until: float
@@ -81,7 +84,7 @@ class Arriving:
     streamed: bool = False
 
     def take(self, data: bytes) -> None:
-        """More of it. Raises ParseException as soon as it cannot become a request."""
+        """Add the next bytes. Raises ParseException as soon as they cannot be the beginning of a request."""
         if self._began is None:
             self._began = time.monotonic()
         self.data += data
@@ -102,25 +105,26 @@ class Arriving:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it can be answered without waiting for its sender, but for a body that is streamed."""
+        """Whether it can be answered now: it is complete, or complete except for a body that is streamed."""
         return self._whole is not None and len(self.data) >= self._whole
 
     @property
     def is_too_long(self) -> bool:
-        """Whether its head is longer than any that makes sense."""
+        """Whether its head exceeds MAX_HEAD_BYTES."""
         return self._whole is None and len(self.data) > MAX_HEAD_BYTES
 
     @property
     def deadline(self) -> float:
-        """When it is given up."""
+        """When its connection is closed unless it is complete."""
         if self._began is None:
             return self.idle_until
         return self._began + HEAD_S + (0 if self._whole is None else BODY_S + len(self.data) / SLOWEST_BYTES_PER_S)
 
 
 class Paced(SocketUnreader):  # type: ignore[misc]
-    """Where the parser reads: what has come already, then the rest of a streamed body, unless it comes too slowly. Then
-    it ends there, as if the sender had left.
+    """The parser's source: the bytes that have arrived, then the rest of a streamed body from the socket.
+
+    A body that arrives too slowly ends early, as if the sender had closed the connection.
     """
 
     def __init__(self, sock: socket) -> None:
@@ -128,12 +132,12 @@ class Paced(SocketUnreader):  # type: ignore[misc]
         self._began, self._received = time.monotonic(), 0
 
     def begin(self, data: bytes) -> None:
-        """The next request starts with this."""
+        """Begin the next request with these bytes."""
         self.unread(data)
         self._began, self._received = time.monotonic(), len(data)
 
     def chunk(self, size_hint: int | None = None) -> bytes:
-        """The next bytes from the socket; none at the end."""
+        """The next bytes from the socket; none at the end of the body."""
         left = self._began + BODY_S + self._received / SLOWEST_BYTES_PER_S - time.monotonic()
         readable = select.poll()
         readable.register(self.sock, select.POLLIN)
@@ -145,7 +149,7 @@ class Paced(SocketUnreader):  # type: ignore[misc]
 
 
 def refusal(status: int, sentence: str, retry_after: int | None = None) -> bytes:
-    """An answer to a request that nobody read, and the last one on its connection."""
+    """The bytes of an answer that refuses a request and ends its connection."""
     answer = Problem(status, sentence, retry_after=retry_after, headers={**BARE, "Connection": "close"}).response()
     head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
     return f"HTTP/1.1 {answer.status}\r\n{head}\r\n".encode() + answer.data

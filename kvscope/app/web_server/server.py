@@ -1,7 +1,7 @@
 """Serves the application with gunicorn: one worker process, a thread per connection.
 
-One worker because the log's waiters and the engine belong to one process; threads because simple-websocket sends a
-message with one `send`, which only a blocking socket completes.
+There is one worker because the engine, and the threads that wait for frames, belong to one process. There are threads
+because simple-websocket sends a message with one `send`, which only a blocking socket completes.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from kvscope.app.web_server.worker import Limits, Worker
 from kvscope.app.web_server.worker_log import WorkerLog
 
 SPARE_THREADS = 100
-"""Threads beside those that hold a viewer's socket."""
+"""Threads in addition to one for each viewer's socket."""
 SPARE_THREADS_PER_ADDRESS = 50
 CONNECTIONS_PER_VIEWER = 4
-"""A browser opens up to six for a moment, and has one while it watches."""
+"""A browser opens up to six connections for a moment, and keeps one while it shows a run."""
 GRACE_S = 1
-"""How long requests that are being answered may take at the server's end. Viewers' sockets never end by themselves."""
+"""How long requests may still take when the server ends. Viewers' sockets never end by themselves."""
 CLOSING_S = 15
-"""How long the worker may take to end the engine and to close its runs, before it is killed."""
+"""How long the worker may take to end the engine and close its runs. Then it is killed."""
 TAKE_OVER_S = 2.0
-"""How long a server that was just killed may take to let go of its port and its folder."""
+"""How long to wait for the port and the data folder of a server that was just killed."""
 AGAIN_S = 1.0
-"""How often a database that is away is tried."""
+"""How often to try a database that does not answer."""
 OPEN_FILES = 10_240
 ANY_ADDRESS = ("0.0.0.0", "::")
 PR_SET_PDEATHSIG = 1
 DEPARTED = (errno.EBADF, errno.ECONNRESET, errno.ENOTCONN, errno.EPIPE)
-"""What a socket says whose other end has left."""
+"""Errors of a socket whose other end has closed the connection."""
 
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class CannotServe(Exception):
 
 
 class Server(BaseApplication):  # type: ignore[misc]
-    """gunicorn around `create_app`, on a bound socket that it takes over."""
+    """gunicorn with the application of `create_app`. It takes over a bound socket, `descriptor`."""
 
     def __init__(self, settings: Settings, descriptor: int, url: str) -> None:
         self._settings, self._descriptor, self._url = settings, descriptor, url
@@ -80,7 +80,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """Settings of gunicorn."""
+        """Set gunicorn's settings."""
         values = {
             "bind": f"fd://{self._descriptor}",
             "worker_class": Worker,
@@ -92,8 +92,8 @@ class Server(BaseApplication):  # type: ignore[misc]
             "loglevel": "error",
             "logger_class": WorkerLog,
             "control_socket_disable": True,
-            "http_parser": "python",  # the one that is tested, also where the other one is installed
-            "forwarded_allow_ips": "",  # whose word counts is settled in app/http/hosts.py
+            "http_parser": "python",  # the tested one, even if the faster one is installed
+            "forwarded_allow_ips": "",  # app/http/hosts.py decides which proxies are trusted
             "post_fork": self._prepare,
             "post_worker_init": self._announce,
             "worker_exit": self._leave,
@@ -106,7 +106,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         OneWorker(self).run()
 
     def load(self) -> Flask:
-        """The application, in the worker, its engine starting."""
+        """Make the application in the worker, and start its engine."""
         rate_limited_log.install()
         threading.excepthook = pass_over_departures
         app = self._application()
@@ -114,21 +114,21 @@ class Server(BaseApplication):  # type: ignore[misc]
         return app
 
     def _application(self) -> Flask:
-        """Of several processes, one that takes another's place may begin while the database is away; it waits."""
-        said = False
+        """Make the application. In a cluster, wait for a database that does not answer; otherwise raise StoreError."""
+        reported = False
         while True:
             try:
                 return create_app(self._settings)
             except StoreError as error:
                 if not self._settings.cluster:
                     raise
-                if not said:
+                if not reported:
                     report(str(error))
-                said = True
+                reported = True
                 time.sleep(AGAIN_S)
 
     def _announce(self, worker: Any) -> None:
-        """Say the URL now that it is answered, once."""
+        """Print the URL once the first worker answers it."""
         if worker.age > 1:
             return
         print(self._url, flush=True)
@@ -139,10 +139,10 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     @staticmethod
     def _prepare(_arbiter: Any, worker: Any) -> None:
-        """In the worker: a kill -9 of the parent must free port and folder at once, and the time for answers at the end
-        is not the time that the parent waits for all of it.
+        """Set up the new worker process. It gets GRACE_S for requests at the end; the parent waits CLOSING_S for it.
 
-        Elsewhere than on Linux gunicorn's own check of its parent takes a second.
+        On Linux it ends at once if its parent is killed, which frees the port and the data folder. On other systems
+        gunicorn notices that within a second.
         """
         worker.cfg.set("graceful_timeout", GRACE_S)
         if sys.platform == "linux":
@@ -150,7 +150,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     @staticmethod
     def _leave(_arbiter: Any, worker: Any) -> None:
-        """Close the parts, then end without joining the threads that viewers' sockets still hold."""
+        """Close the application, then end the process without waiting for the threads of viewers' sockets."""
         if isinstance(worker.wsgi, Flask):
             worker.wsgi.extensions["kvscope"].close()
         sys.stderr.flush()
@@ -158,7 +158,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
 
 def openness(settings: Settings, url: str) -> Iterator[str]:
-    """Who can do what, in sentences for the operator; none where only this machine can reach the server."""
+    """Sentences that tell the operator who can do what. None if only this machine can reach the server."""
     if settings.token:
         yield f"Visitors need the token to start, control, share or import runs: {url}#token={settings.token}"
     if not settings.on_loopback:
@@ -172,12 +172,12 @@ def openness(settings: Settings, url: str) -> Iterator[str]:
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
-    """Report a thread that failed, unless a viewer had left before engine.io's writer thread closed the socket.
+    """Log the error that ended a thread, unless it only means that a viewer has closed the connection.
 
-    Two threads serve a socket; which of them notices first that its viewer is gone is chance, and no fault.
+    Two threads serve a socket. If the reader notices first that the viewer has gone, engine.io's writer fails.
     """
-    left = isinstance(failure.exc_value, OSError) and failure.exc_value.errno in DEPARTED
-    if not (left and failure.thread and failure.thread.name.endswith("(writer)")):
+    has_left = isinstance(failure.exc_value, OSError) and failure.exc_value.errno in DEPARTED
+    if not (has_left and failure.thread and failure.thread.name.endswith("(writer)")):
         log.error("a thread failed", exc_info=failure.exc_value)
 
 
@@ -197,18 +197,18 @@ def serve(settings: Settings) -> None:
 
 
 def allow_many_sockets() -> None:
-    """A viewer takes two open files, and many systems allow 1,024 unless they are asked for more."""
+    """Raise the limit of open files. Each viewer takes two, and many systems allow 1,024 by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):  # the system may have a limit of its own besides
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    limit = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        with suppress(ValueError, OSError):  # the system may have a lower limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def hold_folder(folder: Path) -> IO[str]:
-    """Keep the data folder for this process alone: another server would take its open runs for leftovers.
+    """Lock the data folder for this process. Another server would take its open runs for unfinished ones of a crash.
 
-    Raises CannotServe.
+    The lock lasts until the returned file is closed. Raises CannotServe.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _retry(attempt: Callable[[], T], expected: int) -> T:
-    """What `attempt` returns, tried again for a while when it raises OSError with errno `expected`."""
+    """The result of `attempt`, which is repeated for TAKE_OVER_S while it raises OSError with errno `expected`."""
     deadline = time.monotonic() + TAKE_OVER_S
     while True:
         try:
@@ -249,7 +249,7 @@ def _retry(attempt: Callable[[], T], expected: int) -> T:
 
 
 def _reachable(settings: Settings, url: str) -> str:
-    """The URL, with this machine's name where the server listens on every address of it."""
+    """The URL for other machines: with this machine's name if the server listens on all addresses."""
     return url if settings.host not in ANY_ADDRESS else url.replace(_shown(settings.host), socket.gethostname(), 1)
 
 

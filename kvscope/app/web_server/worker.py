@@ -1,10 +1,10 @@
-"""gunicorn's threaded worker, but for how connections come in and go.
+"""gunicorn's threaded worker, with its own handling of connections.
 
-A thread is given to a request once all of it is here (arriving.py), so that a client that sends half of one costs a
-socket and no thread; what is late is told so and let go. A connection that ends is waited for beside all others, not in
-their way. gunicorn has no setting for any of that: its threads wait five seconds for a first byte, and for the rest
-without an end. nginx in front waits for whole requests too, and the server is to be safe without one. Overridden are
-methods of it that have no underscore, and none that has one.
+A request gets a thread only once it is complete (arriving.py), so a client that sends half a request costs a socket but
+no thread. A request that is too slow is refused, and its connection closed. The worker waits for closing connections
+and for new data in one loop. gunicorn has no settings for this: its threads wait five seconds for the first byte, and
+without limit for the rest. nginx in front would also wait for complete requests, but the server must be safe without
+it. This class overrides only public methods of gunicorn's worker.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from kvscope.app.web_server.arriving import HEAD_S, Arriving, Paced, parser, ref
 
 ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 KEEP_ALIVE_S = 60.0
-"""How long a connection waits for its next request. A browser opens a new one well before."""
+"""How long a connection may wait for its next request."""
 READING_S = 60
-"""How long a client may not read what it is sent."""
+"""How long a client may leave an answer unread."""
 LEAVING_S = 2.0
-"""How long what a client still sends is passed over, so that the last answer reaches it (RFC 9112, 9.6)."""
+"""How long to read and discard what a client still sends, so that the last answer reaches it (RFC 9112, 9.6)."""
 CHUNK_BYTES = 64 * 1024
 ACCEPTED_AT_ONCE = 64
 MAX_ARRIVING_BYTES = 64 * 1024 * 1024
@@ -57,45 +57,45 @@ NOT_HTTP: Mapping[type[Exception], int] = {
     LimitRequestLine: 414,
     UnsupportedTransferCoding: 501,
 }
-"""Statuses of what is not simply a bad request."""
+"""Errors in a request with another status than 400."""
 OURS = InvalidResponseHeader, InvalidResponseHeaderName
 What = Literal["connections", "requests", "files"]
-"""What is counted of an address."""
+"""What is counted for each address."""
 FULL = "The server, or your address, has reached its limit of connections. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one address, except of the proxies: connections, and requests that are being answered."""
+    """Limits of one address: its connections, and its requests that are being answered. `proxies` have no limits."""
 
     connections_per_address: int
     requests_per_address: int
     proxies: tuple[str, ...]
 
     def spares(self, address: str) -> bool:
-        """Whether the address is a proxy's."""
+        """Whether the address is a proxy's, which has no limits."""
         with suppress(ValueError):
             return any(ip_address(address) in ip_network(proxy) for proxy in self.proxies)
         return False
 
 
 class Connection(TConn):  # type: ignore[misc]
-    """gunicorn's connection, and whose it is."""
+    """gunicorn's connection, with the address of the client. `spared`: it has no limits."""
 
     def __init__(self, *whatever: Any) -> None:
         super().__init__(*whatever)
         self.address = network_of(self.client[0]) if isinstance(self.client, tuple) else ""
         self.spared = False
         self.streamed = False
-        # A blocking `send` must end some time, and simple-websocket knows no other.
+        # simple-websocket uses a blocking `send`, which must end some time.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", READING_S, 0))
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """The child, which serves. `app` has its `limits`."""
+    """The process that answers requests. `app.limits` has its limits."""
 
     def init_process(self) -> None:
-        """Serve until the end."""
+        """Answer requests until the process ends."""
         self._limits: Limits = self.app.limits
         self._arriving: dict[Connection, Arriving] = {}
         self._leaving: dict[Connection, float] = {}
@@ -104,9 +104,9 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().init_process()
 
     def init_signals(self) -> None:
-        """A signal lets the loop end; `worker_exit` then closes the parts, once.
+        """Let a signal end the loop; `worker_exit` then closes the application once.
 
-        No handler raises: a second signal must not cut off what the first began.
+        No handler raises an exception, because a second signal must not interrupt the closing.
         """
         outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
         super().init_signals()
@@ -116,11 +116,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def accept(self, listener: socket.socket) -> None:
-        """Take the connections that wait."""
+        """Accept the connections that wait."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 sock, client = listener.accept()
-            except OSError:  # none is left, or it has gone already
+            except OSError:  # no more, or the client has left
                 return
             connection = Connection(self.cfg, sock, client, listener.getsockname())
             connection.spared = self._limits.spares(client[0]) if isinstance(client, tuple) else True
@@ -132,8 +132,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 self._turn_away(connection, 503, FULL)
 
     def _has_room_for(self, connection: Connection) -> bool:
-        """Whether there is room, at need that of the one that was answered, or has sent half a request or none, for
-        longest; of the same address where that has as many as it may have.
+        """Whether a new connection may stay.
+
+        If there are too many connections, the oldest one that is closing, or else the oldest one without a complete
+        request, is closed for it. If its own address has too many, only connections of that address are closed.
         """
         over = self._has_over(self._limits.connections_per_address, "connections", connection)
         if not over and self.nr_conns < self.worker_connections:
@@ -146,14 +148,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         return False
 
     def _give_up(self, connection: Connection) -> None:
-        """End a connection at once, without a word if it has had its answer."""
+        """Close a connection at once, with an answer if it has not had one."""
         if connection in self._arriving:
             with suppress(OSError):
                 connection.sock.send(refusal(503, FULL, RETRY_S))
         self._close(connection)
 
     def handle_error(self, _request: Any, client: socket.socket, _address: Any, error: Exception) -> None:
-        """Say what is wrong with a request that is no HTTP, or that the server failed."""
+        """Answer a request that is not valid HTTP, or that the server failed to answer."""
         if isinstance(error, ParseException) and not isinstance(error, OURS):
             answer = refusal(*not_http(error))
         else:
@@ -163,7 +165,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             client.sendall(answer)
 
     def finish_request(self, connection: Connection, done: Future[bool]) -> None:
-        """After an answer: wait for the next request, or part."""
+        """Wait for the next request after an answer, or close the connection."""
         self._counted["requests", connection.address] -= 1
         self._counted["files", connection.address] -= connection.streamed
         goes_on = not done.cancelled() and done.exception() is None and done.result() and self.alive
@@ -178,12 +180,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._leave(connection)
 
     def murder_pending(self) -> None:
-        """Give up what is late."""
+        """Refuse requests that are too slow, and close connections that are due."""
         now = time.monotonic()
         if now < self._looked + LOOK_S:
             return
         self._looked = now
-        self._counted = +self._counted  # without those that are 0
+        self._counted = +self._counted  # without zeros
         for connection, arriving in list(self._arriving.items()):
             if arriving.deadline > now:
                 continue
@@ -191,10 +193,10 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 self._turn_away(connection, 408, "The request did not arrive in time.")
             else:
                 self._close(connection)
-        held = sum(len(arriving.data) for arriving in self._arriving.values())
-        while held > MAX_ARRIVING_BYTES:
+        arrived_bytes = sum(len(arriving.data) for arriving in self._arriving.values())
+        while arrived_bytes > MAX_ARRIVING_BYTES:
             connection, most = max(self._arriving.items(), key=lambda item: len(item[1].data))
-            held -= len(most.data)
+            arrived_bytes -= len(most.data)
             self._turn_away(connection, 503, "The server is receiving too much data at once. Try again in a moment.")
         for connection, until in list(self._leaving.items()):
             if until <= now:
@@ -210,12 +212,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     def _register(self, connection: Connection, on_readable: Callable[[Any], None]) -> None:
         try:
             self.poller.register(connection.sock, EVENT_READ, on_readable)
-        except KeyError:  # of a websocket that a thread of its own closed, whose number this one has now
+        except KeyError:  # this socket has the number of a websocket that another thread closed
             self.poller.unregister(connection.sock.fileno())
             self.poller.register(connection.sock, EVENT_READ, on_readable)
 
     def _on_data(self, connection: Connection, _sock: Any) -> None:
-        if connection not in self._arriving:  # it was let go since the event came
+        if connection not in self._arriving:  # it was closed after the event
             return
         data = _received(connection.sock)
         if data:
@@ -253,7 +255,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.enqueue_req(connection)
 
     def _why_not(self, connection: Connection, streamed: bool) -> tuple[int, str] | None:
-        """Status and sentence, where a request is not to be answered now."""
+        """Status and sentence that refuse a request; None if it may be answered now."""
         if self._has_over(self._limits.requests_per_address - 1, "requests", connection):
             return 429, "Too many requests from your address are in progress. Try again in a moment."
         if streamed and sum(count for (what, _), count in self._counted.items() if what == "files") >= MAX_STREAMED:
@@ -273,7 +275,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._leave(connection)
 
     def _leave(self, connection: Connection) -> None:
-        """Say that nothing more comes, and pass over what the client still sends."""
+        """Close the sending side, and discard what the client still sends for LEAVING_S."""
         try:
             connection.sock.shutdown(socket.SHUT_WR)
             self._register(connection, partial(self._pass_over, connection))
@@ -287,7 +289,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._close(connection)
 
     def _forget(self, connection: Connection) -> None:
-        """It is waited for no longer."""
+        """Stop waiting for data of a connection."""
         waited = self._arriving.pop(connection, None) is not None or self._leaving.pop(connection, None) is not None
         if waited:
             with suppress(KeyError, ValueError):
@@ -306,7 +308,7 @@ def not_http(error: ParseException) -> tuple[int, str]:
 
 
 def _received(sock: socket.socket) -> bytes | None:
-    """What there is to read now: nothing at the end or where the client has gone, None while nothing has come."""
+    """The bytes that have arrived. Empty if the client has closed the connection, None if nothing has arrived."""
     try:
         return sock.recv(CHUNK_BYTES)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What gunicorn writes to the log."""
+"""gunicorn's log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ GUESS = " Perhaps out of memory?"
 
 
 class WorkerLog(Logger):  # type: ignore[misc]
-    """gunicorn's own, rate-limited, and without its guess at why a process was killed: it knows the signal, and not who
-    sent it.
+    """gunicorn's logger with a rate limit. It leaves out gunicorn's guess that a killed process ran out of memory:
+    gunicorn knows the signal, not who sent it.
     """
 
     def setup(self, cfg: Config) -> None:
-        """Set up the log from gunicorn's settings."""
+        """Set up the log with gunicorn's settings."""
         super().setup(cfg)
         self.error_log.filters[:] = [RateLimitedFilter()]
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 VERSION = "2"
-"""Of the log's format. KVScope reads and writes this version alone; change it with each change of model.log.schema that a
-reader of the old format, or a log in it, would not survive."""
+"""Version of the log's format, the only one that KVScope reads and writes. A change of model.log.schema needs a new
+version unless all logs of this one still match it."""
 KINDS = ("open", "layer", "step", "beams", "asked", "pass", "round", "close")
 VALUES = "values"
 """Kind of the frames that keep exact values with a saved session: they are in no log."""

@@ -192,7 +192,7 @@ class LogReader:
 
     def norms(self, step: int) -> dict[str, np.ndarray]:
         """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
-        [layers, kv_heads, queries], `residual_norm` [layers, queries]; of a model with experts also `experts` and `expert_shares`.
+        [layers, kv_heads, queries], `residual_norm` [layers, queries].
         """
         import numpy as np
 

@@ -237,7 +237,7 @@ class Shape:
         """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each, and
         its experts with their shares, if it has some.
         """
-        experts = info["experts"]["chosen"] if info.get("experts") else 0
+        experts = info["experts"]["chosen"] if info["experts"] else 0
         return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1) + 6 * experts)
 
 

@@ -1,8 +1,8 @@
 """What each kind of frame holds: the one definition of the log's format, which docs/frames.md explains.
 
 Each kind of frame is a class: its fields are the frame's `data`, and `tensors` lists the frame's tensors. The recorder
-builds frames from these classes, and the checker refuses files that do not match them. Every field is in every log of
-this `VERSION`, except those with a default: they are absent where docs/frames.md says so. Readers ignore unknown fields.
+builds frames from these classes, and the checker refuses files that do not match them. Every field is in every log,
+except those with a default, which are absent where docs/frames.md says so. Readers ignore unknown fields.
 
 This module does not import torch or the engine. It imports numpy only where it reads the values of tensors.
 """

@@ -357,7 +357,7 @@ class ModelService(Questions):
         with refusing_when_full():
             changes = self._changes(opened)
             if len(ids) == prompt:
-                reused = opened.get("reused", 0)
+                reused = opened["reused"]
                 run = self.engine.admit(request.run, ids, sampling, new_tokens, reused=reused, changes=changes)
             else:
                 run = self.engine.fork(request.run, ids, prompt, sampling, new_tokens, changes)

@@ -7,7 +7,10 @@ import { cellText } from "./numbers.js";
 import { otherResult } from "./rounded.js";
 import { calculationOf, cellLabel, kindOf, numberIn, operandsOf } from "./table.js";
 
-/** Above it, the power of e has too many digits: the largest score is subtracted from all, which does not change the result. */
+/**
+ * Above this score a power of e has too many digits. The page then subtracts the largest score from all, which does not
+ * change the result.
+ */
 const LARGEST_POWER = 12;
 
 /** A number in a sum. `boxed`: the number that the panel is about. */
@@ -28,7 +31,7 @@ export function Sum({ name, boxed, shown, actions }) {
   return html`<p class="sum">${termsOf(calculation, figure)} <span class="nowrap">= ${figure(name)}</span></p>`;
 }
 
-/** Where the rounded numbers shown do not give the result shown, since the page computes with numbers that are not rounded. */
+/** A sentence if the rounded numbers do not give the result, because the page computes with unrounded ones. */
 export function RoundedFirst({ name, shown: { table, hidden } }) {
   if ([name, ...operandsOf(calculationOf(table, name))].some((each) => hidden.has(each))) return null;
   const result = otherResult(table, name);

@@ -1,4 +1,4 @@
-/** The computation in PyTorch, beside the calculation of a cell: of the example's own engine. */
+/** The PyTorch code of the example's engine, beside the calculation of a cell. */
 
 import { html } from "htm/preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -43,7 +43,7 @@ export function CodePanel({ shown, lights, onClose }) {
   />`;
 }
 
-/** What is lit and pointed at. Another cell is what the reader wants to see now: what was lit before is not. */
+/** Returns the lit and the hovered tensors. Selecting another cell ends what was lit before. */
 function useLights(lights, cell) {
   const [state, setState] = useState(lights.state());
   const before = useRef(cell);
@@ -55,7 +55,7 @@ function useLights(lights, cell) {
   return state;
 }
 
-/** What the lines computed in a step. The sizes depend on the number of tokens alone, so edits of other numbers need no request. */
+/** Loads what the lines computed in a step. Shapes depend only on the number of tokens, so editing another number needs no request. */
 function useLines({ example, answer }, phase, source) {
   const { prompt, given } = answer.example;
   const wanted =

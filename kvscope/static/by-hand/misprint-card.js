@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { under } from "../shared/log/root.js";
+import { Table } from "../shared/ui/table.js";
 import { msg } from "../shared/words/msg.js";
 import { misprintOf, misprintsOf } from "./misprints.js";
 import { cellText } from "./numbers.js";
@@ -21,18 +22,13 @@ export function Misprints({ shown, actions, framed }) {
     <h2>${msg`Wrong numbers in the published example`}</h2>
     ${
       plain
-        ? html`<table class="misprints">
-            <thead><tr><th scope="col">${msg`number`}</th><th scope="col">${msg`published`}</th><th scope="col">${msg`computed from its inputs`}</th></tr></thead>
-            <tbody>${misprintsOf(example)
+        ? html`<${Table} name=${msg`Wrong numbers in the published example`} columns=${[{ head: msg`number` }, { head: msg`published` }, { head: msg`computed from its inputs` }]}
+            rows=${misprintsOf(example)
               .filter((cell) => calculationOf(table, cell).op !== "copy")
-              .map(
-                (cell) => html`<tr key=${cell}>
-                <td><button type="button" class="link-button" onClick=${() => actions.select(cell)}>${cellLabel(table, cell)}</button></td>
-                <td class="number">${misprintOf(example, cell).printed}</td>
-                <td class="number">${cellText(numberIn(table, cell))}</td>
-              </tr>`,
-              )}</tbody>
-          </table>`
+              .map((cell) => ({
+                head: html`<button type="button" class="link-button" onClick=${() => actions.select(cell)}>${cellLabel(table, cell)}</button>`,
+                cells: [misprintOf(example, cell).printed, cellText(numberIn(table, cell))],
+              }))} />`
         : html`<p>${msg`You changed numbers. Reset shows the published example again.`}</p>`
     }
     <p class="muted">${msg`Of the weights, only W_Q of head 1 was published. We chose the others, with two decimals, so that Q, K, V, the output and the logits match the published numbers.`}

@@ -1,8 +1,8 @@
-/** The tensors that the numbers of an example are, by their names in the code (shared/state/lit.js). Pure. */
+/** The names in the code of the tensors of an example (shared/state/lit.js). Pure. */
 
 /**
- * Of a block, without the number of its head; the first is what computes it. Without norms and a residual stream, several tensors are
- * the same numbers.
+ * Tensors of each block, without the number of its head; the first one computes it. Without norms and a residual stream,
+ * several tensors have the same numbers.
  */
 const NAMES = {
   ...{ embedding: ["embedded"], position: ["embedded"], x: ["embedded", "resid_in", "attn.normed"] },
@@ -12,7 +12,7 @@ const NAMES = {
   ...{ mixed: ["attn.mixed"], joined: ["attn.mixed"], output: ["attn.change", "resid_mid", "resid_out", "final"] },
   logits: ["logits"],
 };
-/** What the others are for: the product with a matrix, what follows from the logits. */
+/** Uses of the other blocks: the product with a matrix, what follows from the logits. */
 const FOR = {
   ...{ w_q: "attn.q", w_k: "attn.k", w_v: "attn.v", w_o: "attn.change", lm_head: "logits" },
   ...{ cooled: "logits", chances: "logits" },

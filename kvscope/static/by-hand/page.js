@@ -23,7 +23,7 @@ const CODE_KEY = {
   ...{ keys: ["c"], label: "c", text: msg`Open or close the code` },
   run: ({ toggleCode }) => toggleCode(),
 };
-/** For the help: those of a matrix (matrix.js) too. */
+/** Keys for the help, with those of matrix.js. */
 const KEYS = [
   { label: "← → ↑ ↓", text: msg`Move between the computed numbers of a matrix; in an input, ↑ and ↓ change it` },
   CODE_KEY,
@@ -153,7 +153,7 @@ function Example({ shown: bare, open, predict, code, real, theme, framed, lights
   `;
 }
 
-/** What this step computes, or the error in an input: in the same place, so that the layout does not move. */
+/** Says what this step computes, or what is wrong with an input; in one place, so that the layout does not move. */
 function Status({ wrong, table, phase }) {
   if (wrong) {
     const where = wrong.cell?.includes(":") ? `${cellLabel(table, wrong.cell)}: ` : "";

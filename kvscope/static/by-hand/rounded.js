@@ -1,9 +1,9 @@
-/** What a sum gives with its numbers as they are written, rounded. Pure. */
+/** The result of a sum computed with its rounded numbers, as the page writes them. Pure. */
 
 import { cellText, DECIMALS } from "./numbers.js";
 import { calculationOf, numberIn } from "./table.js";
 
-/** @returns {string|null} null where it is the result that is shown, and where the cell is no sum */
+/** @returns {string|null} null if it equals the shown result, or if the cell is not a sum */
 export function otherResult(table, name) {
   const calculation = calculationOf(table, name);
   const rounded = (each) => Number(numberIn(table, each).toFixed(DECIMALS));

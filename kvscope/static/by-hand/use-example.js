@@ -18,7 +18,8 @@ const FIRST_CELL = { a: "weights1:2:1", b: "weights1:1:0" };
 
 /**
  * @param {{example: "a"|"b", window: Window, keepAddress: boolean}} options `keepAddress`: the address belongs to another page
- * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, code: boolean, search: string, actions: Object}}
+ * @returns {{shown: Object|null, open: boolean, wrong: Object|null, waiting: string, predict: number|null, code: boolean,
+ *   search: string, actions: Object}}
  *   `shown` is null until the first answer of the engine
  */
 export function useExample({ example, window, keepAddress }) {
@@ -47,7 +48,7 @@ export function useExample({ example, window, keepAddress }) {
   };
 
   /**
-   * Requests an example from the engine; drops an answer to any but the newest request.
+   * Requests an example from the engine, and uses only the answer to the newest request.
    *
    * `cell`: the cell that was edited. Successive edits of one cell are undone together.
    */
@@ -93,7 +94,7 @@ export function useExample({ example, window, keepAddress }) {
     load(state.inputs);
   }, []);
   const { inputs, cell, phase, predict, code, table, answer } = state;
-  // Before the page writes its own address. Without a cell in it, the page begins at the top.
+  // Read before the page writes its address. Without a cell in it, the page begins at the top.
   const shows = useRef(readSearch(window.location.search).cell !== null || code);
   useEffect(() => {
     if (!table) return;
@@ -146,8 +147,8 @@ export function useExample({ example, window, keepAddress }) {
 }
 
 /**
- * Scrolls the selected cell's matrix above the panels at the lower edge, which would cover it; with the matrix over it, such as its
- * weights, if there is room.
+ * Scrolls the selected cell's matrix above the panels at the lower edge, together with the matrix over it, such as its
+ * weights, if both fit.
  */
 function showSelected({ document, scrollBy, innerHeight }) {
   const matrix = document.querySelector(".cell.is-selected")?.closest("table");

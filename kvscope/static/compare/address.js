@@ -15,9 +15,9 @@ export const isRun = (id) => RUN.test(id);
  * @returns {{a: string|null, b: string|null}} ids
  */
 export function sidesOf(search, recordings = []) {
-  const given = new URLSearchParams(search);
+  const query = new URLSearchParams(search);
   const [a, b] = ["a", "b"].map((side) => {
-    const id = recordings.find(({ name }) => name === given.get(side))?.id ?? given.get(side) ?? "";
+    const id = recordings.find(({ name }) => name === query.get(side))?.id ?? query.get(side) ?? "";
     return ID.test(id) ? id : null;
   });
   return { a, b };
@@ -43,7 +43,7 @@ export function addressOf({ a, b, place }, search) {
 
 /**
  * @param {string} text that somebody pasted: a link to a run, a saved session or an embed, or an id
- * @returns {string|null} the id; null: there is none in it
+ * @returns {string|null} the id; null if the text has none
  */
 export function idIn(text) {
   const pasted = text.trim();

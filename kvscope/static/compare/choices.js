@@ -1,4 +1,4 @@
-/** The runs that a side offers: how they are called, and in which order. Pure. */
+/** The names and the order of the runs that a viewer can choose for a side. Pure. */
 
 import { listedToken } from "../shared/facts/branching.js";
 import { eachChangeInWords } from "../shared/facts/changes.js";
@@ -56,11 +56,11 @@ function titleOfRelative({ parent, study, changed }, prompt) {
 
 /**
  * @param {{id: string, title: string, prompt: string}[]} recordings
- * @returns {{a: Object, b: Object}[]} recordings of the same prompt: the first one with each of the others
+ * @returns {{a: Object, b: Object}[]} pairs of recordings of the same prompt: the first of them, and another one
  */
 export function pairsOf(recordings) {
-  const firstOf = ({ prompt }) => recordings.find((each) => each.prompt === prompt);
-  return recordings.filter((each) => firstOf(each) !== each).map((b) => ({ a: firstOf(b), b }));
+  const firstOf = ({ prompt }) => recordings.find((other) => other.prompt === prompt);
+  return recordings.filter((recording) => firstOf(recording) !== recording).map((b) => ({ a: firstOf(b), b }));
 }
 
 const changedInWords = ({ changes }, tokens = []) => msg`changed: ${eachChangeInWords(changes, tokens)}`;

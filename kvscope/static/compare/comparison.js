@@ -1,4 +1,4 @@
-/** Two runs side by side: where they part, and what differs in the step that one slider selects in both. */
+/** Two runs side by side: where their tokens part, and what differs in the step that one slider selects in both. */
 
 import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
@@ -58,7 +58,7 @@ export function Comparison({ a, b, version, place, onPlace, mine = () => false, 
   </div>`;
 }
 
-/** @returns {number} the moment in sight */
+/** @returns {number} the index of the selected moment */
 export function momentAt({ moments, parting }, { moment }) {
   return Math.min(moment ?? parting ?? 0, moments.length - 1);
 }

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { accountOf, decodeSteps, decodeTimes } from "../shared/compare/differences.js";
 import { bytes, integer, milliseconds } from "../shared/facts/format.js";
-import { oneFormat } from "../shared/facts/weights.js";
+import { formatReadBy } from "../shared/facts/weights.js";
 import { Badge } from "../shared/ui/badge.js";
 import { Chart } from "../shared/ui/chart.js";
 import { Table } from "../shared/ui/table.js";
@@ -64,7 +64,7 @@ export function FiguresCard({ a, b, runs, version, isHere }) {
 export function timesApart(a, b, isHere) {
   if (isHere(a) !== isHere(b))
     return msg`One of the runs was recorded, perhaps on another machine, so times do not stand side by side.`;
-  const [one, other] = [a, b].map(({ steps, open }) => (steps.length ? oneFormat(steps.slice(-1), open.model) : null));
+  const [one, other] = [a, b].map(({ steps }) => formatReadBy(steps));
   if (one !== null && other !== null && one !== other)
     return msg`A reads the weights in ${one}, B in ${other}, so times do not stand side by side.`;
   return null;

@@ -62,13 +62,13 @@ function useFamilyOf(client, { id, log }) {
   useEffect(() => {
     setRuns([]);
     if (!of) return undefined;
-    let left = false;
+    let isStale = false;
     client.family(of).then(
-      (family) => left || setRuns(familyChoices(family, log.tokens.slice(0, log.promptLength))),
+      (family) => isStale || setRuns(familyChoices(family, log.tokens.slice(0, log.promptLength))),
       () => {},
     );
     return () => {
-      left = true;
+      isStale = true;
     };
   }, [client, of]);
   return runs;
@@ -77,13 +77,13 @@ function useFamilyOf(client, { id, log }) {
 function useOwn(client, ownRuns) {
   const [runs, setRuns] = useState([]);
   useEffect(() => {
-    let left = false;
+    let isStale = false;
     const ids = ownRuns().slice(0, MOST_OWN);
-    Promise.all(ids.map((id) => client.status(id).catch(() => null))).then((found) => {
-      if (!left) setRuns(found.filter((each) => each?.prompt));
+    Promise.all(ids.map((id) => client.status(id).catch(() => null))).then((statuses) => {
+      if (!isStale) setRuns(statuses.filter((status) => status?.prompt));
     });
     return () => {
-      left = true;
+      isStale = true;
     };
   }, [client, ownRuns]);
   return runs;

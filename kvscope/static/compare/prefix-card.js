@@ -39,7 +39,7 @@ export function PrefixCard({ a, b, mine }) {
     </ol>
     <p class="muted small"><i class="swatch is-cached"></i>${msg`read`} <i class="swatch is-both"></i>${msg`copied, then written to`} <i class="swatch is-computed"></i>${msg`computed`}</p>
     <ul class="compare-reasons stack tight">
-      ${reasons.map((each) => html`<li key=${each.first}><b>${rowsInWords(each)}</b> ${reasonInWords(each.reason, { run, earlier, other, common, mine })}</li>`)}
+      ${reasons.map((rows) => html`<li key=${rows.first}><b>${rowsInWords(rows)}</b> ${reasonInWords(rows.reason, { run, earlier, other, common, mine })}</li>`)}
     </ul>
   <//>`;
 }
@@ -85,7 +85,7 @@ function differs(run, earlier, other, common) {
   return msg`at position ${position}, ${other} has ${its}, not ${mine}. K and V of a row depend on all tokens before it, so none after that can be shared.`;
 }
 
-/** Said of two runs whose logs the reader has; what this browser started is its own record. */
+/** Names no client: it says only what the logs show, and which runs this browser started. */
 function elsewhere(run, earlier, other, mine) {
   const [own, its] = [run, earlier].map(({ id, saved }) => !saved && mine(id));
   if (own && its)

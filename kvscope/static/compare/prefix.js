@@ -1,8 +1,8 @@
 /**
- * Which K and V of a prompt's beginning a run read from the cache, and why not more, beside an earlier run. Pure.
+ * How much of a prompt's K and V a run read from the cache, and why it computed the rest, in comparison with an earlier run. Pure.
  *
  * A run reads rows of earlier runs of the same client (docs/frames.md, Prefix reuse). Its log says how many it read (`reused`) and why not
- * more (`prefix`); both logs together say which of its tokens the earlier run began with.
+ * more (`prefix`); both logs together say how many first tokens they share.
  */
 
 import { keyOf, sameModel } from "../shared/compare/alignment.js";

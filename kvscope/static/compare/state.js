@@ -1,4 +1,4 @@
-/** The state of the page: two sides, and the place in sight. `reduce` is pure; logs grow in place, and `version` changes when they do. */
+/** The state of the page: two sides, and the selected step, layer and head. `reduce` is pure; logs grow in place, and `version` changes when they do. */
 
 import { changed } from "../shared/state/create-store.js";
 
@@ -9,7 +9,7 @@ const OPENING = { moment: null, layer: null, head: null };
 export const initialState = { a: NO_SIDE, b: NO_SIDE, place: OPENING, version: 0 };
 
 const REDUCERS = {
-  /** Shows another run on a side. The place is that of the link, or where the runs part. */
+  /** Shows another run on a side. */
   show: (_state, { side, id }) => ({ [side]: { ...NO_SIDE, id } }),
   opened: (state, { side, log }) => ({ [side]: { ...state[side], log } }),
   failed: (state, { side, problem }) => ({ [side]: { ...state[side], log: null, problem } }),

@@ -5,7 +5,7 @@ import { Run } from "../shared/log/run.js";
 import { msg } from "../shared/words/msg.js";
 import { isRun } from "./address.js";
 
-/** Logs of several sequences, which are not one run. */
+/** Why a log of several sequences cannot be compared. */
 const NOT_RUNS = {
   serving: msg`This is a workload of several requests. Only single runs can be compared here.`,
   beam: msg`This is a beam search. Only single runs can be compared here.`,
@@ -40,7 +40,7 @@ export function createWatching({ store, clientFor }) {
   };
 }
 
-/** One log that is being watched, on one of the sides. */
+/** A log on one of the sides, until another run takes its place. */
 class Watched {
   constructor(side, id, { dispatch, clientFor }) {
     this.side = side;

@@ -1,6 +1,6 @@
 /**
  * Results with their derivation: the value, the formula in words, and the terms with their values, which can have a derivation
- * too. Value and formula are built from the same terms, so they always agree. Pure.
+ * too. Value and formula come from the same terms, so they always agree. Pure.
  *
  * @typedef {Object} Term
  * @property {string} name as in the formula

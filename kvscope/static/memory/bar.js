@@ -3,7 +3,7 @@
 import { cacheOnGpu, weightsOnGpu } from "./fits.js";
 import { groupsOf, requestsOf } from "./layout.js";
 
-/** More requests than this are drawn as one piece: single ones would be thinner than the line between them. */
+/** The most requests that get a piece each; more would be thinner than the lines between them. */
 export const MOST_PIECES = 64;
 /** A piece below this share of the bar would be thinner than the line too. */
 export const LEAST_SHARE = 0.004;
@@ -12,7 +12,8 @@ export const LEAST_SHARE = 0.004;
  * @param {import("./parameters.js").Model} model
  * @param {import("./fits.js").Inputs} inputs
  * @returns {{memory: number, used: number, left: number, scale: number, weights: number, prefix: number, each: number,
- *   requests: number, pieces: number}} bytes; `left` is negative where it does not fit, `scale`: the bytes of the whole bar, `each`: the bytes of one
+ *   requests: number, pieces: number}} bytes; `left` is negative where it does not fit, `scale`: the bytes of the whole bar,
+ * `each`: the bytes of one
  *   request, `requests`: those on this GPU, `pieces`: the number of pieces for the requests
  */
 export function barOf(model, inputs) {

@@ -20,10 +20,7 @@ export function refuseUnknownFields({ raw, seen }, { defaults, window, ignored =
   const understood = new Set([...seen, ...Object.keys(defaults), ...ignored, ...windows]);
   const field = Object.keys(raw).find(
     (each) =>
-      !understood.has(each) &&
-      !isEmpty(raw[each]) &&
-      !withoutSize(each, raw[each]) &&
-      !allFull(each, raw[each]),
+      !understood.has(each) && !isEmpty(raw[each]) && !withoutSize(each, raw[each]) && !allFull(each, raw[each]),
   );
   if (field === undefined) return;
   const shownField = field.slice(0, 60);

@@ -49,7 +49,9 @@ export class Fields {
   /** @returns {string} of several names of one field, the first that the config has, or for which the class has a default */
   nameOf(names) {
     const list = [names].flat();
-    return list.find((field) => this.has(field)) ?? list.find((field) => Object.hasOwn(this.defaults, field)) ?? list[0];
+    return (
+      list.find((field) => this.has(field)) ?? list.find((field) => Object.hasOwn(this.defaults, field)) ?? list[0]
+    );
   }
 
   /** @returns {number} a whole number; for a missing field the default of the class, or else `fallback` */

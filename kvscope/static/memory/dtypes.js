@@ -6,7 +6,7 @@ import { constant, derived, joined, stated, term } from "./arithmetic.js";
 /** @type {Object<string, number>} bits of one number; fp8 and int8 are the same size */
 export const BITS = { fp32: 32, bf16: 16, fp16: 16, fp8: 8, int8: 8, int4: 4, mxfp4: 4, nvfp4: 4 };
 
-/** Formats whose definition has a scale of one byte for so many numbers (OCP Microscaling 1.0; NVFP4 of Blackwell). */
+/** Numbers that share a scale of one byte, for formats that define one (OCP Microscaling 1.0; NVFP4 of Blackwell). */
 export const SCALED = { mxfp4: 32, nvfp4: 16 };
 
 /** How many numbers can share one scale; 0: scales are not counted. */
@@ -17,13 +17,15 @@ const SCALE_BYTES = 2;
 /**
  * @typedef {Object} Stored
  * @property {string} dtype a key of `BITS`
- * @property {Stored} [experts] how the experts are stored, where otherwise than the rest
- * @property {number} [group] numbers that share a scale, each scale of 2 bytes and without a zero point; 0: not counted. Formats in `SCALED` have
+ * @property {Stored} [experts] how the experts are stored, if differently from the rest
+ * @property {number} [group] numbers that share a scale, each scale of 2 bytes and without a zero point; 0: not counted.
+ *   Formats in `SCALED` have
  *   their own
  */
 
 /**
- * Bytes of a vector: numbers × bits ÷ 8, rounded up to whole bytes, plus those of a scale for each group that shares one, the last one perhaps incomplete.
+ * Computes the bytes of a vector: numbers × bits ÷ 8, rounded up, plus one scale for each group of numbers; the last group
+ * may be incomplete.
  *
  * @param {import("./arithmetic.js").Term} numbers
  * @param {Stored} stored

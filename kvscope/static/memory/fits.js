@@ -1,5 +1,5 @@
 /**
- * What fits into the memory of GPUs, weights included. Every number is that of the fullest GPU; layout.js has how a model is divided.
+ * What fits into the memory of GPUs, weights included. Every number is that of the fullest GPU; layout.js says how a model is divided.
  * Other memory of a server (activations, code, unused parts of blocks) is not counted. The memory of gpus.json is the
  * vendor's figure, in units of 10^9 bytes; drivers report a little more. Pure.
  *
@@ -42,7 +42,7 @@ export function weightsOnGpu(model, inputs) {
 /**
  * @param {Model} model
  * @param {Inputs} inputs
- * @returns {Result} B of the caches on one GPU: those of the requests of its group
+ * @returns {Result} B of the caches on one GPU, for the requests of its group
  */
 export function cacheOnGpu(model, inputs) {
   return batchBytes(heldBy(model, inputs), { ...inputs, requests: requestsOf(inputs, inputs.requests) }, inputs.cache);

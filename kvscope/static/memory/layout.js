@@ -1,8 +1,8 @@
 /**
- * How a model is divided among GPUs, as vLLM and SGLang do it, and what of it one GPU holds and computes. Pure.
+ * How a model is divided among GPUs, as vLLM and SGLang do it, and what part of it one GPU stores and computes. Pure.
  *
- * Tensor parallelism (arXiv:1909.08053) divides heads, MLPs and vocabulary among the `tp` GPUs of a group. A KV head is the least
- * that can be divided: with more GPUs than KV heads, several store the same ones. The latent vectors of MLA belong to all heads, so
+ * Tensor parallelism (arXiv:1909.08053) divides heads, MLPs and vocabulary among the `tp` GPUs of a group. A KV head is not
+ * divided: with more GPUs than KV heads, several store the same one. The latent vectors of MLA belong to all heads, so
  * every GPU of a group stores them; norms, routers and the projections to the latent vectors are on every GPU too.
  * With several groups (data-parallel attention), each has its own copy of all that, and its own requests.
  * Experts are divided among all GPUs: each expert's matrices, or whole experts (expert parallelism, arXiv:2006.16668).
@@ -20,7 +20,7 @@ import { msg } from "../shared/words/msg.js";
 
 export const EXPERTS = ["divided", "whole"];
 
-/** The largest part: what the fullest GPU has. */
+/** Divides a number among GPUs; returns the largest part, that of the fullest GPU. */
 const part = (number, parts) => Math.ceil(number / parts);
 
 /** @returns {number} */
@@ -57,8 +57,8 @@ export function heldBy(model, layout) {
 /**
  * @param {Model} model
  * @param {Layout} layout
- * @returns {Model} the part of the operations for one of its group's tokens that a GPU computes. All groups have tokens for the
- *   experts at once, so a group's own tokens keep as many GPUs busy as it has
+ * @returns {Model} the part of the operations for one token of its group that a GPU computes. All groups send tokens to the
+ *   experts at once, so one group's tokens count for its own GPUs alone
  */
 export function workOf(model, layout) {
   if (layout.gpus === 1) return model;
@@ -83,14 +83,14 @@ function dividedIn(model, size) {
 }
 
 /**
- * The fewest GPUs with which something fits: more groups of the same size, or where all GPUs are one group, a larger group. Its
- * size must divide the heads.
+ * Returns the fewest GPUs with which something fits: more groups of the same size or, if all GPUs are one group, a larger
+ * group, whose size must divide the heads.
  *
  * @param {Model} model
  * @param {Layout} layout
- * @param {(layout: Layout) => boolean} fits which stays true with more GPUs
+ * @param {(layout: Layout) => boolean} fits must stay true with more GPUs
  * @param {number} most GPUs
- * @returns {number|null} null where none of them is enough
+ * @returns {number|null} null if `most` GPUs are too few
  */
 export function fewestGpus(model, layout, fits, most) {
   const size = groupSize(layout);

@@ -1,6 +1,6 @@
 /**
  * The bounds of every input. They are far beyond any machine, and keep every count of bytes below 2^53 (9 PB), so that plain
- * numbers are exact. Inputs that exceed this bound only together are refused too.
+ * numbers are exact. Inputs that exceed this bound only together are refused too: each alone may be valid.
  *
  * @typedef {{field: string, text: string}} Problem
  */

@@ -1,4 +1,4 @@
-/** Common wrong figures for KV caches: the right one by its formula, the wrong one by the mistake that gives it. Pure. */
+/** Common wrong figures for KV caches: the right one from its formula, the wrong one from the mistake behind it. Pure. */
 
 import { requestCount, tokenCount } from "../shared/words/counts.js";
 import { msg } from "../shared/words/msg.js";

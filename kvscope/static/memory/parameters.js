@@ -1,13 +1,12 @@
 /**
- * How many parameters a model has, counted from its shapes, and how many of them a token uses: exactly those that
- * `transformers` builds. Pure.
+ * Counts the parameters of a model from its shapes, and those that one token uses. They are exactly those that `transformers` builds. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./arithmetic.js").Term} Term
  *
  * @typedef {Object} Model
  * @property {string} name
- * @property {string} [family] the `model_type` that its layers are those of
+ * @property {string} [family] the `model_type` whose layers it has
  * @property {number} layers
  * @property {number} d width of a row
  * @property {number} heads
@@ -22,15 +21,15 @@
  * @property {{kv_lora_rank: number, qk_rope_head_dim: number, qk_nope_head_dim: number, v_head_dim: number,
  *   q_lora_rank: number|null}|null} mla
  * @property {{experts: number, chosen: number, shared: number, d_expert: number, dense_layers: number, d_shared?: number,
- *   held?: number, d_held?: number}|null} moe `chosen` of `experts` for each token, beside those shared by all; `dense_layers` layers have an MLP in their place;
- *   `held` and `d_held`: the experts, or the part of each, in the memory that is counted, where not all are
+ *   held?: number, d_held?: number}|null} moe `chosen` of `experts` for each token, plus `shared` ones; `dense_layers` layers
+ * have an MLP instead; `held` and `d_held`: how many experts, or what width of each, one GPU stores, if not all
  * @property {{layers: number, key_heads: number, value_heads: number, key_dim: number, value_dim: number, kernel: number}}
  *   [linear] layers with linear attention (arXiv:2412.06464), which store a state of constant size
- * @property {number} [kv_shared] so many of the last layers use the K and V of earlier ones
+ * @property {number} [kv_shared] how many of the last layers use the K and V of earlier ones
  * @property {{inputs: number, rank: number, vocab: number, width: number}} [altup] rows of each token for each layer, and
  *   residual streams side by side (Gemma 3n)
- * @property {string} [published] the format of the published weights, where it is not bf16: an id of setup.js
- * @property {import("./families.js").Layer} [layer] what of a layer is not a size, where that is not the family's own, or no family is named
+ * @property {string} [published] the format of the published weights, an id of setup.js, if it is not bf16
+ * @property {import("./families.js").Layer} [layer] what a layer has besides sizes, if it differs from the family or no family is named
  */
 
 import { msg } from "../shared/words/msg.js";
@@ -42,9 +41,9 @@ const plus = (...terms) => joined("+", "", terms);
 
 /**
  * @param {Model} given
- * @returns {{total: Result, active: Result, tables: Term[], experts: Result|null}} `active`: without the experts that a
- *   token does not choose, and without a layer's own rows, of which it reads one; `tables`: of which single rows are read;
- *   `experts`: all that are chosen among
+ * @returns {{total: Result, active: Result, tables: Term[], experts: Result|null}} `active`: those that one token uses,
+ *   without the experts it does not choose and the rows it does not read; `tables`: those of which a token reads single rows;
+ *   `experts`: those of all experts
  */
 export function parameters(given) {
   const model = { ...given, layer: given.layer ?? layerOf(FAMILIES[given.family]) };
@@ -82,7 +81,7 @@ export function parameters(given) {
   };
 }
 
-/** @returns {Term[]} what mixes tokens in each layer: attention, linear attention, attention over the K and V of another */
+/** @returns {Term[]} what mixes tokens in each layer: attention, linear attention, or attention over the K and V of another layer */
 function mixers(model, layers) {
   const { linear, kv_shared: reusing = 0 } = model;
   if (!linear && !reusing)
@@ -112,7 +111,7 @@ function mixers(model, layers) {
   ];
 }
 
-/** An expert, with its biases where it has any: two of its own width and one of the row's. */
+/** One expert, with its biases if it has any: two of its own width and one of the width of a row. */
 function expertOf(d, inner, kind) {
   const matrices = gatedMlp(d, inner);
   return kind.expert_bias
@@ -269,7 +268,7 @@ function streams(model, layers, d) {
   ];
 }
 
-/** @returns {Term[]} all of the MLPs but the experts that are chosen among */
+/** @returns {Term[]} all of the MLPs except the experts */
 function mlps({ layers, d: width, d_mlp: inner, moe }, kind) {
   const [d, mlp] = [term("d", width), term(msg`MLP dim`, inner)];
   const matrices = kind.gated ? gatedMlp(d, mlp) : times(constant(2), d, mlp);

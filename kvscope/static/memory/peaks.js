@@ -1,6 +1,6 @@
 /**
- * Which peak of a GPU a matrix product has. Where its weights and activations are in a format that the GPU multiplies, it is the
- * peak for that format. Otherwise the weights are only stored so, and are converted and multiplied in 16 bits. Pure.
+ * The peak of a GPU that limits a matrix product: the peak for its format, if the GPU multiplies that format. Otherwise the
+ * GPU converts the numbers and multiplies them in 16 bits. Pure.
  *
  * @typedef {Object} Gpu
  * @property {number} flops FLOP/s of a dense product in 16 bits, added in 32 bits
@@ -14,7 +14,7 @@ import { msg } from "../shared/words/msg.js";
 const SIXTEEN = msg`16 bits`;
 /** By dtype; int4 weights are always converted. */
 const FORMATS = { fp32: "fp32", fp8: "fp8", int8: "int8", mxfp4: "fp4", nvfp4: "fp4" };
-/** Attention has no product of whole numbers: such a cache is converted. */
+/** Attention never multiplies whole numbers: the GPU converts such a cache. */
 const OF_ATTENTION = { fp32: "fp32", fp8: "fp8" };
 
 /** @returns {Peak} */

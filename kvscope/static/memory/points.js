@@ -2,7 +2,7 @@
  * Steps of a real run as points under a roofline and on the curves of length. Time is measured; operations and bytes are those
  * that the engine counts of the matrices it really multiplied (docs/frames.md). For decode, speed.js agrees within 0.03 %.
  * For prefill it gives more, 23 % for 11 tokens of SmolLM2-135M, because it multiplies every row by the LM head.
- * Of a step that shared its pass with other runs the time is theirs too: it is left out. Pure.
+ * A step that shared its pass with other runs is left out, because the time is that of all of them. Pure.
  *
  * @typedef {{step: number, phase: "prefill"|"decode", rows: number, tokens: number, ms: number, flops: number, bytes: number,
  *   intensity: number, perSecond: number}} Point
@@ -15,15 +15,16 @@
 export function pointsOf(steps) {
   const alone = steps.filter(({ batch }) => batch === 1);
   const points = alone.map(({ step, phase, position, rows_computed: rows, ms, flops, bytes_read: bytes }) => ({
-    ...{ step, phase, tokens: position + 1, rows: rows ?? (step === 0 ? position + 1 : 1) },
+    ...{ step, phase, tokens: position + 1, rows },
     ...{ ms: ms.forward, flops, bytes, intensity: flops / bytes, perSecond: flops / (ms.forward / 1000) },
   }));
   return { points, shared: steps.length - alone.length };
 }
 
 /**
- * What a run's cache holds after each step, and how many attention weights one head has worked out by then, as the mean of all
- * layers: each row has one for itself and for every token before it, in layers with a window for those in the window.
+ * Returns what a run's cache holds after each step, and the attention weights that one head has computed until then, as the
+ * mean over all layers. A row has one weight for itself and one for each earlier token, in layers with a window only for
+ * those in the window.
  *
  * @param {Object[]} steps
  * @param {(number|null)[]|null} windows of the layers
@@ -41,8 +42,8 @@ export function lengthsOf(steps, windows) {
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {import("./parameters.js").Model} its shape for the formulas of cache and attention, which need nothing else. Windows
- *   of several widths are left out: no formula here has them
+ * @returns {import("./parameters.js").Model} its shape, as the formulas of cache and attention need it. Windows of several
+ *   widths are left out, because no formula here has them
  */
 export function shapeOf({ name, layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context, tied, ...kind }) {
   const sizes = { layers, d, heads, kv_heads, head_dim, d_mlp, vocab, context };

@@ -1,4 +1,4 @@
-/** Turns the text of the fields into the numbers of the formulas, or reports the first field that is wrong. Pure. */
+/** Turns the texts of the fields into the numbers of the formulas, or reports the first wrong field. Pure. */
 
 import { msg } from "../shared/words/msg.js";
 import { readConfig } from "./config.js";
@@ -25,7 +25,7 @@ const LABELS = {
 export const DTYPES = Object.entries(BITS).flatMap(([dtype, bits]) =>
   (bits > 8 || dtype in SCALED ? [0] : GROUPS).map((group) => (group ? `${dtype}-${group}` : dtype)),
 );
-/** Those of weights. `bf16+mxfp4`: bf16, and the experts in mxfp4. */
+/** The ids of the dtypes of weights. `bf16+mxfp4`: bf16, with experts in mxfp4. */
 export const WEIGHTS = [...DTYPES, "bf16+mxfp4"];
 
 /** The id of a GPU whose numbers the visitor enters: in GB, GB/s and TFLOP/s. */
@@ -81,7 +81,7 @@ export function readSetup(texts, { models, gpus }) {
   return { setup: { model, notes: read.notes, inputs: /** @type {*} */ (inputs) } };
 }
 
-/** @returns {number|null} GPUs of a group; one GPU is a group, whatever was chosen for several */
+/** @returns {number|null} GPUs of a group; null if they do not divide all GPUs. One GPU is a group, whatever the field says */
 function groupSizeOf(text, gpus) {
   if (text === "all" || gpus === 1) return gpus;
   return /^[1-9]\d*$/.test(text) && gpus % Number(text) === 0 ? Number(text) : null;

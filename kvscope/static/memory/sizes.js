@@ -12,7 +12,7 @@ import { vectorBytes } from "./dtypes.js";
 import { parameters } from "./parameters.js";
 
 /**
- * What one layer stores of one token: 2 × KV heads × head dim × bytes (K and V, arXiv:1706.03762). Heads that share K and V
+ * Computes what one layer stores of one token: 2 × KV heads × head dim × bytes (K and V, arXiv:1706.03762). Heads that share K and V
  * (GQA, arXiv:2305.13245) or all of them (MQA, arXiv:1911.02150) have fewer KV heads. MLA (arXiv:2405.04434) stores one
  * vector, from which K and V are computed: (KV rank + rotary dim) × bytes, once and not twice.
  *
@@ -25,7 +25,7 @@ export function layerBytesPerToken(model, stored) {
 }
 
 /**
- * How many layers store their own K and V: all except those with linear attention and those that reuse the K and V of an
+ * Counts the layers that store their own K and V: all except those with linear attention and those that reuse the K and V of an
  * earlier layer.
  *
  * @param {Model} model
@@ -46,7 +46,7 @@ function cachingLayers({ layers, linear, kv_shared: reusing = 0, window }) {
 }
 
 /**
- * What layers with linear attention store of a request of any length: for each value head a matrix, always in 32 bits, and
+ * Computes what layers with linear attention store of a request of any length: for each value head a matrix, always in 32 bits, and
  * the newest q, k and v, which the convolution reads.
  *
  * @param {Model} model
@@ -81,7 +81,7 @@ function withStates(caches, model, requests, stored) {
 }
 
 /**
- * What all layers store of one token: 2 × layers × KV heads × head dim × bytes. Layers with
+ * Computes what all layers store of one token: 2 × layers × KV heads × head dim × bytes. Layers with
  * a window store nothing of tokens outside it.
  *
  * @param {Model} model
@@ -129,8 +129,8 @@ export function requestBytes(model, context, stored) {
 
 /**
  * The caches of requests that begin with the same tokens, which are stored once (arXiv:2309.06180):
- * bytes per token × (prefix + requests × (context − prefix)). With a window, of each request's own tokens and of the prefix
- * those that one of them can still see.
+ * bytes per token × (prefix + requests × (context − prefix)). With a window, only the tokens of the prefix and of each
+ * request that the window still reaches.
  *
  * @param {Model} model
  * @param {{context: number, requests: number, prefix: number}} load tokens of each request, of which `prefix` are the same
@@ -165,7 +165,7 @@ export function batchBytes(model, { context, requests, prefix }, stored) {
 }
 
 /**
- * Layers without a window and those with one, by what each kind stores.
+ * Adds layers without and with a window, each by what it stores.
  *
  * @returns {Result} B
  */
@@ -195,7 +195,7 @@ export function weightBytes(model, stored) {
 
 /**
  * @param {import("./arithmetic.js").Term} all parameters
- * @param {Result|null} experts those of them that can be in another format
+ * @param {Result|null} experts the parameters of the experts, which can have another format
  * @param {Stored} stored
  * @returns {Result} B
  */

@@ -1,8 +1,8 @@
 /**
- * Estimates of time from the two numbers of a GPU that bound it: nothing here is measured. A step that writes one token of each
+ * Estimates times from a GPU's bandwidth and peak. Nothing here is measured. A step that writes one token of each
  * request reads all the weights and caches once, so memory bandwidth bounds it; prefill multiplies every weight by every token of
  * the prompt, so the peak bounds it. The roofline (Williams, Waterman and Patterson, CACM 52(4), 2009) tells which of the two
- * applies. Every number is that of the fullest GPU; layout.js has how a model is divided. Pure.
+ * applies. Every number is that of the fullest GPU; layout.js says how a model is divided. Pure.
  *
  * @typedef {import("./arithmetic.js").Result} Result
  * @typedef {import("./parameters.js").Model} Model
@@ -23,12 +23,12 @@ const WHOLE_CACHE = msg`Every request reads its whole cache, including a shared 
 const ALL_WEIGHTS = msg`Every token is multiplied by every active parameter, including the embedding table and the LM head.`;
 
 /**
- * Parameters that a step reads: all but the embedding table, of which it reads single rows, unless that is the LM head too.
- * Of experts those that some request chooses: experts × (1 − (1 − chosen ÷ experts)^requests).
+ * Counts the parameters that a step reads: all except the embedding table, of which it reads single rows unless it is the LM
+ * head too. Of the experts, it reads those that some request chooses: experts × (1 − (1 − chosen ÷ experts)^requests).
  *
  * @param {Model} model
  * @param {number} requests
- * @returns {{all: Result, experts: Result|null}} `experts`: those among them
+ * @returns {{all: Result, experts: Result|null}} `experts`: those of the experts
  */
 export function parametersRead(model, requests) {
   const { total, tables, experts } = parameters(model);
@@ -52,7 +52,7 @@ export function parametersRead(model, requests) {
   };
 }
 
-/** @returns {Result} B of the weights that one GPU reads for so many tokens, which are those of all groups */
+/** @returns {Result} B of the weights that one GPU reads for `tokens` tokens of all groups together */
 function weightsRead(model, tokens, inputs) {
   const { all, experts } = parametersRead(heldBy(model, inputs), tokens);
   return storedBytes(derived(msg`parameters read`, all), experts, inputs.weights);
@@ -103,8 +103,8 @@ export function stepFlops(model, inputs) {
 }
 
 /**
- * Operations of prefill: 2 × active parameters × prompt + those of attention, whose pairs of a query and a key that it sees are
- * prompt × (prompt + 1) ÷ 2, or with a window of w tokens, w × prompt − w × (w − 1) ÷ 2.
+ * Counts the operations of prefill: 2 × active parameters × prompt + those of attention. Pairs of a query and a visible key
+ * are prompt × (prompt + 1) ÷ 2, or with a window of w tokens, w × prompt − w × (w − 1) ÷ 2.
  *
  * @param {Model} model
  * @param {number} prompt tokens
@@ -121,7 +121,7 @@ export function prefillFlops(model, prompt) {
   return withAttention(model, tokens, derived(msg`pairs`, all), pairs, pairFlops(model, false));
 }
 
-/** Each query sees its own chunk, up to itself. */
+/** Counts pairs if each query sees its own chunk, up to itself. */
 function chunkPairs(w, prompt, tokens) {
   const rest = prompt % w;
   const value = (Math.floor(prompt / w) * w * (w + 1)) / 2 + (rest * (rest + 1)) / 2;
@@ -144,7 +144,7 @@ function withAttention(model, tokens, full, windowed, perPair) {
   ]);
 }
 
-/** Of each number of a state: read for a key, changed, read for a query. Two operations for each. */
+/** A number of the state is read for a key, changed, and read for a query, with two operations each. */
 function stateFlops({ layers, value_heads: heads, key_dim: key, value_dim: value }, tokens) {
   const sizes = [term(msg`value heads`, heads), term(msg`key dim`, key), term(msg`value dim`, value)];
   return joined("×", "FLOP", [constant(6), term(msg`linear attention layers`, layers), ...sizes, tokens]);
@@ -153,8 +153,9 @@ function stateFlops({ layers, value_heads: heads, key_dim: key, value_dim: value
 /**
  * A query and a key: their product, and the value times the weight. Two operations for each number, in every head. MLA multiplies
  * K and V themselves in a prefill. A decode step would have to compute them of all stored tokens, so it multiplies the stored
- * vectors (arXiv:2405.04434, the absorbed form): each is the key and, without its rotary part, the value of every head. What
- * it does to the query and the output instead is as much as the up-projection of one token, which the weights have.
+ * vectors (arXiv:2405.04434, the absorbed form): each is the key and, without its rotary part, the value of every head. The
+ * products with the query and the output that replace this are as many as those of the up-projection of one token, which the
+ * weights count.
  */
 function pairFlops({ heads, head_dim: headDim, mla }, absorbed) {
   const latent = mla && absorbed;
@@ -170,7 +171,7 @@ function pairFlops({ heads, head_dim: headDim, mla }, absorbed) {
 }
 
 /**
- * The shortest time for so many operations: those with weights ÷ the peak for their format + those of attention ÷ the peak
+ * Computes the shortest time for some operations: those with weights ÷ the peak for their format + those of attention ÷ the peak
  * for the format of the cache.
  *
  * @param {Result} flops of `withAttention`, times `requests`
@@ -229,7 +230,7 @@ export function timePerToken(model, inputs) {
 }
 
 /**
- * Time to the first token of one prompt in each group of GPUs. Nothing of it is taken from a shared prefix.
+ * Computes the time to the first token of one prompt in each group of GPUs. A shared prefix saves nothing here.
  *
  * @param {Model} model
  * @param {number} prompt tokens

@@ -8,7 +8,7 @@ export function passOfHash(hash) {
   return /^\d{1,9}$/.test(named ?? "") ? Number(named) : null;
 }
 
-/** @returns {string} the part of the address that names the pass in sight; "" while the newest is followed */
+/** @returns {string} the part of the address that names the shown pass; "" while the page follows the newest one */
 export function hashOf(state) {
   const shown = shownPass(state);
   return state.mode === "following" || shown < 0 ? "" : `#pass=${shown}`;
@@ -19,7 +19,7 @@ export function experimentOfSearch(search) {
   return new URLSearchParams(search).get("experiment") || null;
 }
 
-/** @returns {string} `search` with the workload and the experiment of the state in place of those that it names */
+/** @returns {string} `search` with the workload and the experiment of the state */
 export function searchOf({ run, experiment }, search) {
   const named = new URLSearchParams(search);
   for (const [name, value] of Object.entries({ run, experiment })) {

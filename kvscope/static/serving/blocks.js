@@ -4,9 +4,9 @@ import { listed } from "../shared/facts/format.js";
 import { chosenOf, runningOf } from "./measures.js";
 
 const ENDED_STATES = ["done", "cancelled"];
-/** More free blocks would add nothing to the drawing. */
+/** The most blocks that are drawn; further free ones add nothing. */
 const MOST_DRAWN = 144;
-/** A round may have so many. */
+/** The most blocks of a contiguous round. */
 const MOST_REGION = 256;
 
 /**
@@ -46,18 +46,18 @@ export function blocksOf(pass, blockSize) {
   return cells;
 }
 
-/** @returns {number} rows of a pass that stay in the cache, its newest ones; rows of wrong guesses do not */
+/** @returns {number} how many of the newest rows of a pass stay in the cache: all but those of wrong guesses */
 function stayed(member) {
   return member.phase === "prefill" ? member.rows : chosenOf(member).length;
 }
 
-/** @returns {number} how many of the positions from `first` to before `end` are in the block at place `at` of a table */
+/** @returns {number} how many positions of [first, end) are in block `at` of a table */
 function within(at, blockSize, first, end) {
   return Math.max(0, Math.min(end, (at + 1) * blockSize) - Math.max(first, at * blockSize));
 }
 
 /**
- * The blocks of the drawing: all that the workload has held so far, then free ones, as many as it may hold in all. Blocks
+ * Returns the blocks to draw: those that the workload has held so far, then free ones, up to the number it may hold. Blocks
  * of other runs are only counted. A contiguous round has its own region, all of which is drawn.
  *
  * @param {import("./workload-log.js").Round} round
@@ -66,7 +66,7 @@ function within(at, blockSize, first, end) {
  * @returns {number[]} their ids in order; the list only grows during a round, so that no cell moves
  */
 export function drawnBlocks(round, pass, everTouched) {
-  const region = pass.pool.region ?? null;
+  const { region } = pass.pool;
   if (region) return Array.from({ length: Math.min(region.blocks, MOST_REGION) }, (_, at) => region.first + at);
   const touched = new Set(everTouched);
   const others = new Set(pass.pool.others);
@@ -93,7 +93,7 @@ export function wasteOf(pass, blockSize) {
 }
 
 /**
- * The mean over all passes of a round after which a request is running, weighted by their time.
+ * Returns the mean waste of a round, over the passes after which a request is running, weighted by their time.
  *
  * @returns {{share: number, unfilled: number, worst: Waste}|null} `unfilled`: rows, on average; null where there are none
  */
@@ -112,7 +112,7 @@ export function wasteOver({ passes }, blockSize) {
 }
 
 /**
- * By formula: the waste if each running request had its own blocks for its greatest length.
+ * Computes the waste if each running request had its own blocks for its greatest length.
  *
  * @param {Object} pass
  * @param {{tokens: number, max_new_tokens: number}[]} requests
@@ -145,7 +145,7 @@ export function sharedBlocks(cells) {
 }
 
 /**
- * The newest copy of a shared block up to a pass, made because a request had to write to it.
+ * Returns the newest copy-on-write of a shared block up to a pass.
  *
  * @param {import("./workload-log.js").Round} round
  * @param {{what: string, request: number, pass: number|null}[]} events of it
@@ -164,7 +164,7 @@ export function lastCopy({ passes }, events, number, blockSize) {
   return place < 0 ? null : { request, from: before[place], to: table[place] };
 }
 
-/** For a request that has just joined: the entries that it shares with another table. */
+/** The table before the pass; of a request that has just joined, the entries that it shares with another table. */
 function tableBefore(pass, last, request, blockSize) {
   const shared = pass.events.find(({ what, request: who }) => what === "shared" && who === request);
   if (!shared) return last?.requests[request].table ?? [];

@@ -1,18 +1,20 @@
 /**
  * The result of two rounds of an experiment, in sentences. Passes, rows and blocks are counted in the log and are the same on any
- * machine. Times depend on the machine, and a cause of theirs is stated only where it was counted. Pure.
+ * machine. Times depend on the machine. A sentence names a cause of a time only if the log counts it. Pure.
  */
 
 import { disturbanceOfAll } from "../shared/facts/conditions.js";
 import { fixed, integer, listed, percent } from "../shared/facts/format.js";
-import { formatOf } from "../shared/facts/weights.js";
 import { blockCount, passCount, rowCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 import { busyShare, doneMs, longestPrompt, mostBlocks, rowsComputed, runningOf, tokensPerSecond } from "./measures.js";
 import { letterOf } from "./owners.js";
 import { wholeMs } from "./whole-ms.js";
 
-/** @typedef {{round: import("./workload-log.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name: string}} Side a round and its name */
+/**
+ * @typedef {{round: import("./workload-log.js").Round, answers: import("./measures.js").Answer[], requests: Object[], name:
+ * string}} Side a round and its name
+ */
 
 /** Passes with rows of the workload. */
 const served = ({ round }) => round.passes.filter(({ members }) => members.length);
@@ -42,18 +44,18 @@ function mostShared({ round }) {
 function droppedIn({ round }) {
   const most = new Map();
   for (const { requests } of round.passes)
-    requests.forEach(({ dropped = 0 }, request) => most.set(request, Math.max(dropped, most.get(request) ?? 0)));
+    requests.forEach(({ dropped }, request) => most.set(request, Math.max(dropped, most.get(request) ?? 0)));
   return sumOf([...most.values()]);
 }
 
 const meanMs = (side) => doneMs(side.round) / passesOf(side);
 
-/** Two shares of busy time are alike up to this difference. */
+/** Two shares of busy time count as equal up to this difference. */
 const ALIKE_BUSY = 0.1;
 
 const sentences = (...each) => each.flat().filter(Boolean).join(" ");
 
-/** @returns {string[]} why a round took longer although its setting should save time; empty where it did not */
+/** @returns {string[]} sentences on a round that took longer although its setting should save time; empty if it did not */
 function tookLonger(before, after) {
   if (!(doneMs(after.round) > doneMs(before.round)) || disturbedText([before, after])) return [];
   const of = (side) => {
@@ -169,35 +171,4 @@ export function disturbedText(sides) {
   if (!each.length) return null;
   const causes = listed(each.map(({ name, what }) => msg`“${name}”: ${what}`));
   return msg`These times are not compared, because they were disturbed. ${causes}.`;
-}
-
-/** When the shares of passes in a format differ by so much, the rounds differ by more than their setting. */
-const OTHER_SHARE = 0.1;
-
-/**
- * The formats of the weights that the passes read, where the rounds of an older log differ in them: then times also depend on the
- * format.
- *
- * @param {{round: Object, name: string}[]} sides
- * @returns {string|null} null where they do not differ, or the log has no formats
- */
-export function formatsText(sides) {
-  const read = sides.map((side) => served(side).filter((pass) => pass.weights_read));
-  const formats = [...new Set(read.flat().map((pass) => formatOf(pass.weights_read)))].sort();
-  if (formats.length < 2) return null;
-  const [usual, ...others] = formats;
-  const shares = read.map(
-    (passes) => passes.filter((pass) => formatOf(pass.weights_read) === usual).length / passes.length,
-  );
-  if (Math.max(...shares) - Math.min(...shares) < OTHER_SHARE) return null;
-  const each = sides.map(({ name }, at) => {
-    const count = Math.round(shares[at] * read[at].length);
-    return msg`${integer(count)} of ${passCount(read[at].length)} of “${name}”`;
-  });
-  const passes = listed(each);
-  const formatsOfOthers = listed(others);
-  return sentences(
-    msg`Format of the weights: ${usual} in ${passes}; ${formatsOfOthers} in the other passes.`,
-    msg`A pass of one row can run other code, so the times differ by more than the setting and are not compared.`,
-  );
 }

@@ -11,14 +11,14 @@ import { blocksOf, sharedBlocks, wasteOver } from "./blocks.js";
 import { mostAtOnce, mostBlocks, runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
-/** Tokens that are reserved for an answer, and the longest limit of a request: what the reader can change. */
+/** Numbers that the reader can change: tokens reserved for an answer, and the longest limit of a request. */
 const CHOICES = [
   { id: "reserved", label: msg`Reserved per answer`, value: 128, least: 8, most: 512, step: 8 },
   { id: "answer", label: msg`Longest answer`, value: 24, least: 4, most: 64, step: 4 },
 ];
-/** After the first request; a pass that reads a prompt takes about as long. */
+/** The time between the first request and the others: about that of a pass that reads a prompt. */
 const OTHERS_ARRIVE_MS = 100;
-/** Of the whole workload; few enough that stretches have to wait for each other. */
+/** Blocks of the whole workload: so few that requests wait for a free stretch. */
 const BLOCKS = 72;
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
@@ -67,7 +67,7 @@ export const CONTIGUOUS = {
   ],
 };
 
-/** The limits of the requests keep their proportions. */
+/** Scales the answer limits of the requests to the chosen longest one. */
 function withAnswers({ system, requests, settings }, chosen) {
   const longest = Math.max(...requests.map(({ max_new_tokens }) => max_new_tokens));
   return {
@@ -88,7 +88,7 @@ export function stretchWaits({ passes }) {
 }
 
 /**
- * What the requests held when they ended, or in the last pass.
+ * Adds up what the requests held when they ended, or in the last pass.
  *
  * @returns {{held: number, filled: number}} rows that fit into their blocks, and tokens that were in them
  */
@@ -113,7 +113,7 @@ function mostSharing({ passes }, blockSize) {
   return most;
 }
 
-/** @returns {number} the most of these requests that held at least so many tokens at one time */
+/** @returns {number} how many of these requests held at least `tokens` tokens at the same time, at most */
 function mostHolding({ passes }, requests, tokens) {
   const holding = ({ request, positions }) => requests.includes(request) && positions >= tokens;
   return Math.max(0, ...passes.map((pass) => runningOf(pass).filter(holding).length));

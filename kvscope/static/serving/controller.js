@@ -4,7 +4,7 @@ import { createReadiness } from "../shared/state/readiness.js";
 import { openingPass } from "./state.js";
 import { Workload } from "./workload-log.js";
 
-/** A log that arrives in less than this share of its own time existed before the page opened it. */
+/** A log that arrives in less than this share of its duration was complete before the page opened it. */
 const READ_SHARE = 0.6;
 
 /**
@@ -12,7 +12,7 @@ const READ_SHARE = 0.6;
  * @param {Object} parts.store
  * @param {Object} parts.client
  * @param {(ms: number) => Promise<void>} parts.delay
- * @param {string|null} parts.example the recorded workload, in sight when the address names none
+ * @param {string|null} parts.example the recorded workload, shown if the address names none
  * @param {boolean} parts.still the viewer prefers reduced motion
  * @param {() => number} parts.now ms
  */
@@ -21,7 +21,7 @@ export function createServing({ store, client, delay, example, still, now }) {
   const readiness = createReadiness({ store, client, delay, onReady() {} });
   let stopWatching = () => {};
 
-  /** The first position in a finished log, unless the viewer has moved already. */
+  /** Opens a finished log at its first position, unless the viewer has moved already. */
   const settle = (log, began) => {
     if (state().mode !== "following" || !log.passes.length) return;
     if (!state().run && !still) {

@@ -4,12 +4,12 @@ import { bytesShort, milliseconds } from "../shared/facts/format.js";
 import { passCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
 
-/** @typedef {{tokens: number, layers: number}|null|undefined} Draft of a round; no layers: earlier text guesses */
+/** @typedef {{tokens: number, layers: number}|null} Draft of a round; 0 layers: prompt lookup guesses, from earlier text */
 
-/** Guesses per pass with which each read the fewest weights per token of SmolLM2-135M (docs/measurements.md). */
+/** Guesses per pass with which each kind of draft read the fewest weights per token of SmolLM2-135M (docs/measurements.md). */
 export const LOOKED_UP = 4;
 export const BY_LAYERS = 1;
-/** The same of the layers: fewer agree too rarely, more cost nearly a whole pass. */
+/** The share of the layers that guesses best: fewer layers agree too rarely, more cost nearly a whole pass. */
 const BEST_SHARE = 5 / 6;
 
 /** @returns {number} how many of a model's layers guess best */
@@ -37,7 +37,7 @@ export function draftText(draft) {
 }
 
 /**
- * @param {{ms: number, passes: number, weight_bytes: number}|null|undefined} took before a pass; older logs lack it
+ * @param {{ms: number, passes: number, weight_bytes: number}|null} took of the guesses before a pass; null: there were none
  * @param {Draft} draft of the round
  * @returns {string} what guessing took of the pass's time, a sentence; "" where nothing was guessed
  */

@@ -1,6 +1,6 @@
 /**
- * Experiments: the same requests once for each value of one setting, and what that changed. A further setting needs an entry
- * in the list. Pure.
+ * Experiments: the engine serves the same requests once for each value of one setting, and the figures are compared. A new
+ * experiment is an entry in `EXPERIMENTS`. Pure.
  */
 
 import { fixed, integer, percent } from "../shared/facts/format.js";
@@ -39,11 +39,11 @@ import { wholeMs } from "./whole-ms.js";
 /** Every prompt is read in one pass. */
 const WHOLE = 512;
 const SMALL = 16;
-/** An estimate, which decides only how many blocks count as little memory. */
+/** Estimated; it only decides how many blocks are little memory. */
 const CHARACTERS_PER_TOKEN = 4.2;
 const TEMPLATE_TOKENS = 14;
 const BLOCK = 16;
-/** Most answers end long before. */
+/** Most answers end long before this limit. */
 const OPEN_TOKENS = 64;
 
 const inPercent = (value) => percent(value, 0);
@@ -58,27 +58,27 @@ const inPercent = (value) => percent(value, 0);
  *
  * @typedef {Object} Figure
  * @property {string|((requests: Object[]) => string)} name
- * @property {string} [group] what it is counted of, where figures of the same name are side by side
+ * @property {string} [group] the group of answers that it is counted for, if figures of one name stand side by side
  * @property {(facts: Facts) => number|null} of
  * @property {(value: number) => string} format
  * @property {"more"|"less"} better
- * @property {boolean} [timed] it depends on measured times, so it is not judged where they are disturbed
- * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] a text beside it where it contradicts the
- *   other figures, out of a value per figure
+ * @property {boolean} [timed] it depends on measured times, so it is not judged if they are disturbed
+ * @property {(before: (number|null)[], after: (number|null)[]) => string|null} [against] a text beside the figure if it
+ *   contradicts the others; both arguments have one value for each figure
  *
  * @typedef {Object} Experiment
  * @property {string} id
  * @property {string} name
  * @property {string} about what is compared
- * @property {string} setting the one that differs between the rounds
+ * @property {string} setting the setting that differs between the rounds
  * @property {Value[]|((layers: number) => Value[])} values one per round; `layers`: of the model
- * @property {(study: Object) => boolean} [isOf] whether a log is of it rather than of the one with the same setting and without this
+ * @property {(study: Object) => boolean} [isOf] whether a log is of this experiment, if another one has the same setting
  * @property {boolean} [alone] it has one round, and nothing is compared
  * @property {(value: *) => string} [nameOf] the name of a round with that value, where `values` depend on the model
- * @property {(value: *) => string} [shortOf] the same for the head of a narrow column
+ * @property {(value: *) => string} [shortOf] a shorter name, for the header of a narrow column
  * @property {Choice[]} [choices] numbers that the reader chooses, the same in all rounds
  * @property {(value: *, chosen: Object<string, number>) => *} [chosen] a value of the setting with these numbers
- * @property {(posted: Posted, chosen: Object<string, number>) => Posted} prepare what else it needs, the same in all rounds
+ * @property {(posted: Posted, chosen: Object<string, number>) => Posted} prepare the workload of all rounds
  * @property {Figure[]} figures the first is drawn
  * @property {string} [missing] what a figure without a value means
  * @property {string} [method] how its figures are counted
@@ -275,7 +275,7 @@ function meanWaste({ round, blockSize }) {
   return wasteOver(round, blockSize)?.share ?? null;
 }
 
-/** Rows with gaps are not shared, so with sharing on, the rounds would differ in two things. */
+/** Turns sharing off: rows with gaps are never shared, so with it the rounds would differ in two things. */
 function withoutSharing(posted) {
   return { ...posted, settings: { ...posted.settings, sharing: false } };
 }
@@ -284,7 +284,7 @@ function asksAtOnce(request) {
   return { ...request, arrives_ms: 0, cancel_ms: null, cancel_tokens: null, retry_of: null };
 }
 
-/** With a long prompt in place of one, where none is long. */
+/** Replaces one prompt by a long one, unless one is long already. */
 function withLongPrompt(posted) {
   const { requests } = posted;
   if (requests.some(({ prompt }) => prompt.length >= LONG.length)) return posted;
@@ -292,7 +292,7 @@ function withLongPrompt(posted) {
   return { ...posted, requests: requests.map((each, at) => (at === middle ? { ...each, prompt: LONG } : each)) };
 }
 
-/** Answers may become long, and the blocks suffice only for the three longest. */
+/** Allows long answers, and blocks for only the three largest requests. */
 function withLittleMemory({ system, requests, settings }) {
   const open = requests.map((request) => ({ ...request, max_new_tokens: OPEN_TOKENS }));
   const needs = open
@@ -319,7 +319,7 @@ export function firstChoices(experiment) {
 }
 
 /**
- * The memory of the form does not count: all are paged but for the experiment whose setting that is.
+ * Builds the request body of an experiment. Its rounds are paged, whatever the form says, unless paging is the setting compared.
  *
  * @param {Experiment} experiment
  * @param {Posted} posted

@@ -10,7 +10,7 @@ import { afterFirst, guesses } from "./measures.js";
 import { NEW, REPEATED } from "./prompts.js";
 
 const TOKENS = 32;
-/** At most this share of the weights counts as a saving. */
+/** Weights per token, in whole passes, that still count as a saving. */
 const SAVED = 0.9;
 
 /** Groups of the figures. */
@@ -19,7 +19,7 @@ export const KINDS = [
   { group: msg`is new`, isOf: (request) => !isRepeated(request) },
 ];
 
-/** `of`: of a round's facts, the answers of a kind, and whether a request is of it. */
+/** `of` takes the facts of a round, the answers of one kind, and a function that says whether a request is of that kind. */
 const ROWS = {
   right: {
     name: msg`right guesses`,
@@ -102,7 +102,7 @@ function againstWeights(rows, kind, before, after) {
 
 const ASKED = { max_new_tokens: TOKENS, arrives_ms: 0, cancel_ms: null, retry_of: null };
 
-/** One request after the other: three that ask for a repetition, and one that does not. */
+/** Replaces the requests by four, served one after the other: three ask for a repetition, one does not. */
 export function asksForGuesses({ settings }) {
   return {
     system: "",
@@ -130,19 +130,18 @@ function laterPasses({ passes }, answers) {
   return passes.filter(({ number }) => later.has(number));
 }
 
-/** Those that the guesses read count too. A pass of an older log says nothing of them: prompt lookup reads none. */
+/** Reads of all weights per token after the first of each answer, those of the draft included. */
 function weightsPerToken(round, answers) {
   const { tokens } = afterFirst(answers);
   if (!tokens) return null;
   const read = laterPasses(round, answers).map(({ draft, weight_bytes: all }) =>
-    draft?.weight_bytes && all ? 1 + draft.weight_bytes / all : 1,
+    draft?.weight_bytes ? 1 + draft.weight_bytes / all : 1,
   );
   return read.reduce((sum, each) => sum + each, 0) / tokens;
 }
 
 /**
- * Each pass is taken to last as long as the median of its kind, with guesses or without: one that was held up by something else counts
- * no more than any.
+ * Computes the time per token from the median pass of each kind, with guesses and without, so that one delayed pass changes little.
  */
 function msPerToken(round, answers, msOf) {
   const { tokens } = afterFirst(answers);

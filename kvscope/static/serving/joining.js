@@ -1,4 +1,4 @@
-/** Why a request waits, and why it shares nothing: from what the log has of the passes. Pure. */
+/** Sentences on why a request waits, and why it shares nothing, from the passes of the log. Pure. */
 
 import { integer } from "../shared/facts/format.js";
 import { tokenCount } from "../shared/words/counts.js";
@@ -7,16 +7,14 @@ import { runningOf } from "./measures.js";
 import { letterOf } from "./owners.js";
 
 /**
- * @param {Object|undefined} event `waits` of a request, which older logs lack
+ * @param {Object} event `waits` of a request
  * @param {import("./workload-log.js").Settings} settings of the round
- * @param {Object} pass the one that the request did not join
- * @returns {string} the reason, a sentence; "" where the log has none
+ * @returns {string} the reason, a sentence
  */
-export function whyWaits(event, settings, pass) {
-  const why = event?.why ?? whyByRule(settings, pass);
+export function whyWaits(event, settings) {
+  const { why, count } = event;
   if (why === "static") return msg`No request joins until all requests in the batch are done.`;
   if (why === "places") {
-    const count = event?.count ?? pass.members.length;
     const number = integer(count);
     return plural(
       count,
@@ -25,20 +23,17 @@ export function whyWaits(event, settings, pass) {
     );
   }
   if (why === "order") return msg`${letterOf(event.other)} is before it in the queue and waits too.`;
-  if (why === "stretch") return [reservesText(event.count), stretchText(event.free, event.longest)].join(" ");
+  if (why === "stretch") return [reservesText(count), stretchText(event.free, event.longest)].join(" ");
   if (why === "blocks" && settings.contiguous)
-    return [reservesText(event.count), freeText(event.free, settings.blocks)].join(" ");
-  if (why === "blocks") {
-    const needed = integer(event.count);
-    const free = integer(event.free);
-    const all = integer(settings.blocks);
-    return plural(
-      event.count,
-      form`The prompts to be read need ${needed} more block; ${free} of ${all} are free.`,
-      form`The prompts to be read need ${needed} more blocks; ${free} of ${all} are free.`,
-    );
-  }
-  return "";
+    return [reservesText(count), freeText(event.free, settings.blocks)].join(" ");
+  const needed = integer(count);
+  const free = integer(event.free);
+  const all = integer(settings.blocks);
+  return plural(
+    count,
+    form`The prompts to be read need ${needed} more block; ${free} of ${all} are free.`,
+    form`The prompts to be read need ${needed} more blocks; ${free} of ${all} are free.`,
+  );
 }
 
 function reservesText(count) {
@@ -62,12 +57,6 @@ function freeText(free, blocks) {
   return plural(free, form`${number} of ${all} blocks is free.`, form`${number} of ${all} blocks are free.`);
 }
 
-/** A log without reasons has those that follow from the settings. */
-function whyByRule({ batching, at_once }, { members }) {
-  if (batching === "static") return "static";
-  return members.length >= at_once ? "places" : null;
-}
-
 /**
  * @param {import("./workload-log.js").Round} round
  * @param {number} number of the pass that a request joined with nothing shared
@@ -82,7 +71,7 @@ export function whyNothingShared({ passes, settings }, number, request) {
   const evicted = passes[at].events.filter(({ what }) => what === "evicted").map(({ request: who }) => who);
   const holders = others.filter(({ table }) => table.length > 0);
   if (!holders.length) return msg`It shares nothing: the pool held no other request yet.`;
-  if (holders.every(({ dropped = 0 }) => dropped > 0))
+  if (holders.every(({ dropped }) => dropped > 0))
     return msg`It shares nothing: the requests in the pool have dropped rows, and rows with gaps are not shared.`;
   if (evicted.length >= holders.length)
     return msg`It shares nothing: the cached blocks were evicted to make space for it.`;
@@ -101,7 +90,7 @@ export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   if (settings.contiguous) return msg`No block is shared: in this round each request has its own stretch.`;
   if (!settings.sharing) return msg`No block is shared: sharing is off in this round.`;
   if (running.length < 2) return null;
-  if (running.some(({ dropped = 0 }) => dropped > 0))
+  if (running.some(({ dropped }) => dropped > 0))
     return msg`No block is shared: rows were dropped, and rows with gaps are not shared.`;
   const most = Math.max(...running.map(({ request }) => answers[request].shared));
   if (most === 0)

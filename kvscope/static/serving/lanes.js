@@ -1,13 +1,13 @@
 /** A round as lanes over time, in milliseconds. Pure. */
 
+import { scaleLinear } from "d3-scale";
 import { rowCount } from "../shared/words/counts.js";
 import { endOf } from "./measures.js";
 
-/** The end of the axis is one of these times a power of ten, so that the drawing seldom moves while a round grows. */
-const ROUND_NUMBERS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
-const STEPS = [1, 2, 5];
 /** The shortest axis. */
 const SHORTEST_MS = 500;
+/** The axis ends where one of about so many equal, round parts does, so that the drawing seldom moves while a round grows. */
+const AXIS_PARTS = 5;
 
 /**
  * @typedef {import("./measures.js").Span} Span
@@ -21,7 +21,7 @@ const SHORTEST_MS = 500;
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
 
-/** @returns {number} the time up to which the round is known */
+/** @returns {number} the time in ms up to which the log has the round */
 export function nowOf(round) {
   const last = round.passes.at(-1);
   return Math.max(round.end?.ms ?? 0, last ? endOf(last) : 0);
@@ -44,7 +44,7 @@ export function lanesOf(round, answers) {
   });
 }
 
-/** @returns {Lane[]} `next`, with the objects of `before` for lanes that have not changed, so that they are not drawn again */
+/** @returns {Lane[]} `next`, with the objects of `before` for unchanged lanes, so that these are not drawn again */
 export function steadyLanes(before, next) {
   return next.map((lane, at) => (before[at] && isSame(before[at], lane) ? before[at] : lane));
 }
@@ -64,7 +64,7 @@ function isSame(one, other) {
 /** @returns {{prefill: number, decode: number, guessed: number, others: number}} rows of a pass */
 export function barOf({ members, others }) {
   const of = (wanted) => members.reduce((sum, { phase, rows }) => sum + (phase === wanted ? rows : 0), 0);
-  const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
+  const guessed = members.reduce((sum, member) => sum + member.guessed, 0);
   return { prefill: of("prefill"), decode: of("decode") - guessed, guessed, others: others.rows };
 }
 
@@ -75,21 +75,13 @@ export function rowsLabel({ members, others }) {
   return parts.length > 1 && parts.length <= 9 ? `${parts.join("+")} = ${sum}` : sum;
 }
 
-/** @returns {number} the end of an axis that shows so many ms; the same for all rounds, so that they can be compared */
-export function axisEnd(ms) {
-  const wanted = Math.max(ms, SHORTEST_MS);
-  const power = 10 ** Math.floor(Math.log10(wanted));
-  return power * ROUND_NUMBERS.find((factor) => power * factor >= wanted);
-}
-
-/** @returns {number[]} ms to write on an axis, at most `most` of them after 0 */
-export function axisTicks(end, most) {
-  for (let power = 10; ; power *= 10) {
-    for (const factor of STEPS) {
-      const step = power * factor;
-      if (end / step <= most) return Array.from({ length: Math.floor(end / step) + 1 }, (_, at) => at * step);
-    }
-  }
+/**
+ * @param {number} ms to be shown; all rounds share one scale, so that they can be compared
+ * @param {[number, number]} range in pixels
+ * @returns {import("d3-scale").ScaleLinear<number, number>}
+ */
+export function timeScale(ms, range) {
+  return scaleLinear([0, Math.max(ms, SHORTEST_MS)], range).nice(AXIS_PARTS);
 }
 
 /** @returns {number|null} the pass that ran at `ms`, or the last that began before; null before the first */

@@ -1,7 +1,7 @@
 /** Measures of a round, counted from its passes. Pure. */
 
 /**
- * @typedef {{token: Object, ms: number, pass: number}} Output a token, the time it was there, and its pass
+ * @typedef {{token: Object, ms: number, pass: number}} Output a token, the end of its pass in ms, and the number of the pass
  *
  * @typedef {{from: number, to: number}} Span in ms
  *
@@ -10,18 +10,18 @@
  * @property {number} arrived ms, like every time here since the start of the round
  * @property {number|null} began when the first pass with rows of it began
  * @property {Output[]} outputs
- * @property {number} rows computed in all for it
- * @property {number} shared rows of its beginning that were in the pool
+ * @property {number} rows all rows computed for it
+ * @property {number} shared rows of its beginning that the pool held already
  * @property {(Span & {rows: number, pass: number, again: boolean})[]} reads passes that read part of its prompt; `again`: after
  *   a preemption
  * @property {number[]} preemptions the time of each
  * @property {Span[]} waited from its arrival, or from a preemption, until it joined a pass
- * @property {number|null} waits since when it waits; null while it is in the batch
+ * @property {number|null} waits ms at which its current wait began; null while it is in the batch
  * @property {{what: "done"|"cancelled"|"refused", ms: number}|null} end
  */
 
 /** @returns {Object[]} the tokens that a pass gave a request: more than one where guesses were right */
-export function chosenOf({ token, more = [] }) {
+export function chosenOf({ token, more }) {
   return token ? [token, ...more] : [];
 }
 
@@ -43,7 +43,7 @@ export function waitsOf({ outputs }) {
   return outputs.slice(1).map(({ ms }, at) => ({ ms: ms - outputs[at].ms, from: outputs[at].ms, to: ms }));
 }
 
-/** @returns {number} the place of a pass in its round, from 1; a log numbers its passes from 0 through all rounds */
+/** @returns {number} the place of a pass in its round, from 1; the log numbers passes from 0 across all rounds */
 export function placeOf({ passes }, { number }) {
   return number - passes[0].number + 1;
 }
@@ -56,7 +56,7 @@ export function rowsReadIn({ reads }, { from, to }) {
   );
 }
 
-/** @returns {number|null} when the last pass with rows of the workload was over */
+/** @returns {number|null} end of the last pass with rows of the workload, in ms */
 export function doneMs(round) {
   const last = round.passes.findLast(({ members }) => members.length);
   return last ? endOf(last) : null;
@@ -91,12 +91,12 @@ function sumOf(values, of) {
   return values.reduce((sum, value) => sum + of(value), 0);
 }
 
-/** @returns {{guessed: number, right: number}} tokens guessed for these requests, and those that the model chose too */
+/** @returns {{guessed: number, right: number}} how many tokens were guessed for these requests, and how many of them were right */
 export function guesses({ passes }, isOf = (_request) => true) {
   const members = passes.flatMap((pass) => pass.members).filter(({ request }) => isOf(request));
   return {
-    guessed: sumOf(members, (member) => member.guessed ?? 0),
-    right: sumOf(members, ({ more = [] }) => more.length),
+    guessed: sumOf(members, (member) => member.guessed),
+    right: sumOf(members, ({ more }) => more.length),
   };
 }
 
@@ -133,7 +133,7 @@ export function mostBlocks(round) {
   return Math.max(0, ...round.passes.map((pass) => new Set(runningOf(pass).flatMap(({ table }) => table)).size));
 }
 
-/** @returns {{request: number, positions: number, table: number[], dropped?: number}[]} the requests that are running after a pass */
+/** @returns {{request: number, positions: number, table: number[], dropped: number}[]} the requests that are running after a pass */
 export function runningOf({ requests }) {
   return requests.map((each, request) => ({ ...each, request })).filter(({ state }) => state === "running");
 }
@@ -144,20 +144,20 @@ export function mean(values) {
   return known.length ? sumOf(known, Number) / known.length : null;
 }
 
-/** @returns {number} the request with the longest prompt; of several the first */
+/** @returns {number} the first request with the longest prompt */
 export function longestPrompt(requests) {
   const most = Math.max(...requests.map(({ tokens }) => tokens));
   return requests.findIndex(({ tokens }) => tokens === most);
 }
 
 /**
- * The longest wait of another request for its next token while a prompt was read.
+ * Finds the longest wait of another request for its next token while a prompt was read.
  *
  * @param {Answer[]} answers
  * @param {import("./workload-log.js").Round} round
  * @param {number} reader whose prompt
- * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: those that waited over that time; null
- *   where none did
+ * @returns {{ms: number, from: number, to: number, requests: number[]}|null} `requests`: all that waited for that whole time;
+ *   null if none did
  */
 export function longestWait(answers, round, reader) {
   const reading = round.passes.filter(({ members }) =>
@@ -176,7 +176,8 @@ export function longestWait(answers, round, reader) {
 }
 
 /**
- * Compares the answers of two rounds token by token. Of a request that was cancelled in either, only the common length counts.
+ * Compares the answers of two rounds token by token. Answers of a request that was cancelled in one of them are compared up
+ * to the shorter length.
  *
  * @param {Answer[]} before
  * @param {Answer[]} after
@@ -199,11 +200,11 @@ export function sameText(before, after) {
   return { same, of, first };
 }
 
-/** Fewer passes are too few to compare. */
+/** The fewest passes that are compared. */
 const FEWEST_PASSES = 3;
 
 /**
- * How busy the engine was with the fewest and with the most requests in its passes, and how many tokens it produced.
+ * Compares how busy the engine was, and how many tokens it produced, with the fewest and the most requests per pass.
  *
  * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
  * @returns {{requests: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where

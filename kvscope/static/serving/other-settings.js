@@ -1,4 +1,4 @@
-/** In what the workload in sight differs from the form. Pure. */
+/** How the settings of the shown workload differ from the form. Pure. */
 
 import { requestCount, tokenCount } from "../shared/words/counts.js";
 import { form, msg, plural } from "../shared/words/msg.js";
@@ -37,7 +37,7 @@ export function otherSettings(fields, { study, begunWith }, { settings }) {
   return differences;
 }
 
-/** Of the requests in both; their number is compared apart. */
+/** Compares the requests that both have; their number is compared separately. */
 function othersIn(was, fields, name) {
   const both = Math.min(was.requests.length, fields.requests.length);
   return fields.requests.slice(0, both).some((request, at) => request[name].trim() !== was.requests[at][name].trim());
@@ -57,7 +57,7 @@ function answerLimits(requests) {
 }
 
 function cancellations(requests) {
-  return requests.some(({ cancel_ms, cancel_tokens }) => cancel_ms !== null || typeof cancel_tokens === "number")
+  return requests.some(({ cancel_ms, cancel_tokens }) => cancel_ms !== null || cancel_tokens !== null)
     ? msg`other cancellations`
     : msg`no cancellation`;
 }

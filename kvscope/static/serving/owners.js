@@ -2,7 +2,7 @@
 
 import { listed } from "../shared/facts/format.js";
 
-/** The eye distinguishes so many hues (owners.css has them); after that they repeat, and only the letter differs. */
+/** The number of hues in owners.css, as many as the eye distinguishes. They repeat, and then only the letter differs. */
 const HUES = 12;
 
 const LETTERS = 26;

@@ -1,4 +1,4 @@
-/** How a pass is named for readers: counted from 1 in each round. Logs and addresses count from 0 through all rounds. Pure. */
+/** Names a pass for readers, counted from 1 in each round. Logs and addresses count from 0 across all rounds. Pure. */
 
 import { integer } from "../shared/facts/format.js";
 import { msg } from "../shared/words/msg.js";

@@ -1,10 +1,10 @@
 /** Positions of blocks and of the entries of a block table. Pure. */
 
-/** Up to so many blocks are drawn larger, with fewer in a row. */
+/** Up to this number, blocks are larger, with fewer in a row. */
 const FEW = 144;
 const [COLUMNS, MORE_COLUMNS] = [12, 16];
 const GAP_PX = 3;
-/** Under a block, for its number, which sentences use. Smaller blocks have no room for it. */
+/** Height of the number under a block. Smaller blocks have no space for it. */
 export const NUMBER_PX = 13;
 const NUMBERED_PX = 20;
 const CHIP_PX = 24;
@@ -32,7 +32,7 @@ export function cellsOf(count, width) {
 }
 
 /**
- * @param {number} most entries of any table; each table has room for so many, so that nothing moves when another is selected
+ * @param {number} most entries of the longest table; all tables get its height, so that nothing moves when another one is selected
  * @param {number} width
  * @returns {{height: number, at: (place: number) => {x: number, y: number, width: number, height: number}}}
  */

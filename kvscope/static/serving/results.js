@@ -1,15 +1,13 @@
-/** Which experiment a log is of, and what came of it: a value per figure and round, and whether the texts are the same. Pure. */
+/** The experiment of a log and its results: one value for each figure and round, and whether the texts are the same. Pure. */
 
 import { msg } from "../shared/words/msg.js";
-import { disturbedText, formatsText } from "./comparisons.js";
+import { disturbedText } from "./comparisons.js";
 import { EXPERIMENTS } from "./experiments.js";
 import { sameText } from "./measures.js";
 import { answersOf } from "./tally.js";
 
-/** @returns {boolean} of two settings, which may be objects; null stands for one that an older log lacks */
-function isSame(one, other) {
-  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
-}
+/** @returns {boolean} whether two settings, which may be objects, are equal */
+const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 /** @returns {string[]} the settings that are not the same in all rounds */
 function differing(rounds) {
@@ -18,8 +16,8 @@ function differing(rounds) {
 
 /**
  * @param {{rounds: Object[], requests: Object[]}} study of a log
- * @returns {import("./experiments.js").Experiment|null} the one whose setting, and no other, differs between its rounds; of one round,
- *   one that has no more
+ * @returns {import("./experiments.js").Experiment|null} the experiment whose setting is the only difference between the
+ *   rounds; for a single round, an experiment with one round
  */
 export function experimentOf(study) {
   if (study.rounds.length === 1) return EXPERIMENTS.find(({ alone, isOf }) => alone && isOf(study)) ?? null;
@@ -57,7 +55,6 @@ function nameOfValue({ values, nameOf }, value) {
  *   in all rounds; null before all are over, and where there is only one
  * @property {string|null} conclusion null where there is none, or before all are over
  * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
- * @property {string|null} formats what the passes read the weights in, where that differs; null before all are over
  * @property {number} of how many rounds there will be
  *
  * @param {import("./workload-log.js").Workload} log
@@ -85,12 +82,11 @@ export function resultOf(log) {
     figures: experiment.figures.map(({ name }) => (typeof name === "string" ? name : name(requests))),
     text: complete && !experiment.alone ? sameInAll(facts.map(({ answers }) => answers)) : null,
     disturbed: complete ? disturbedText(sides) : null,
-    formats: complete ? formatsText(sides) : null,
     conclusion: complete && experiment.conclusion ? experiment.conclusion(...sides) : null,
   };
 }
 
-/** Of all comparisons with the first round, the one in which the fewest are the same. */
+/** Compares each later round with the first, and returns the comparison in which the fewest texts are the same. */
 function sameInAll(answers) {
   const each = answers.slice(1).map((other) => sameText(answers[0], other));
   return each.reduce((least, one) => (one.same < least.same ? one : least));

@@ -1,6 +1,6 @@
 /**
- * The experiment with a request that is cancelled and sent again. Its client cancels it by tokens and asks again when it is over, so that
- * this is so on machines of any speed. Pure.
+ * The experiment with a request that is cancelled and sent again. Its client cancels it after some tokens, and sends it again
+ * after that, so that the order is the same on fast and slow machines. Pure.
  */
 
 import { integer } from "../shared/facts/format.js";
@@ -15,7 +15,7 @@ const TOKENS = 24;
 const GIVES_UP_AFTER = 6;
 const [FIRST, RETRY] = [0, 1];
 const ASKED = { prompt: LONG, max_new_tokens: TOKENS, arrives_ms: 0, cancel_ms: null };
-/** Room for both requests, whatever the form has. */
+/** Places in the batch: enough for both requests, whatever the form says. */
 const SETTINGS = { at_once: 8, chunk: 128, blocks: 96, draft: null };
 
 /** An entry of the list in experiments.js. */
@@ -77,7 +77,7 @@ function sharedByRetry({ answers }) {
   return answers[RETRY].reads.length ? answers[RETRY].shared : null;
 }
 
-/** Why there is nothing to compare: a model may end its answer first. */
+/** Says why there is nothing to compare: the model may end its answer before the cancellation. */
 function noRetry(sides) {
   const early = sides.find(({ answers }) => answers[FIRST].end?.what === "done");
   if (!early) return null;
@@ -85,7 +85,7 @@ function noRetry(sides) {
   return msg`The first answer ended by itself after ${tokens}, before its client cancelled it. So this model shows no cancellation here, only the same prompt twice.`;
 }
 
-/** What the cancellation gave back, as the engine counted it. */
+/** Blocks that the cancellation released, as the engine counted them. */
 function freed({ name, round }) {
   const found = cancellation(round);
   if (!found) return msg`Round “${name}”: nothing was cancelled.`;

@@ -34,8 +34,8 @@ export function whatItDid({ members, others }, preempted = new Set()) {
   }
   for (const member of members) if (member.phase !== "decode") did.push(...prefillSentences(member, preempted));
   if (others.rows) did.push(msg`The pass also computed ${rowCount(others.rows)} of other runs.`);
-  const guessed = members.reduce((sum, member) => sum + (member.guessed ?? 0), 0);
-  const right = members.reduce((sum, { more = [] }) => sum + more.length, 0);
+  const guessed = members.reduce((sum, member) => sum + member.guessed, 0);
+  const right = members.reduce((sum, { more }) => sum + more.length, 0);
   if (guessed) did.push(msg`Guesses: ${guessed}, of which right: ${right}.`);
   return did.length ? did : [msg`The pass computed nothing.`];
 }
@@ -54,7 +54,7 @@ function prefillSentences({ request, first, rows, token }, preempted) {
   return token ? [read, msg`${letter} got its first token.`] : [read];
 }
 
-/** Of a round that is over. */
+/** Summarizes a round that has ended. */
 export function howItWent(round, requests, answers) {
   const done = integer(answers.filter(({ end }) => end?.what === "done").length);
   const all = integer(requests.length);
@@ -96,20 +96,19 @@ export function whatHappened(round, requests, tally, upTo) {
     const [lead, ...rest] = sentences;
     happened.push({ ms, what, request, pass, lead, rest: rest.filter(Boolean).join(" ") });
   });
-  // The log has what happened during a pass with the next one.
+  // An event during a pass is in the frame of the next one.
   return happened.sort((one, other) => one.ms - other.ms).reverse();
 }
 
 /** By event: its sentences, null for none. */
 const SENTENCES = { arrived, waits, joined, first, copied, preempted, cancelled, done, evicted, refused };
 
-/** Only a request that neither joins the very next pass nor is cancelled before it. */
+/** Only for a request that does not join the next pass and is not cancelled before it. */
 function arrived({ request, pass }, { round, events, requests }) {
   const next = events.find(({ what, request: who }) => ["joined", "cancelled"].includes(what) && who === request);
   if (next && next.pass === pass) return null;
   const waits = events.find(({ what, request: who }) => what === "waits" && who === request);
-  const missed = passOf(round, pass);
-  const why = missed && (waits || pass !== next?.pass) ? whyWaits(waits, round.settings, missed) : "";
+  const why = waits && passOf(round, pass) ? whyWaits(waits, round.settings) : "";
   const letter = letterOf(request);
   const first = retriedBy(requests[request]);
   return [
@@ -119,13 +118,12 @@ function arrived({ request, pass }, { round, events, requests }) {
   ];
 }
 
-/** Only a request that waits although enough blocks are free; with its arrival that is said already. */
+/** Only for a request that waits although enough blocks are free, and not for its first reason, which `arrived` states. */
 function waits(event, { round, events }) {
   const { request, pass, why } = event;
   const first = events.find(({ what, request: who }) => what === "waits" && who === request);
-  const missed = passOf(round, pass);
-  if (why !== "stretch" || event === first || !missed) return null;
-  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings, missed)];
+  if (why !== "stretch" || event === first || !passOf(round, pass)) return null;
+  return [msg`${letterOf(request)} still waits.`, whyWaits(event, round.settings)];
 }
 
 /** @returns {Object|null} the pass of that number; null for none, and for one of another round */
@@ -150,15 +148,14 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
     ];
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
-  const tokens = count ?? requests[request].tokens;
   const retried = retriedBy(requests[request]);
   const { shared: found, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
   return [
     retried ? msg`${letter}, a retry of ${retried}, joins the batch.` : msg`${letter} joins the batch.`,
     waitSentence(request, pass, at, { round, events, answers }),
     ...(shared
-      ? sharedSentences(shared, tokens)
-      : [msg`It must read ${tokenCount(tokens)}.`, whyNothingShared(round, pass, request)]),
+      ? sharedSentences(shared, count)
+      : [msg`It must read ${tokenCount(count)}.`, whyNothingShared(round, pass, request)]),
     found + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
     shared &&
       copiesWith(request, pass, events) &&
@@ -191,7 +188,7 @@ function first({ request, ms: at }, { answers }) {
   return [msg`${letterOf(request)} gets its first token, ${since} after the request arrived.`];
 }
 
-/** A request that joins with a block shared in part copies it at once: its joining has a sentence for that. */
+/** A request that joins with a partly shared block copies it at once; `joined` has a sentence for that. */
 function copiesWith(request, pass, events) {
   const of = (wanted) =>
     events.some(({ what, request: who, pass: at }) => what === wanted && who === request && at === pass);
@@ -207,11 +204,11 @@ function preempted({ request, count }) {
   return [
     msg`${letterOf(request)} is preempted.`,
     msg`Too few blocks are free, so it waits in the queue again.`,
-    count && msg`The engine will compute ${rowCount(count)} again.`,
+    msg`The engine will compute ${rowCount(count)} again.`,
   ];
 }
 
-function cancelled({ request, pass, ms: at, count }, { round, answers, events }) {
+function cancelled({ request, pass, ms: at }, { round, answers, events }) {
   const { outputs, rows, arrived } = answers[request];
   const lead = msg`${letterOf(request)} is cancelled.`;
   if (!rows) {
@@ -229,9 +226,7 @@ function cancelled({ request, pass, ms: at, count }, { round, answers, events })
   const lost = msg`The work for ${rowCount(rows)} is lost.`;
   const had = msg`It had ${tokenCount(outputs.length)}.`;
   if (!held) return [lead, had, lost, msg`It held no blocks any more.`];
-  // In older logs, which have no count, its rows did not stay in the cache.
-  const cached = round.settings.sharing && typeof count === "number";
-  return cached ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
+  return round.settings.sharing ? [lead, had, keptSentence(held)] : [lead, had, lost, releasedSentence(held)];
 }
 
 function releasedSentence(held) {
@@ -261,7 +256,7 @@ function done({ request, pass, ms: at }, { round, answers }) {
   ];
 }
 
-/** What a stretch held in the last pass before the request was done. */
+/** Says what a stretch held in the last pass before the request was done. */
 function releasedText(round, pass, request) {
   const last = pass === null ? round.passes.at(-1) : passOf(round, pass - 1);
   if (!last) return "";
@@ -271,11 +266,11 @@ function releasedText(round, pass, request) {
 }
 
 function evicted({ request, count }) {
-  const number = integer(count ?? 1);
+  const number = integer(count);
   const letter = letterOf(request);
   return [
     plural(
-      count ?? 1,
+      count,
       form`${number} cached block of ${letter} is evicted.`,
       form`${number} cached blocks of ${letter} are evicted.`,
     ),
@@ -285,10 +280,7 @@ function evicted({ request, count }) {
 
 function refused({ request, count }, { round }) {
   const limit = blockCount(round.settings.blocks);
-  return [
-    msg`${letterOf(request)} is refused.`,
-    count ? msg`It might need ${blockCount(count)}; this round has ${limit}.` : msg`It does not fit into ${limit}.`,
-  ];
+  return [msg`${letterOf(request)} is refused.`, msg`It might need ${blockCount(count)}; this round has ${limit}.`];
 }
 
 /** A pass has no state of a request that arrived later. */

@@ -1,6 +1,6 @@
 /**
- * Settings of a round that are in the page's form, by their names in the log (docs/frames.md, Serving). A further one needs an
- * entry here and a value in each preset (workload-form.js); its field, its check and its text follow.
+ * Settings of a round that are in the page's form, by their names in the log (docs/frames.md, Serving). For a new one, add an
+ * entry here and a value in each preset (workload-form.js): its field, its check and its text are made from it.
  */
 
 import { msg, nodes } from "../shared/words/msg.js";
@@ -36,8 +36,7 @@ export const SETTINGS = [
 ];
 
 /**
- * Of a draft, `draft` in the log, the form has several texts: what guesses, and whole numbers with the member of the posted body whose
- * bounds each has.
+ * Whole numbers of a draft (`draft` in the log); `member`: the member of the request body whose bounds the number has.
  *
  * @typedef {{draft_by: string, draft_tokens: string, draft_layers: string}} DraftFields `draft_by`: "none", "lookup" or "layers"
  */
@@ -61,7 +60,7 @@ const NO_DRAFT = { draft_by: "none", draft_tokens: "", draft_layers: "" };
 
 /**
  * @param {import("./drafts.js").Draft} draft of a round
- * @param {Object} [before] texts, which stay while nothing guesses
+ * @param {Object} [before] the texts until now, which stay while nothing guesses
  * @returns {DraftFields}
  */
 export function draftFields(draft, { draft_tokens, draft_layers } = NO_DRAFT) {
@@ -71,7 +70,7 @@ export function draftFields(draft, { draft_tokens, draft_layers } = NO_DRAFT) {
   return { draft_by: "layers", draft_tokens: tokens, draft_layers: String(draft.layers) };
 }
 
-/** @param {Object<string, string>} settings as texts  @returns {string[]} the numbers of a draft that count */
+/** @param {Object<string, string>} settings as texts  @returns {string[]} the numbers that this kind of draft needs */
 export function draftNumbers({ draft_by }) {
   if (draft_by === "none") return [];
   return draft_by === "layers" ? ["draft_layers", "draft_tokens"] : ["draft_tokens"];

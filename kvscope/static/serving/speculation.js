@@ -1,6 +1,6 @@
 /**
- * The experiments with speculative decoding: no draft, prompt lookup and the model's first layers; and how many layers. Their conclusions
- * depend on right guesses and on the weights that are read, which are the same on any machine, and not on times. Pure.
+ * The experiments with speculative decoding: no draft, prompt lookup and the model's first layers; and how many layers. Their
+ * conclusions count right guesses and weights read, which are the same on any machine; they do not use times. Pure.
  */
 
 import { fixed, listed, percent } from "../shared/facts/format.js";

@@ -1,7 +1,7 @@
 /**
  * The state of the page of serving. `run` is the workload that the address names; null: the recorded one is in sight. `log`
- * grows in place, and `version` changes whenever it does. The pass shown is the newest while the log is followed, one that
- * was chosen, or one after the other. Pure.
+ * grows in place, and `version` changes whenever it does. The page shows the newest pass (following), a chosen pass
+ * (resting), or one pass after the other (playing). Pure.
  */
 
 import { changed } from "../shared/state/create-store.js";
@@ -19,15 +19,16 @@ export const SPEEDS = [
 /**
  * @typedef {Object} State
  * @property {{state: string, message?: string, model?: Object}} readiness
- * @property {{id: string, place: number, estimate_s: number|null}|null} waits the place in the queue of what was started
+ * @property {{id: string, place: number, estimate_s: number|null}|null} waits the place in the queue of the workload that the
+ *   viewer started
  * @property {string|null} run
- * @property {string|null} experiment the id of the one that is opened, which an address may name wrongly
+ * @property {string|null} experiment the id of the opened experiment, as the address has it, valid or not
  * @property {import("./workload-log.js").Workload|null} log
  * @property {Error|null} missing why the log could not be read
  * @property {number} version
  * @property {"following"|"playing"|"resting"} mode
  * @property {number} pass shown, unless the newest is followed
- * @property {number} progress the share of it that has been played, 0…1
+ * @property {number} progress the share of the shown pass that has been played, 0…1
  * @property {number} speed
  */
 
@@ -61,7 +62,7 @@ const REDUCERS = {
   waits: (_state, { waits }) => ({ waits }),
   experiment: (_state, { experiment }) => ({ experiment }),
 
-  /** Another log is loading: it is followed, or opens at the pass that a link names. */
+  /** The state while another log loads: it follows the log, or waits for the pass that a link names. */
   open: (_state, { run, pass }) => ({
     run,
     log: null,
@@ -90,7 +91,7 @@ const lastOf = ({ log }) => (log?.passes.length ?? 0) - 1;
 /** @returns {boolean} whether more passes may come */
 export const isLive = ({ log }) => log !== null && !log.close;
 
-/** @returns {number} the pass in sight; −1 while there is none */
+/** @returns {number} the number of the shown pass; −1 if there is none */
 export function shownPass(state) {
   return state.mode === "following" ? lastOf(state) : Math.min(state.pass, lastOf(state));
 }
@@ -98,7 +99,7 @@ export function shownPass(state) {
 /** @returns {boolean} whether the clock has anything to do */
 export const isMoving = (state) => state.mode === "playing" && lastOf(state) >= 0;
 
-/** @returns {{pass: number, progress: number}|null} where playing is after so many more ms */
+/** @returns {{pass: number, progress: number}|null} the pass that playback has reached after `ms` more milliseconds */
 export function nextPass(state, ms) {
   if (!isMoving(state)) return null;
   const { passes } = state.log;
@@ -112,7 +113,7 @@ function clamp(pass, last) {
 }
 
 /**
- * Where a finished log opens when no pass is named: at the pass that serves most requests, if possible one that reads a prompt too.
+ * Picks the pass at which a finished log opens: the one that serves most requests and, if possible, reads a prompt.
  *
  * @param {Object[]} passes
  */

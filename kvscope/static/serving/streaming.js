@@ -1,6 +1,6 @@
 /**
- * The experiment with streaming: one request, whose tokens this page gets one by one. What a client would have waited that asks for the
- * whole answer follows from the same round. Pure.
+ * The experiment with streaming: one request, whose tokens this page gets one by one. The same round shows how long a client
+ * waits that asks for the whole answer. Pure.
  */
 
 import { milliseconds } from "../shared/facts/format.js";
@@ -13,7 +13,7 @@ import { wholeMs } from "./whole-ms.js";
 const TOKENS = 48;
 // Not language: a prompt of the model.
 const PROMPT = "Tell me a long story about a lighthouse keeper who was afraid of the dark.";
-/** Frames that came in less than this share of the round's own time were read from the store, not watched. */
+/** Frames that arrived in less than this share of the round's duration were read from the store, not live. */
 const LIVE_SHARE = 0.5;
 
 const less = /** @type {const} */ ("less");
@@ -90,7 +90,7 @@ function engineGaps({ answers }) {
   return waitsOf(answers[0]).map((wait) => wait.ms);
 }
 
-/** Empty where the frames came from the store. `received`: by pass, ms at which the page got it. */
+/** Returns nothing if the frames came from the store. `received`: ms at which the page got each pass, by number. */
 function pageGaps({ answers, received }) {
   const [answer] = answers;
   const times = answer.outputs.map(({ pass }) => received?.[pass]);

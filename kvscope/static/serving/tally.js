@@ -17,13 +17,13 @@ export class Tally {
   #added = 0;
   #ended = false;
   #last = null;
-  /** By request, the requests whose prompts were read since its last token. */
+  /** For each request, the requests whose prompts were read since its last token. */
   #readers = [];
 
   constructor() {
     /** @type {Answer[]} one per request */
     this.answers = [];
-    /** All events of the round in order, each with the number of its `pass`; null: it came with the end. */
+    /** All events of the round in order, each with the number of its `pass`; null: the end of the round has it. */
     this.events = [];
     /** Blocks that were in any block table. */
     this.touched = new Set();
@@ -48,7 +48,7 @@ export class Tally {
   }
 
   /**
-   * Adds what is new of a round.
+   * Adds the passes and events that the round has got since the last call.
    *
    * @param {import("./workload-log.js").Round} round the same one each time
    * @param {{arrives_ms: number}[]} requests
@@ -81,7 +81,7 @@ export class Tally {
     this.mostRows = Math.max(this.mostRows, rowsOf(pass) + pass.others.rows);
   }
 
-  /** The time between this pass and the last one counts for the last one; then this one counts. */
+  /** Adds the time since the last pass to that pass, then starts counting this one. */
   #timeBefore(pass) {
     if (this.#last?.goesOn) this.#last.count.between += Math.max(0, pass.start_ms - this.#last.end);
     this.#last = null;
@@ -108,7 +108,7 @@ export class Tally {
         answer.waits = ms;
       }
       // A preempted request may find its beginning in the pool again; only the first time counts.
-      if (what === "shared" && answer.shared === 0) answer.shared = count ?? 0;
+      if (what === "shared" && answer.shared === 0) answer.shared = count;
       if (ENDS.includes(what)) answer.end = { what, ms };
     }
   }

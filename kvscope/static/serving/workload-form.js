@@ -1,6 +1,5 @@
 /**
- * The form of a workload: each field as it was typed, and the workload that follows from them. Invalid text stays in its field,
- * with an error there. Pure.
+ * The form of a workload: the text of each field, and the workload made from them. Invalid text stays in its field, beside an error. Pure.
  */
 
 import { integer } from "../shared/facts/format.js";
@@ -49,7 +48,7 @@ function defaultRequest(at, { lengths, every, count }) {
   };
 }
 
-/** @returns {Object<string, string>} the settings of a round, or more, as texts by field; `before`: the texts until now */
+/** @returns {Object<string, string>} the settings of a round as texts by field; `before`: the texts until now */
 function asTyped(settings, before) {
   const numbers = Object.fromEntries(SETTINGS.map(({ field }) => [field, String(settings[field])]));
   return { ...numbers, ...draftFields(settings.draft, before) };
@@ -67,7 +66,7 @@ function preset({ count, every, lengths, sameSystem = true, change = (requests) 
 /** Tokens after which a request is cancelled, long before its answer is complete. */
 const GIVES_UP_AFTER = 4;
 
-/** One request is cancelled, and the last request is its retry. Tokens decide when, so that it is so on machines of any speed. */
+/** Makes one request cancelled and the last one its retry. Tokens decide when, so that fast and slow machines do the same. */
 function withRetry(requests) {
   const [cancelled, retry] = [2, requests.length - 1];
   return requests.map((request, at) => {
@@ -103,7 +102,7 @@ export const PRESETS = [
   },
 ];
 
-/** So that the requests in the batch outgrow the memory. */
+/** Makes answers so long that the requests of the batch need more memory than there is. */
 function withLongAnswers(requests) {
   return requests.map((request) => ({ ...request, newTokens: "24" }));
 }
@@ -131,7 +130,7 @@ export function typedIn(fields, field) {
   return fields.settings[field] ?? fields[field];
 }
 
-/** @returns {number|null} null: no whole number within the bounds */
+/** @returns {number|null} null if the text is not a whole number within the bounds */
 function numberOf(text, least, most) {
   const value = WHOLE.test(text.trim()) ? Number(text) : Number.NaN;
   return value >= least && value <= most ? value : null;
@@ -143,7 +142,7 @@ function numberOf(text, least, most) {
  * @param {*} value as typed
  * @param {Limits} limits
  * @param {number} layers of the model
- * @returns {Fields} with it, and the requests and numbers that follow from it; where it is invalid they stay as they were
+ * @returns {Fields} with the new value and the requests that follow from it; an invalid value changes no request
  */
 export function withField(fields, field, value, limits, layers) {
   if (field === "draft_by") return { ...fields, settings: withDraft(fields.settings, value, layers) };
@@ -161,7 +160,7 @@ export function withField(fields, field, value, limits, layers) {
   return { ...next, requests: followed(next.requests, field, { count, every, lengths: next.lengths }) };
 }
 
-/** What guesses well with the draft that was chosen. */
+/** Sets the numbers with which the chosen draft guesses best. */
 function withDraft(settings, draft_by, layers) {
   const numbers = {
     none: {},
@@ -179,7 +178,7 @@ function followed(requests, field, { count, every, lengths }) {
   return defaults.map((fresh, at) => requests[at] ?? fresh);
 }
 
-/** @returns {Fields} with one thing of one request as typed */
+/** @returns {Fields} with one text of one request changed */
 export function withRequest(fields, at, name, text) {
   const requests = fields.requests.map((request, place) => (place === at ? { ...request, [name]: text } : request));
   return { ...fields, lengths: name === "prompt" ? "own" : fields.lengths, requests };
@@ -188,8 +187,8 @@ export function withRequest(fields, at, name, text) {
 /**
  * @param {Fields} fields
  * @param {Limits} limits
- * @returns {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}|{problem: Problem}} what is
- *   posted, without its rounds; or the first problem
+ * @returns {{system: string, requests: Object[], settings: import("./workload-log.js").Settings}|{problem: Problem}} the
+ *   request body without its rounds, or the first problem
  */
 export function parsed(fields, limits) {
   const numbers = {};
@@ -298,7 +297,7 @@ export function fieldsOf({ system, requests, rounds: [first] }, before) {
 
 /**
  * @param {{field: string|null, detail?: string, message?: string}} refusal of the server
- * @returns {Problem} at the field of the form that it is about; field "" where it is about none
+ * @returns {Problem} with the field of the form that it is about; "" if it is about none
  */
 export function problemOf({ field, detail, message }) {
   const text = detail || message;

@@ -10,9 +10,9 @@ import { Log } from "../shared/log/log.js";
  * @property {boolean} sharing
  * @property {boolean} reserve
  * @property {number} blocks
- * @property {{tokens: number, layers: number}|null} [draft] what guesses tokens
- * @property {Object|null} [keep] how many rows of each sequence stay in the cache
- * @property {{new_tokens: number}|null} [contiguous] each request reserves one stretch, with space for so many tokens of an answer
+ * @property {{tokens: number, layers: number}|null} draft what guesses tokens
+ * @property {Object|null} keep how many rows of each sequence stay in the cache
+ * @property {{new_tokens: number}|null} contiguous each request reserves one stretch, with space for so many tokens of an answer
  *
  * @typedef {Object} Round
  * @property {number} number
@@ -27,7 +27,7 @@ export class Workload extends Log {
     super(id);
     /** All passes, `data` of each frame, by their number. */
     this.passes = [];
-    /** @type {number[]} ms at which a page got each pass, by number, where it keeps that */
+    /** @type {number[]} ms at which the page got each pass, by number; filled by pages that watch a live log */
     this.received = [];
     /** @type {Round[]} one per requested round, started or not */
     this.rounds = [];
@@ -35,7 +35,7 @@ export class Workload extends Log {
     this.study = null;
     /** The number of requests from the start. */
     this.begunWith = 0;
-    /** Whether the log is not of a workload; then it has only `open`. */
+    /** Whether the log is not of a workload; then only its `open` frame is used. */
     this.foreign = false;
   }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import struct
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import kvscope
 from kvscope.app.reader import opening
 from kvscope.app.store.runs import RunLog
 from kvscope.app.travel import importing
-from kvscope.model.log.frames import header, split
+from kvscope.model.log.frames import split
 from tests.support.recorded import CODE, Kept
 
 
@@ -67,30 +66,6 @@ def test_a_file_goes_before_an_id(capital: Path, kept: Kept, tmp_path: Path, mon
     (tmp_path / kept.session).write_bytes(capital.read_bytes())
     monkeypatch.chdir(tmp_path)
     assert kvscope.open(kept.session, data=kept.folder).title.startswith("A question")
-
-
-def test_a_database_of_before_there_were_migrations_opens(tmp_path: Path) -> None:
-    frames = split(CODE.read_bytes())
-    rows = [(frame.run, frame.seq, frame.payload) for frame in frames]
-    steps = [
-        (frame.run, frame.step, frame.seq, header(frame.payload).data["token"]["id"])
-        for frame in frames
-        if frame.kind == "step"
-    ]
-    with sqlite3.connect(tmp_path / "runs.sqlite") as old:
-        old.execute(
-            "CREATE TABLE runs (run VARCHAR PRIMARY KEY NOT NULL, created DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL, "
-            "last_seq INTEGER NOT NULL, bytes INTEGER NOT NULL, closed BOOLEAN NOT NULL)"
-        )
-        old.execute("CREATE TABLE frames (run VARCHAR, seq INTEGER, payload BLOB NOT NULL, PRIMARY KEY (run, seq))")
-        old.execute(
-            "CREATE TABLE steps (run VARCHAR, step INTEGER, seq INTEGER, token INTEGER, PRIMARY KEY (run, step))"
-        )
-        old.execute("INSERT INTO runs VALUES (?, '2026-01-01', ?, 0, 1)", (frames[0].run, frames[-1].seq))
-        old.executemany("INSERT INTO frames VALUES (?, ?, ?)", rows)
-        old.executemany("INSERT INTO steps VALUES (?, ?, ?, ?)", steps)
-    old.close()
-    assert kvscope.open(frames[0].run, data=tmp_path).text == kvscope.open(CODE).text
 
 
 def test_a_run_that_goes_on_is_not_opened(tmp_path: Path) -> None:

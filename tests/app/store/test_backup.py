@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from kvscope.app.commands.cli import main
 from kvscope.app.store import backup as module
 from kvscope.app.store.backup import Content, backup, restore
-from kvscope.app.store.database import FILE, metadata
+from kvscope.app.store.database import SCHEMA, metadata
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
@@ -23,7 +23,6 @@ from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
 from tests.support.integrity import damage_of
 from tests.support.live_server import LiveServer
-from tests.support.old_database import TOKEN, make_as_before, raw
 from tests.support.postgres import made_database
 from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, log_of, run_of, values_of
 
@@ -125,20 +124,19 @@ def test_a_backup_is_of_one_moment_though_the_log_grows(
     assert restore(tmp_path / "second", None, tmp_path / "backup") == Content(1, 0)
 
 
-def test_a_backup_of_an_earlier_version_is_restored(tmp_path: Path) -> None:
-    (tmp_path / "old").mkdir()
-    engine = raw(tmp_path / "old", None)
-    session = make_as_before(
-        engine, ["runs", "frames", "steps", "links", "sessions", "session_parts", "session_tokens"]
-    )
-    engine.dispose()
-    file = tmp_path / "old" / FILE
+@SQLITE_ONLY
+@pytest.mark.parametrize("version", ["0003", "9999"])
+def test_a_backup_of_another_version_is_refused_by_name(place: Place, tmp_path: Path, version: str) -> None:
+    file = tmp_path / "backup"
+    backup(*place, file)
+    with sqlite3.connect(file) as other:
+        other.execute("UPDATE alembic_version SET version_num = ?", (version,))
+    other.close()
     before = file.read_bytes()
-    assert restore(tmp_path / "new", None, file) == Content(1, 1)
+    with pytest.raises(StoreError, match=f"backup cannot be restored.*schema {version}; .* reads schema {SCHEMA}"):
+        restore(tmp_path / "new", None, file)
     assert file.read_bytes() == before
-    with RunLog(tmp_path / "new") as log:
-        assert damage_of(SessionStore(log), session) == []
-        assert SessionStore(log).withdraw(session, TOKEN)
+    assert not (tmp_path / "new").exists()
 
 
 def test_nothing_is_restored_over_something(place: Place, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from threading import Barrier, Thread, Timer
 import pytest
 import requests
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -21,17 +22,15 @@ from alembic.script import ScriptDirectory
 
 from kvscope.app.settings import DATABASE_URL_FORM
 from kvscope.app.store.cluster.lead import followers_table, lead_table
-from kvscope.app.store.database import FILE, NEWEST, OF_THE_MOMENT, connect, held, metadata
+from kvscope.app.store.database import FILE, OF_THE_MOMENT, SCHEMA, connect, held, metadata
 from kvscope.app.store.errors import Lost, StoreError
 from kvscope.app.store.queued import queued_table
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import SessionStore, parts_table
-from kvscope.model.log.frames import encode, from_stream, header
-from tests.support.integrity import damage_of
+from kvscope.app.store.sessions import SessionStore
+from kvscope.model.log.frames import from_stream, header
 from tests.support.live_server import ROOT, LiveServer
-from tests.support.old_database import BEFORE, TOKEN, make_as_before, migrate, raw
 from tests.support.postgres import run_sql, started_cluster
-from tests.support.stored import change, log_of, run_of
+from tests.support.stored import log_of, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
@@ -48,7 +47,7 @@ VERSIONS = ROOT / "kvscope" / "app" / "store" / "migrations" / "versions"
 def test_the_newest_migration_is_the_one_that_is_named() -> None:
     config = Config()
     config.set_main_option("script_location", "kvscope.app.store:migrations")
-    assert ScriptDirectory.from_config(config).get_heads() == [NEWEST]
+    assert ScriptDirectory.from_config(config).get_heads() == [SCHEMA]
 
 
 def test_what_concerns_the_processes_of_the_moment_is_in_no_backup() -> None:
@@ -64,82 +63,65 @@ def test_the_migrations_make_the_tables_that_the_code_has(tmp_path: Path, databa
     engine.dispose()
 
 
-@pytest.mark.parametrize(
-    "known", [list(BEFORE), [name for name in BEFORE if "session" not in name], ["runs", "frames"]]
-)
-def test_a_database_of_before_there_were_migrations_is_taken_over(
-    tmp_path: Path, database: str | None, known: list[str]
+FOREIGN = {
+    "of a later version": ["alembic_version 9999", "runs a"],
+    "of an earlier version": ["alembic_version 0003", "runs a"],
+    "before there were versions": ["runs a", "frames a"],
+    "another program's": ["users me"],
+    "another program's, with Alembic": ["alembic_version 1975ea83b712", "users me"],
+    "of a version that is missing": ["alembic_version", "runs a"],
+}
+"""By what they are: tables, each with the one value in it."""
+
+
+def make_foreign(folder: Path, url: str | None, kind: str) -> sa.Engine:
+    """A database that this KVScope does not read, nothing else done to it."""
+    engine = sa.create_engine((url or f"sqlite:///{folder / FILE}").replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        for table in FOREIGN[kind]:
+            name, *values = table.split()
+            connection.exec_driver_sql(f"CREATE TABLE {name} (version_num VARCHAR)")
+            for value in values:
+                connection.exec_driver_sql(f"INSERT INTO {name} VALUES ('{value}')")
+    return engine
+
+
+def content(engine: sa.Engine) -> dict[str, list[str]]:
+    with engine.connect() as connection:
+        tables = sa.inspect(connection).get_table_names()
+        return {table: [row[0] for row in connection.execute(sa.text(f"SELECT * FROM {table}"))] for table in tables}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_database_of_another_version_or_program_is_refused_and_left_as_it_is(
+    tmp_path: Path, database: str | None, kind: str
 ) -> None:
-    old = raw(tmp_path, database)
-    session = make_as_before(old, known)
-    with RunLog(tmp_path, database) as log:
-        assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
-        log.append([encode("b", 0, "open", {"tokens": [], "parent": {"run": "a", "position": 1}})])
-        assert [member.run for member in log.family("b")] == ["a", "b"]
-        with log.engine.connect() as connection:
-            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        if "sessions" in known:
-            check_old_session(log, session)
-    old.dispose()
-
-
-@pytest.mark.parametrize("revision", sorted(path.stem[1:5] for path in VERSIONS.glob("v*.py")))
-def test_a_database_of_every_schema_since_is_brought_up_to_date(
-    tmp_path: Path, database: str | None, revision: str
-) -> None:
-    old = raw(tmp_path, database)
-    session = make_as_before(old, list(BEFORE))
-    migrate(old, revision)
-    old.dispose()
-    with RunLog(tmp_path, database) as log:
-        with log.engine.connect() as connection:
-            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        assert list(log.all_frames("a")) == [frame.payload for frame in run_of("a", 3)]
-        check_old_session(log, session)
-
-
-def check_old_session(log: RunLog, session: str) -> None:
-    """It is whole, counted, and withdrawn by its token of back then."""
-    store = SessionStore(log)
-    assert damage_of(store, session) == []
-    assert list(store.all_frames(session)) == list(log.all_frames("a"))
-    with log.engine.connect() as connection:
-        stored = connection.scalar(sa.select(sa.func.sum(sa.func.length(parts_table.c.payload))))
-    assert store.totals() == {"sessions": 1, "bytes": stored}
-    assert store.of_run("a")
-    assert store.withdraw(session, TOKEN)
-    assert not store.of_run("a")
-
-
-def test_what_was_damaged_before_is_found_after(tmp_path: Path, database: str | None) -> None:
-    old = raw(tmp_path, database)
-    session = make_as_before(old, list(BEFORE))
-    with old.begin() as connection:
-        connection.execute(sa.text("UPDATE session_parts SET payload = :wrong WHERE seq = 4"), {"wrong": b"wrong"})
-        connection.execute(sa.text("DELETE FROM session_parts WHERE seq = 5"))
-    old.dispose()
-    with RunLog(tmp_path, database) as log:
-        store = SessionStore(log)
-        assert damage_of(store, session) == ["parts[4]", "parts[5]"]
-        change(store, sa.table("sessions", sa.column("id"), sa.column("manifest")), "manifest", 9, id=session)
-        assert damage_of(store, session) == ["manifest"]
-
-
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path, database: str | None) -> None:
-    old = raw(tmp_path, database)
-    make_as_before(old, list(BEFORE))
-    with old.begin() as connection:
-        connection.exec_driver_sql("CREATE TABLE ix_sessions_run (x INTEGER)")  # the name of an index to come
-    with pytest.raises(StoreError, match="ix_sessions_run"):
+    engine = make_foreign(tmp_path, database, kind)
+    before = content(engine)
+    with pytest.raises(StoreError, match=f"reads schema {SCHEMA}") as refused:
         connect(tmp_path, database)
-    assert not sa.inspect(old).has_table("alembic_version")
-    assert [column["name"] for column in sa.inspect(old).get_columns("session_parts")] == ["session", "seq", "payload"]
-    old.dispose()
+    assert all(version in str(refused.value) for version in before.get("alembic_version", []))
+    assert content(engine) == before
+    engine.dispose()
+
+
+def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, database: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade = command.upgrade
+
+    def fail_at_the_end(config: Config, revision: str) -> None:
+        upgrade(config, revision)
+        config.attributes["connection"].exec_driver_sql("INSERT INTO nowhere VALUES (1)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "upgrade", fail_at_the_end)
+        with pytest.raises(StoreError, match="nowhere"):
+            connect(tmp_path, database)
+    RunLog(tmp_path, database).close()  # empty as before, or it would be refused
 
 
 def test_several_who_open_it_first_at_once_make_it_once(tmp_path: Path, database: str | None) -> None:
-    make_as_before(old := raw(tmp_path, database), list(BEFORE))
-    old.dispose()
     together, opened = Barrier(4), list[sa.Engine]()
 
     def open_it() -> None:
@@ -164,15 +146,6 @@ def test_a_file_that_another_is_about_to_write_is_waited_for(tmp_path: Path) -> 
     connect(tmp_path).dispose()
     done.join()
     other.close()
-
-
-def test_a_database_of_a_later_version_is_left_alone(tmp_path: Path, database: str | None) -> None:
-    engine = connect(tmp_path, database)
-    with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    engine.dispose()
-    with pytest.raises(StoreError, match=f"9999, from a later KVScope; this one supports {NEWEST}"):
-        connect(tmp_path, database)
 
 
 def test_a_postgresql_is_held_by_one_at_a_time(tmp_path: Path, postgresql: str) -> None:

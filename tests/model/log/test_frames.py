@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,7 @@ from kvscope.model.log.frames import (
     tensors,
     to_stream,
 )
+from tests.support.recorded import ROOT
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 JSON = st.recursive(
@@ -238,3 +240,8 @@ def test_bytes_that_are_no_frame_are_refused(data: bytes) -> None:
     with pytest.raises(BadFrame):
         header(data)
     read_everything(data)
+
+
+def test_the_page_reads_the_same_version() -> None:
+    script = (ROOT / "kvscope" / "static" / "shared" / "log" / "frames.js").read_text()
+    assert re.findall(r'^const VERSION = "(.+)";$', script, re.MULTILINE) == [VERSION]

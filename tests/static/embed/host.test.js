@@ -57,7 +57,7 @@ function harness({ alone = false } = {}) {
 
 const run = { steps: [{}, {}, {}], close: {} };
 
-test("each moment is said once, the first after the word that it is ready", () => {
+test("each step is reported once, the first after the ready message", () => {
   const { change, sent, types } = harness();
   change({ playing: true });
   assert.deepEqual(sent, []);
@@ -80,7 +80,7 @@ test("each moment is said once, the first after the word that it is ready", () =
   });
 });
 
-test("a height is said when it changes, and again to who begins to listen", () => {
+test("a height is reported when it changes, and again to a page that begins to listen", () => {
   const { host, change, hear, types, sent, settle } = harness();
   hear({ kvscope: 1, type: "hello" });
   host.reportHeight(100);
@@ -101,7 +101,7 @@ test("a height is said when it changes, and again to who begins to listen", () =
   assert.deepEqual(types(), ["size", "lti.frameResize", "ready", "stepchange"]);
 });
 
-test("commands are followed from the window around and from no other", () => {
+test("commands are accepted from the parent window only", () => {
   const { change, hear, calls } = harness();
   change({ run });
   const commands = [{ type: "goto", step: 2 }, { type: "play" }, { type: "pause" }].map((command) => ({
@@ -121,7 +121,7 @@ test("a run whose last part is damaged is shown as far as it goes", () => {
   assert.deepEqual(types(), ["ready", "stepchange"]);
 });
 
-test("a page that stands by itself says nothing and obeys nobody", () => {
+test("a page outside a frame sends nothing and obeys no commands", () => {
   const { host, change, hear, sent, calls } = harness({ alone: true });
   change({ run });
   host.reportHeight(500);
@@ -129,7 +129,7 @@ test("a page that stands by itself says nothing and obeys nobody", () => {
   assert.deepEqual([sent, calls], [[], []]);
 });
 
-test("what was set up is taken down", () => {
+test("dispose removes everything that was set up", () => {
   const { host, change, listeners, subscribers, timers } = harness();
   change({ run });
   assert.deepEqual([listeners.size, subscribers.size, timers.length], [1, 1, 1]);

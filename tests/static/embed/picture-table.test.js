@@ -25,7 +25,7 @@ const setBy = (page, place) =>
 /** What the player itself reads, and no task asks for. */
 const OF_THE_PLAYER = ["page", "address", "lit", "hover"];
 
-test("the Stage says each field of the table, and no other", () => {
+test("the Stage reports each field of the table, and no other", () => {
   const run = { id: "r", open: { sampling: initialState.sampling, prompt: "a" }, steps: [{}], positions: 2 };
   const shown = stageShows({ ...initialState, run });
   const reported = Object.keys(stage.state).filter((name) => stage.state[name].reported !== false);
@@ -44,7 +44,7 @@ test("settings have the ranges of their sliders", () => {
   }
 });
 
-test("other pages read the parameters of the table", () => {
+test("other pages read the parameters of the table from their address", () => {
   const memory = setBy(pageOf("/memory"), "search");
   assert.deepEqual(memory.sort(), [...Object.keys(FIRST), "run", "session"].sort());
   const byHand = setBy(pageOf("/by-hand/a"), "search").filter((name) => !["cell", "step", "predict"].includes(name));
@@ -57,7 +57,7 @@ test("other pages read the parameters of the table", () => {
   }
 });
 
-test("a page other than the Stage says the parameters of its address", () => {
+test("a page other than the Stage reports the parameters of its address", () => {
   const shown = pageShows({ pathname: "/serving", search: "?experiment=draft", hash: "#pass=8" });
   assert.deepEqual([shown.experiment, shown.pass], ["draft", 8]);
 });

@@ -4,12 +4,12 @@ import { commandOf, embedOfSearch, sizeMessages, stepMessage } from "../../../kv
 
 const DEFAULTS = { link: {}, hide: [], theme: "auto", autoplay: false, speed: 1 };
 
-test("an address without parameters asks for nothing", () => {
+test("an address without parameters has the defaults", () => {
   assert.deepEqual(embedOfSearch(""), DEFAULTS);
   assert.deepEqual(embedOfSearch("?unknown=1&constructor=2&__proto__=3"), DEFAULTS);
 });
 
-test("an address can ask for everything there is", () => {
+test("an address can have every parameter", () => {
   const all =
     "?step=3&layer=13&head=8&query=8&key=1&view=pair&hide=prompt,controls,header,notes&theme=dark&autoplay=1&speed=0.5";
   assert.deepEqual(embedOfSearch(all), {
@@ -21,14 +21,14 @@ test("an address can ask for everything there is", () => {
   });
 });
 
-test("numbers out of bounds are brought inside, what is no number is ignored", () => {
+test("numbers out of bounds are clamped, and texts that are no numbers are ignored", () => {
   assert.deepEqual(embedOfSearch("?step=-3&layer=99999999999999999999999").link, { step: 0, layer: 999_999 });
   for (const bad of ["", "x", "1.5", "1e3", "0x1", " 1", "١", "NaN", "1,2", "+2"]) {
     assert.deepEqual(embedOfSearch(`?step=${encodeURIComponent(bad)}`).link, {}, bad);
   }
 });
 
-test("a speed that is not offered is the nearest that is", () => {
+test("an unknown speed becomes the nearest offered one", () => {
   for (const [asked, speed] of [
     ["0", 0.25],
     ["-7", 0.25],
@@ -44,19 +44,19 @@ test("a speed that is not offered is the nearest that is", () => {
   }
 });
 
-test("other words are ignored, wherever they are", () => {
+test("unknown words are ignored in every parameter", () => {
   assert.deepEqual(embedOfSearch("?view=constructor&theme=pink&autoplay=yes&hide=all"), DEFAULTS);
   assert.deepEqual(embedOfSearch("?hide=notes,all,,header").hide, ["header", "notes"]);
 });
 
-test("autoplay is on and off in the words that addresses use", () => {
+test("autoplay accepts the words that addresses use", () => {
   for (const on of ["autoplay", "autoplay=", "autoplay=1", "autoplay=true"])
     assert.equal(embedOfSearch(on).autoplay, true, on);
   for (const off of ["autoplay=0", "autoplay=false", "autoplay=1&autoplay=0"])
     assert.equal(embedOfSearch(off).autoplay, false, off);
 });
 
-test("of what is given twice, the last that can be read counts", () => {
+test("of a repeated parameter, the last valid value counts", () => {
   assert.deepEqual(embedOfSearch("?step=1&step=2&step=x").link, { step: 2 });
 });
 
@@ -95,7 +95,7 @@ test("a place is read like an address, from numbers and from text", () => {
   );
 });
 
-test("what is said of a moment is numbers and a view", () => {
+test("a step message has only numbers and a view", () => {
   const selection = { layer: 13, head: 8, query: null, key: 1, view: "head" };
   const run = { id: "secret", steps: [{}, {}, {}], open: { prompt: "secret" } };
   const message = stepMessage({ run, step: 2, selection, playing: false, prompt: "secret" });
@@ -104,7 +104,7 @@ test("what is said of a moment is numbers and a view", () => {
   assert.equal(stepMessage({ run: { steps: [] }, step: 0, selection, playing: false }), null);
 });
 
-test("a height is said in both languages", () => {
+test("a height is sent in both protocols", () => {
   assert.deepEqual(sizeMessages(640), [
     { kvscope: 1, type: "size", height: 640 },
     { subject: "lti.frameResize", height: 640 },

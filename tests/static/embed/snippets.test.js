@@ -15,7 +15,7 @@ const embed = (more = {}) => ({
   ...more,
 });
 
-test("an address says what was chosen and nothing else, and the embed reads the same from it", () => {
+test("an address has the chosen options only, and the embed reads the same options from it", () => {
   assert.equal(embedAddress(BASE, PLAIN), BASE);
   const at = { step: 0, layer: 13, head: 8, query: null, key: undefined, view: "pair" };
   const address = embedAddress(BASE, { at, hide: ["prompt", "notes"], theme: "dark", autoplay: true, speed: 2 });
@@ -30,7 +30,7 @@ test("an address says what was chosen and nothing else, and the embed reads the 
   assert.equal(embedAddress(BASE, { ...PLAIN, speed: 2 }), BASE);
 });
 
-test("every place has a name of its own and words for how to paste", () => {
+test("every kind of page has a name and instructions", () => {
   assert.deepEqual(
     HOSTS.map(({ id }) => id),
     ["html", "markdown", "jupyter", "jupyter-book", "mkdocs", "quarto", "docusaurus", "moodle", "canvas"],
@@ -49,18 +49,18 @@ test("an HTML snippet is a sandboxed frame with its values escaped", () => {
   assert.equal(snippet("moodle", embed()), snippet("html", embed()).split("\n")[0]);
 });
 
-test("in Markdown there is no empty line within, which would end the HTML", () => {
+test("the Markdown snippet has no empty line, which would end the HTML", () => {
   for (const host of ["html", "markdown", "mkdocs", "quarto"])
     assert.ok(!/\n\s*\n/.test(snippet(host, embed({ title: "a\n\nb" }))), host);
 });
 
-test("nothing in a title ends a Quarto block or a directive", () => {
+test("no title ends a Quarto block or a directive", () => {
   const title = "a\n```\nb\n:::\nc";
   assert.equal(snippet("quarto", embed({ title })).match(/^```/gm).length, 2);
   assert.equal(snippet("jupyter-book", embed({ title })).match(/^:::/gm).length, 2);
 });
 
-test("strings of a notebook and of JSX read back as they were, whatever is in them", () => {
+test("strings of a notebook and of JSX read back unchanged", () => {
   const said = JSON.stringify(NASTY.replace(/\s+/g, " "));
   assert.ok(snippet("docusaurus", embed({ title: NASTY })).includes(`title={${said}}`));
   const python = snippet("jupyter", embed({ title: NASTY }));

@@ -11,7 +11,7 @@ const opened = (id) => ({
   positions: 3,
 });
 
-test("what ran beside the run to its end is told, and what ran beside another is not", () => {
+test("the picture reports the experiments of its own run, not those of another", () => {
   const told = (state) => {
     const { without_cache, cache_cleared, beam_search } = stageShows(state);
     return { without_cache, cache_cleared, beam_search };

@@ -35,8 +35,6 @@ test("a step stands at its operations a byte, as high as its time made it", () =
     ...{ step: 0, phase: "prefill", tokens: 10, rows: 10, ms: 20, flops: 4e8, bytes: 2e8 },
     ...{ intensity: 2, perSecond: 2e10 },
   });
-  const { rows_computed: _rows, ...older } = step(1, 10);
-  assert.equal(pointsOf([older]).points[0].rows, 1);
 });
 
 test("cache and pairs after each step are on the curves of their formulas", () => {

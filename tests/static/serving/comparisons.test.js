@@ -3,7 +3,6 @@ import { test } from "node:test";
 import {
   disturbedText,
   evictionResult,
-  formatsText,
   reserveResult,
   sharingResult,
 } from "../../../kvscope/static/serving/comparisons.js";
@@ -66,14 +65,4 @@ test("times of disturbed rounds are not compared", () => {
 test("sharing that found nothing has a sentence for that", () => {
   assert.match(sharingResult(side(0, "off", unshared), side(1, "on")), /1 request found 4 rows/);
   assert.match(sharingResult(side(0, "off"), side(0, "on", unshared)), /^Nothing was shared/);
-});
-
-test("rounds that read the weights in other formats have a sentence that names both formats", () => {
-  const reads = (format) => (round) => {
-    for (const pass of round.passes) pass.weights_read = { [format]: 8 };
-  };
-  const [groups, plain] = [side(0, "off", reads("4-bit groups")), side(1, "on", reads("float32"))];
-  assert.match(formatsText([groups, plain]), /3 of 3 passes of “o(?:n|ff)”/);
-  assert.equal(formatsText([plain, plain]), null);
-  assert.equal(formatsText([side(0, "off"), side(1, "on")]), null);
 });

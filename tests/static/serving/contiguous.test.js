@@ -67,8 +67,8 @@ test("the result counts reservations, waits and copies in the log", () => {
 test("a wait for a stretch has its numbers, and is told after another reason", () => {
   const log = reserving();
   const [round] = log.rounds;
-  assert.match(whyWaits(STRETCH, RESERVED, round.passes[1]), /5 blocks in a row\. 6 blocks are free.* 3 in a row/);
-  assert.match(whyWaits({ why: "blocks", count: 5, free: 2 }, RESERVED, round.passes[1]), /2 of 6 blocks are free/);
+  assert.match(whyWaits(STRETCH, RESERVED), /5 blocks in a row\. 6 blocks are free.* 3 in a row/);
+  assert.match(whyWaits({ why: "blocks", count: 5, free: 2 }, RESERVED), /2 of 6 blocks are free/);
   assert.match(whyNothingShared(round, 1, 1), /its own stretch/);
   const told = whatHappened(round, REQUESTS, tallyOf(round, REQUESTS), null);
   assert.ok(told.some(({ lead, rest }) => lead === "C still waits." && rest.includes("3 in a row")));

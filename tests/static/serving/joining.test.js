@@ -13,19 +13,11 @@ const changed = (change) => {
 };
 
 test("a waiting request has the engine's reason with its numbers", () => {
-  const [, pass] = round.passes;
-  const says = (event) => whyWaits(event, SETTINGS, pass);
+  const says = (event) => whyWaits(event, SETTINGS);
   assert.match(says({ why: "blocks", count: 9, free: 2 }), /9 more blocks.* 2 of 6 are free/);
   assert.match(says({ why: "places", count: 2 }), /at most 2 requests/);
   assert.match(says({ why: "order", other: 1 }), /^B is before it/);
   assert.match(says({ why: "static", count: 1 }), /No request joins until all/);
-});
-
-test("a log without reasons never blames blocks", () => {
-  const roomy = { ...SETTINGS, at_once: 9 };
-  assert.equal(whyWaits(undefined, roomy, round.passes[1]), "");
-  assert.match(whyWaits(undefined, SETTINGS, round.passes[1]), /The batch is full/);
-  assert.match(whyWaits(undefined, { ...roomy, batching: "static" }, round.passes[1]), /No request joins/);
 });
 
 test("why nothing was shared follows from what was in the pool", () => {

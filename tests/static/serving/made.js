@@ -3,7 +3,17 @@
 import { Workload } from "../../../kvscope/static/serving/workload-log.js";
 import { token } from "../support/wire.js";
 
-export const SETTINGS = { batching: "continuous", at_once: 2, chunk: 8, sharing: true, reserve: false, blocks: 6 };
+export const SETTINGS = {
+  batching: "continuous",
+  at_once: 2,
+  chunk: 8,
+  sharing: true,
+  reserve: false,
+  blocks: 6,
+  draft: null,
+  keep: null,
+  contiguous: null,
+};
 /** A and B begin with the same four tokens; C gives up while it waits. */
 export const REQUESTS = [
   { prompt: "a", tokens: 5, max_new_tokens: 3, arrives_ms: 0, cancel_ms: null, cancel_tokens: null, retry_of: null },
@@ -12,12 +22,16 @@ export const REQUESTS = [
 ];
 export const BLOCK_SIZE = 4;
 
-const state = (name, positions = 0, table = []) => ({ state: name, positions, table });
-const prefill = (request, first, rows, out = null) => ({ request, phase: "prefill", first, rows, token: out });
-const decode = (request, first, out) => ({ request, phase: "decode", first, rows: 1, token: out });
+const state = (name, positions = 0, table = []) => ({ state: name, positions, dropped: 0, table });
+const NO_GUESSES = { more: [], guessed: 0 };
+const prefill = (request, first, rows, out = null) => ({
+  ...{ request, phase: "prefill", first, rows, token: out },
+  ...NO_GUESSES,
+});
+const decode = (request, first, out) => ({ request, phase: "decode", first, rows: 1, token: out, ...NO_GUESSES });
 const event = (ms, what, request, more = {}) => ({ ms, what, request, count: null, other: null, ...more });
 const ALONE = { requests: 0, rows: 0 };
-const POOL = { blocks: 16, others: [9] };
+const POOL = { blocks: 16, others: [9], slots: null, region: null };
 
 /** @returns {Object[]} `data` of a round's passes, the first of number `from` */
 function passes(round, from, slower = 1) {
@@ -62,6 +76,10 @@ function passes(round, from, slower = 1) {
     ...pass,
     number: from + at,
     round,
+    weight_bytes: 1000,
+    weights_read: { float32: 1000 },
+    draft: null,
+    conditions: null,
     pool: POOL,
     start_ms: pass.start_ms * slower,
     ms: pass.ms * slower,

@@ -15,7 +15,7 @@ test("rounds are called by what differs", () => {
   assert.equal(name(0, {}), "round 1");
 });
 
-test("rounds with drafts are called by what guesses, also those of older logs", () => {
+test("rounds with drafts are called by what guesses", () => {
   const draft = (layers) => ({ ...SETTINGS, draft: { tokens: 4, layers } });
   const study = { rounds: [{ ...SETTINGS, draft: null }, draft(0)], requests: REQUESTS };
   assert.equal(experimentOf(study).id, "draft");

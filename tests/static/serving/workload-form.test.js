@@ -20,6 +20,7 @@ const LIMITS = {
     ...{ tokens: [1, 16], layers: [0, 512], new_tokens: [1, 2048] },
   },
 };
+const { draft: _draft, keep: _keep, ...POSTED } = SETTINGS;
 const problem = (fields) => parsed(fields, LIMITS).problem;
 
 test("what is ready-made can be fields as it stands", () => {
@@ -33,7 +34,7 @@ test("what is ready-made can be fields as it stands", () => {
     );
   }
   const read = parsed(FIRST, LIMITS);
-  assert.deepEqual(read.settings, { ...SETTINGS, at_once: 6, chunk: 128, blocks: 96, contiguous: null });
+  assert.deepEqual(read.settings, { ...POSTED, at_once: 6, chunk: 128, blocks: 96 });
   assert.ok(read.system.length > 100);
 });
 
@@ -104,7 +105,7 @@ test("a log can be fields once more, and what no log says is kept", () => {
   const fields = fieldsOf(study, FIRST);
   assert.deepEqual([fields.count, fields.sameSystem, fields.system, fields.lengths], ["3", false, FIRST.system, "own"]);
   const { requests, settings } = parsed(fields, LIMITS);
-  assert.deepEqual(settings, { ...SETTINGS, contiguous: null });
+  assert.deepEqual(settings, POSTED);
   assert.deepEqual(
     requests,
     REQUESTS.map(({ tokens: _, ...request }) => request),

@@ -6,12 +6,27 @@ import { token } from "./wire.js";
 /** What a model like Llama is, and one like GPT-2, as a log says it. */
 export const LIKE_LLAMA = {
   ...{ norm: "rms", gated: true, activation: "silu", positions: "rotary", qk_norm: false, windows: null, tied: true },
-  ...{ dtype: "float32", element_bytes: 4, weight_dtype: "float32", post_norms: false, embedding_scale: 1 },
+  ...{
+    dtype: "float32",
+    element_bytes: 4,
+    weight_dtype: "float32",
+    post_norms: false,
+    embedding_scale: 1,
+    experts: null,
+  },
+  weights: { stored: {}, held: { float32: 4000 } },
+  weight_bytes: 4000,
 };
 export const LIKE_GPT2 = {
   ...LIKE_LLAMA,
   ...{ norm: "layer", gated: false, activation: "gelu_tanh", positions: "learned" },
 };
+
+/** Changes a made run into a twin without a cache, whose steps compute all rows. */
+export function withoutCache(run) {
+  for (const { data, firstQuery, rows } of run.steps) data.rows_computed = firstQuery + rows;
+  return run;
+}
 
 /**
  * @param {Object} parts
@@ -98,6 +113,9 @@ export function madeRun({
         phase: step === 0 ? "prefill" : "decode",
         ms: { forward: 8, capture: 1, sample: 0.5, total: 10 + step, chunks: [8] },
         batch: 1,
+        rows_computed: rows,
+        weights_read: { float32: 4000 },
+        conditions: null,
         kv: {
           positions: seen,
           blocks,

@@ -81,7 +81,7 @@ function layerFrame(seq, step, firstQuery, queries) {
   });
 }
 
-function stepFrame(seq, step, position, text) {
+function stepFrame(seq, step, position, text, rows = 1) {
   return encode({
     kind: "step",
     seq,
@@ -90,7 +90,8 @@ function stepFrame(seq, step, position, text) {
       phase: step === 0 ? "prefill" : "decode",
       position,
       token: { ...token(text), prob: 0.5, raw_prob: 0.5 },
-      ms: { total: step === 0 ? 100 : 40 },
+      rows_computed: rows,
+      ms: { total: step === 0 ? 100 : 40, chunks: [step === 0 ? 100 : 40] },
     },
     tensors: { top_ids: ["I32", [2], [7, 8]], top_logits: ["F32", [2], [1.5, 0.5]], tail_counts: ["I32", [2], [3, 4]] },
   });
@@ -108,10 +109,10 @@ export function smallRun({ read = false } = {}) {
   let seq = 0;
   const next = () => seq++;
   return [
-    encode({ kind: "open", seq: next(), data: { ...opening, ...(read && { reused: 2 }) } }),
+    encode({ kind: "open", seq: next(), data: { ...opening, reused: read ? 2 : 0 } }),
     ...(read ? [] : [layerFrame(next(), 0, 0, 2)]),
     layerFrame(next(), 0, 2, 1),
-    stepFrame(next(), 0, 2, " d"),
+    stepFrame(next(), 0, 2, " d", read ? 1 : 3),
     layerFrame(next(), 1, 3, 1),
     stepFrame(next(), 1, 3, " e"),
     layerFrame(next(), 2, 4, 1),

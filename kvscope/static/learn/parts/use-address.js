@@ -1,7 +1,6 @@
 /** The texts of a page's fields, which are also in its address. */
 
 import { useEffect, useState } from "preact/hooks";
-import { readSearch, searchOf } from "./address.js";
 
 /** Interval between changes of the address, in ms: browsers refuse more frequent ones. */
 const ADDRESS_MS = 250;
@@ -19,4 +18,23 @@ export function useAddress(first) {
     return () => clearTimeout(timer);
   }, [search]);
   return [texts, (name, text) => setTexts((now) => ({ ...now, [name]: text }))];
+}
+
+/** @returns {Object<string, string>} the text of each field; `first`: texts of fields that the address leaves out */
+export function readSearch(search, first) {
+  const parameters = new URLSearchParams(search);
+  return Object.fromEntries(Object.entries(first).map(([name, text]) => [name, parameters.get(name) ?? text]));
+}
+
+/**
+ * @param {Object<string, string>} texts
+ * @param {Object<string, string>} first
+ * @param {string} search of the current address, which may have the language of the page
+ * @returns {string} "" or with its `?`: the language, and the fields that differ from `first`
+ */
+export function searchOf(texts, first, search) {
+  const language = new URLSearchParams(search).get("lang");
+  const changed = Object.entries(texts).filter(([name, text]) => text !== first[name]);
+  const query = new URLSearchParams([...(language ? [["lang", language]] : []), ...changed]).toString();
+  return query && `?${query}`;
 }

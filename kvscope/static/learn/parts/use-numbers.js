@@ -1,7 +1,12 @@
 /** Whole numbers of a page's fields: the last valid value of each, and the problem of an invalid text. */
 
 import { useRef } from "preact/hooks";
-import { readWhole } from "./whole.js";
+import { integer } from "../../shared/facts/format.js";
+import { msg } from "../../shared/words/msg.js";
+
+const DIGITS = /^\d{1,15}$/;
+/** Characters that readers type between thousands. */
+const SEPARATORS = /[\s,.'’\u202f\u00a0_]/g;
 
 /**
  * @param {Object<string, string>} texts of `useAddress`
@@ -18,4 +23,21 @@ export function useNumbers(texts, fields) {
     last.current[id] ??= field.first;
   }
   return { values: { ...last.current }, problems };
+}
+
+/**
+ * @param {string} text
+ * @param {{name: string, least: number, most: number}} field
+ * @returns {{value: number}|{problem: string}}
+ */
+export function readWhole(text, { name, least, most }) {
+  const digits = text.replace(SEPARATORS, "");
+  if (!DIGITS.test(digits)) {
+    return { problem: msg`${name} is “${text}”; enter a whole number from ${integer(least)} to ${integer(most)}.` };
+  }
+  const value = Number(digits);
+  if (value < least || value > most) {
+    return { problem: msg`${name} is ${integer(value)}; it must be from ${integer(least)} to ${integer(most)}.` };
+  }
+  return { value };
 }

@@ -34,7 +34,7 @@ function ordered(compare) {
 }
 
 /**
- * @param {Object<string, Object<string, *>>} conditions by field, bounds by name, as the server gives them
+ * @param {Object<string, Object<string, *>>} conditions by field, bounds by name
  * @param {Object|null} shown values by field
  * @returns {boolean} whether all hold; a field that the page does not have holds nothing
  */

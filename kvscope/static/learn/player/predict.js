@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
+import { integer } from "../../shared/facts/format.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Hints } from "./hints.js";
 import { useInSight } from "./in-sight.js";
-import { plainNumber } from "./number-text.js";
 import { Prose } from "./prose.js";
 
 /** @param {{predict: Object, answer: Object|undefined, hints: number, picture: Object, dispatch: Function}} props */
@@ -81,4 +81,10 @@ function rightAnswer({ number, unit, answer }, right) {
   const value = html`<b class="number">${text}</b>`;
   if (number !== null) return nodes`It is ${value}.`;
   return right ? nodes`Right: ${value}` : nodes`The right answer: ${value}`;
+}
+
+/** @returns {string} 46,080; 0.254; 12.5 */
+export function plainNumber(value) {
+  if (Number.isInteger(value)) return integer(value);
+  return String(Number(value.toPrecision(4)));
 }

@@ -74,7 +74,7 @@ function noteOf({ weights }, { id }) {
     int8: ["8-bit groups"],
     int4: ["4-bit groups"],
   }[id];
-  const isThere = names?.some((name) => (weights?.held?.[name] ?? 0) > 0);
+  const isThere = names?.some((name) => (weights.held[name] ?? 0) > 0);
   return isThere ? msg`Some weights of this model;` : "";
 }
 

@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
-import { completed } from "../../shared/log/model.js";
 import { msg } from "../../shared/words/msg.js";
 import { Frame } from "../parts/frame.js";
 import { NumberField } from "../parts/number-field.js";
@@ -37,7 +36,7 @@ export function Page({ known, client, theme, setTheme }) {
   const runs = recordings.map(({ run }) => run);
   const exact = useExactTensors(client, runs.every(Boolean) ? runs : [], readiness.model);
   const recorded = runs[0]?.open.model ?? null;
-  const model = readiness.model ? completed(readiness.model) : recorded;
+  const model = readiness.model ?? recorded;
   const { n, step, b } = values;
   const t = n + step;
   const field = (id, label) =>

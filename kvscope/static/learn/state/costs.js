@@ -33,7 +33,7 @@ export function total(byFormat) {
   return Object.values(byFormat).reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** @returns {{used: number, free: number, usedBytes: number}} of the pool: blocks, and bytes of those that are not free */
+/** @returns {{used: number, free: number, usedBytes: number}} of the pool: blocks, and the bytes of used blocks */
 export function poolOf({ blocks, free_blocks, block_size, position_bytes }) {
   const used = blocks - free_blocks;
   return { used, free: free_blocks, usedBytes: used * block_size * position_bytes };

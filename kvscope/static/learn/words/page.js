@@ -1,18 +1,19 @@
 /** Shows the reader's words on one plane. */
 
 import { html } from "htm/preact";
+import { useMemo, useRef } from "preact/hooks";
 import { integer, percent, tokenText } from "../../shared/facts/format.js";
+import { useExact } from "../../shared/loading/use-exact.js";
 import { under } from "../../shared/log/root.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Plane } from "../../shared/ui/plane.js";
 import { Token } from "../../shared/ui/token.js";
 import { msg, nodes } from "../../shared/words/msg.js";
 import { Frame } from "../parts/frame.js";
 import { useAddress } from "../parts/use-address.js";
 import { useReadiness } from "../parts/use-readiness.js";
 import { CosineTable } from "./cosine-table.js";
-import { Drawing } from "./drawing.js";
 import { wordsOf } from "./split.js";
-import { useWords } from "./use-words.js";
 
 // Not language: words to compare.
 const FIRST = { words: "cat, dog, horse, Monday, Tuesday, red, blue, seven" };
@@ -23,7 +24,9 @@ export function Page({ known, client, theme, setTheme }) {
   const readiness = useReadiness(client);
   const ready = readiness.state === "ready";
   const { words, problem } = wordsOf(texts.words, known.words);
-  const { answer, loading, problem: refused } = useWords(client.words, words, ready);
+  const { status, values, problem: refusal } = useExact(client.words, ready && words.length > 1 ? { words } : null);
+  const answer = useRef(null);
+  answer.current = values ?? answer.current;
   return html`<${Frame}
     id="words" beside=${known.beside} theme=${theme} setTheme=${setTheme}
     title=${msg`Which of your words have similar embeddings?`}
@@ -33,9 +36,9 @@ export function Page({ known, client, theme, setTheme }) {
       <label for="words">${msg`Up to ${known.words.most} words, with commas between them`}</label>
       <input id="words" type="text" class="words-field" autocomplete="off" spellcheck=${false} value=${texts.words}
         aria-invalid=${problem ? "true" : null} aria-describedby="words-say" onInput=${(event) => put("words", event.currentTarget.value)} />
-      <p id="words-say" role="status">${problem || statusOf({ readiness, ready, loading, refused })}</p>
+      <p id="words-say" role="status">${problem || statusOf({ readiness, ready, loading: status === "loading", refused: refusal?.message })}</p>
     </div>
-    ${answer && html`<${Shown} answer=${answer} model=${readiness.model} />`}
+    ${answer.current && html`<${Shown} answer=${answer.current} model=${readiness.model} />`}
   <//>`;
 }
 
@@ -47,13 +50,13 @@ function statusOf({ readiness, ready, loading, refused }) {
 }
 
 function Shown({ answer, model }) {
-  const words = answer.words.map(({ word }) => word);
+  const words = useMemo(() => answer.words.map(({ word }) => word), [answer]);
   const { points, kept } = answer.plane;
   const split = answer.words.filter(({ tokens }) => tokens.length > 1);
   return html`<div class="words-shown grid">
     <section class="own-card stack box" data-names="plane" aria-label=${msg`Projection`}>
       <h2>${msg`A projection to two dimensions`} <${Badge} origin="computed" /></h2>
-      <${Drawing} words=${words} points=${points} />
+      <${Plane} labels=${words} points=${points} name=${msg`Projection of ${words.join(", ")} to a plane`} />
       <p class="muted">${msg`The rows have ${integer(answer.width)} numbers each. The picture shows the 2 directions in which these ${integer(words.length)} rows differ most, and keeps ${percent(kept)} of their variance. Words that are near each other here may be far apart in the table: compare the cosines.`}</p>
     </section>
     <${CosineTable} words=${words} table=${answer.cosines} />

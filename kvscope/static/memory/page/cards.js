@@ -67,7 +67,7 @@ export function Speed({ setup: { model, inputs } }) {
   </section>`;
 }
 
-/** Which peaks the formats have. */
+/** Says which peak limits each format. */
 function peaksText({ gpu, weights, cache }) {
   const [products, attention] = [peakOfWeights(gpu, weights), peakOfAttention(gpu, cache)];
   const [of, per] = [products, attention].map(({ flops }) => short(flops, "FLOP/s"));

@@ -1,4 +1,4 @@
-/** The fields of the form: a number, a choice from a list. The one that the problem names is marked. */
+/** The fields of the form: a number, a choice from a list. The field with the problem is marked. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";

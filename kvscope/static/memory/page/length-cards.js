@@ -32,7 +32,7 @@ function realOf({ open, steps }) {
   };
 }
 
-/** The chosen model's curve, and of a run the curve by the formula and its measured points. */
+/** The chosen model's curve and, with a run, the curve of its model and its measured points. */
 function seriesOf({ model, tone, curve, real, realCurve, points, realName }) {
   return [
     { name: model.name, kind: "line", tone, points: curve },

@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useMemo } from "preact/hooks";
 import { disturbance } from "../../shared/facts/conditions.js";
 import { integer, milliseconds, percent, short, significant } from "../../shared/facts/format.js";
-import { keptAs, oneFormat } from "../../shared/facts/weights.js";
+import { formatReadBy, keptAs } from "../../shared/facts/weights.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural } from "../../shared/words/msg.js";
 import { expected, roof } from "../curves.js";
@@ -52,7 +52,7 @@ export function Roofline({ setup, gpuName, run, measuring, framed }) {
   </section>`;
 }
 
-/** What bounds each phase, in two sentences. */
+/** Says in two sentences what limits each phase. */
 function boundsText([decode, prefill], gpuName) {
   const [step, prompt] = [significant(decode.intensity), significant(prefill.intensity)];
   return [
@@ -137,7 +137,7 @@ function OfRun({ run, shared, points, machine }) {
     ${run.live && ` ${msg`The run has not ended yet.`}`}
     ${shared > 0 && ` ${msg`Steps left out because they shared their pass with other runs: ${integer(shared)}.`}`}
     ${reached !== null && ` ${reachedText(reached)}`}
-    ${" "}${formatsText(run)}
+    ${run.steps.length > 1 && ` ${msg`Both phases read the weights in ${formatReadBy(run.steps.map((data) => ({ data })))}.`}`}
     ${" "}${msg`The engine counts the operations and bytes of its matrix products; the time is that of the whole pass.`}</p>`;
 }
 
@@ -146,20 +146,6 @@ function reachedText(reached) {
   return reached > 1
     ? msg`The highest point is at ${share} of the limit that was measured on this machine now: another machine computed it, or this one is slower now than then.`
     : msg`The highest point is at ${share} of the limit that was measured on this machine now. The log does not say which machine computed the run.`;
-}
-
-/** In older logs, prefill and decode can read the weights in different formats, which moves their points apart too. */
-function formatsText({ steps, open: { model } }) {
-  const alone = steps.filter(({ batch }) => batch === 1).map((data) => ({ data }));
-  const of = (wanted) =>
-    oneFormat(
-      alone.filter(({ data }) => data.phase === wanted),
-      model,
-    );
-  const [prefill, decode] = [of("prefill"), of("decode")];
-  if (!prefill || !decode) return "";
-  if (prefill === decode) return msg`Both phases read the weights in ${decode}.`;
-  return msg`Prefill reads the weights in ${prefill}, a decode step in ${decode}. This difference in bytes alone moves their points apart.`;
 }
 
 function Machine({ measuring: { measured, going, problem, measure } }) {

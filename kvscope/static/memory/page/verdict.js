@@ -87,7 +87,7 @@ function Bar({ bar }) {
   </div>`;
 }
 
-/** The share of the free memory that one more request takes; 1, thus no mark, where it would be too thin to see. */
+/** Returns the share of the free memory that one more request takes; 1, so without a mark, if a piece were too thin to see. */
 function marked({ each, left }) {
   return each / left < LEAST_SHARE ? 1 : each / left;
 }

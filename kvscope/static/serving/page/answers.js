@@ -1,4 +1,4 @@
-/** Prompts and their answers so far: of the selected request, and of all of them, folded. */
+/** Prompts and their answers so far: those of the selected request, and a folded list of all. */
 
 import { html } from "htm/preact";
 import { useMemo, useState } from "preact/hooks";
@@ -8,7 +8,7 @@ import { stateOf, statusText, whatHappened } from "../sentences.js";
 import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
-/** These events show why the selected request waited, and what it shares. */
+/** Events that say why the selected request waited and what it shares. */
 const JOINING = ["arrived", "joined"];
 
 /** @param {Object} props as `Watched` gives them to all its parts */

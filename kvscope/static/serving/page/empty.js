@@ -5,7 +5,7 @@ import { under } from "../../shared/log/root.js";
 import { requestCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 
-/** The workload in sight was recorded elsewhere; the button runs one here. @param {{state: Object}} props */
+/** A button that runs a workload here, beside a recorded one from another machine. @param {{state: Object}} props */
 export function Recorded({ state }) {
   const { log, held, waits, starting, actions } = state;
   const { name } = log.open.model;

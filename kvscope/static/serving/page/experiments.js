@@ -90,7 +90,7 @@ function useIntoView(opened, beside) {
 }
 
 function Outcome({ result, going }) {
-  const { conclusion, disturbed, formats, rounds, of } = result;
+  const { conclusion, disturbed, rounds, of } = result;
   if (rounds.length < of) {
     const over = integer(rounds.length);
     return html`<p class="experiment-text" role="status">${going ? msg`Running: ${over} of ${of} rounds done.` : msg`Not finished: ${over} of ${of} rounds done.`}</p>`;
@@ -103,7 +103,6 @@ function Outcome({ result, going }) {
     <${outcomeOf(result)} result=${result} />
     ${result.text && html`<${SameText} text=${result.text} />`}
     ${disturbed && html`<p class="experiment-text"><${Badge} origin="disturbed" /> ${disturbed}</p>`}
-    ${formats && html`<p class="experiment-text">${formats}</p>`}
     ${others && html`<p class="experiment-text">${msg`Other runs used the engine during these rounds: ${others}.`}</p>`}
   </div>`;
 }

@@ -10,7 +10,7 @@ const BLOCK_PX = 20;
 const TICK_PX = 18;
 const BESIDE_PX = 3;
 const WAIT_PX = 16;
-/** The end has its name beside its mark where there is so much room. */
+/** Width that the name of the end needs beside its mark. */
 const ROOM_PX = 76;
 const NAMES = { done: msg`done`, cancelled: msg`cancelled`, refused: msg`refused` };
 
@@ -21,7 +21,7 @@ export function Lane({ lane, y, frame, selected }) {
   const { outputs, end, reads } = lane;
   const first = reads[0]?.from ?? outputs[0];
   const last = outputs.at(-1) ?? reads.at(-1)?.to;
-  // Tokens of one pass have the same time: side by side, each can be seen.
+  // Tokens of one pass have the same time; side by side, each is visible.
   const beside = (ms, at) => x(ms) - BESIDE_PX * (outputs.lastIndexOf(ms) - at);
   const ticks = outputs.map((ms, at) => `M${beside(ms, at).toFixed(1)},${middle - TICK_PX / 2}v${TICK_PX}`).join("");
   return html`<g class=${`lane ${ownerClass(lane.request)} ${selected ? "is-selected" : ""}`}>

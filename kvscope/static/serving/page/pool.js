@@ -25,11 +25,11 @@ import { stateOf } from "../sentences.js";
 
 /** A shared block shows the hues of at most so many owners. */
 const STRIPES = 4;
-/** A smaller block has room only for the number of its owners. */
+/** A smaller block has space only for the number of its owners, without “×”. */
 const TIMES_PX = 22;
 /** At most so many blocks of other runs are drawn; all are counted. */
 const MOST_OTHERS = 40;
-/** From where to where a letter is in its block, from below. */
+/** Lower and upper end of a letter in its block, as shares of the block's height. */
 const [LETTER_FROM, LETTER_TO] = [0.3, 0.7];
 
 /** @param {Object} props as `Watched` gives them to all its parts */
@@ -62,7 +62,7 @@ function isReserving({ reserve, contiguous }) {
   return reserve || Boolean(contiguous);
 }
 
-/** Of a contiguous round: what no request has reserved. */
+/** Says how much memory of a contiguous round no request has reserved. */
 function Free({ pass }) {
   const { region, slots } = pass.pool;
   if (!region || !slots) return null;
@@ -72,12 +72,12 @@ function Free({ pass }) {
   return html`<p>${nodes`Free: space for ${free}, but for at most ${integer(slots.longest)} in a row (${fragmentation}).`}</p>`;
 }
 
-/** Of one token, K and V. */
+/** Returns the bytes of K and V of one token. */
 function rowBytes({ layers, kv_heads, head_dim, element_bytes }) {
   return 2 * layers * kv_heads * head_dim * element_bytes;
 }
 
-/** Of the whole round, where no request is running. */
+/** Shows the waste of the whole round when no request is running. */
 function WasteOver({ round, rowBytes, blockSize }) {
   const over = useMemo(() => wasteOver(round, blockSize), [round, round.passes.length]);
   if (!over) return html`<p class="waste"><b>–</b> <span>${msg`no request is running after this pass`}</span></p>`;
@@ -186,7 +186,7 @@ function inWords(cells, drawn) {
   return msg`Blocks: ${drawn}, in use: ${used.length}, shared: ${shared.length}, cached from ended requests: ${cached.length}`;
 }
 
-/** Of a cell, with lists as text, so that a block is drawn again only when it has changed. */
+/** Returns the props of a cell, with lists as text: a block is drawn again only if one of them changed. */
 function cellProps(cell) {
   if (!cell) return { held: false };
   const { owners, cachedOf, ...rest } = cell;
@@ -225,7 +225,7 @@ function Block({
   </g>`;
 }
 
-/** From below: the rows that were there before, and on top of them, amber, those that this pass wrote. */
+/** Fills a block from below: earlier rows first, then the rows that this pass wrote, in amber. */
 function Filled({ cell, size, blockSize, reserves }) {
   const { owners, cachedOf, filled, written } = cell;
   const middle = { x: size / 2, y: size / 2, dy: "0.36em" };
@@ -254,7 +254,7 @@ function Filled({ cell, size, blockSize, reserves }) {
   return html`${inside}<text class=${`block-letter ${ground(full, full - fresh, size)}`} ...${middle}>${letterOf(owners[0])}</text>`;
 }
 
-/** The class for a letter by the colour behind it; across a boundary the letter gets an edge. */
+/** Returns the class of a letter by the colour behind it; across two colours the letter gets an edge. */
 function ground(full, before, size) {
   const [low, high] = [size * LETTER_FROM, size * LETTER_TO];
   if (before >= high) return "is-on-hue";
@@ -288,7 +288,7 @@ function Legend({ drawn, pass, most, reserves }) {
     <p class="muted">${drawnText(drawn, most)} ${msg`The engine has ${blockCount(blocks)}; another ${integer(free)} are free.`}</p>`;
 }
 
-/** The drawing does not have all blocks of the engine. */
+/** Says how many of the workload's blocks the drawing shows. */
 function drawnText(drawn, most) {
   const shown = integer(drawn);
   if (drawn > most) return msg`The drawing shows all ${shown} blocks that these requests have held.`;

@@ -10,7 +10,7 @@ import { passNumber, passOfAllLabel } from "../pass-place.js";
 import { FrameText } from "./frame-text.js";
 
 /**
- * The text in it stays while the dialog is closed, so that notes can be written on several passes.
+ * Keeps its text while it is closed, so that the viewer can write notes on several passes.
  *
  * @param {{log: import("../workload-log.js").Workload, pass: number, opened: number, limits: Object, client: Object}} props `opened`: how
  *   often the button was pressed

@@ -1,29 +1,27 @@
-/** The outcome of an experiment whose figures are counted of several groups of answers: a column per round. */
+/** The outcome of an experiment whose figures are counted for several groups of answers: one column for each round. */
 
 import { html } from "htm/preact";
+import { Table } from "../../shared/ui/table.js";
 import { msg } from "../../shared/words/msg.js";
 
 /** @param {{result: import("../results.js").Result}} props */
 export function SideBySide({ result: { experiment, rounds, disturbed } }) {
   const { figures, method, shortOf } = experiment;
-  const groups = [...new Set(figures.map(({ group }) => group))];
-  return html`<div class="across" tabindex="0" role="region" aria-label=${msg`Figures of the rounds`}><table class="outcome-table small fill">
-    ${groups.map(
-      (group) => html`<thead key=${group}><tr>
-          <th scope="colgroup">${msg`the answer ${group}`}</th>
-          ${rounds.map(({ name, value }) => html`<th key=${name} scope="col" title=${name}>${shortOf ? shortOf(value) : name}</th>`)}
-        </tr></thead>
-        <tbody>${figures.map((figure, at) => figure.group === group && html`<${Row} key=${at} figure=${figure} at=${at} rounds=${rounds} disturbed=${disturbed} />`)}</tbody>`,
-    )}
-  </table></div>
-  <p class="muted">${method} ${msg`Times depend on the other work of the machine; the other figures do not.`}</p>`;
-}
-
-function Row({ figure: { name, format, against }, at, rounds, disturbed }) {
   const [first] = rounds;
-  return html`<tr><th scope="row">${name}</th>${rounds.map(({ name: round, values }) => {
-    const value = values[at];
-    const other = disturbed || values === first.values ? null : against?.(first.values, values);
-    return html`<td key=${round} class="number">${value === null ? "–" : format(value)}${other && html` <small>${other}</small>`}</td>`;
-  })}</tr>`;
+  /** @param {import("../experiments.js").Figure} figure */
+  const cellOf = ({ format, against }, at, round) => {
+    const value = round.values[at];
+    const change = disturbed || round === first ? null : against?.(first.values, round.values);
+    return html`${value === null ? "–" : format(value)}${change && html` <small>${change}</small>`}`;
+  };
+  const rowsOf = (group) =>
+    figures.map(
+      (figure, at) =>
+        figure.group === group && { head: figure.name, cells: rounds.map((round) => cellOf(figure, at, round)) },
+    );
+  const columns = rounds.map(({ name, value }) => ({ head: shortOf ? shortOf(value) : name, title: name }));
+  const groups = [...new Set(figures.map(({ group }) => group))];
+  return html`<${Table} name=${msg`Figures of the rounds`} kind="small" columns=${[{}, ...columns]}
+      groups=${groups.map((group) => ({ key: group, head: msg`the answer ${group}`, rows: rowsOf(group) }))} />
+    <p class="muted">${method} ${msg`Times depend on the other work of the machine; the other figures do not.`}</p>`;
 }

@@ -14,7 +14,7 @@ import { ownerClass } from "../owners.js";
 import { wholeMs } from "../whole-ms.js";
 import { Owner } from "./owner.js";
 
-/** At most so many bars are drawn; the number beside them has the true count. */
+/** The most bars that are drawn; the number beside them is exact. */
 const MOST_BARS = 12;
 
 /** @param {Object} props as `Watched` gives them to all its parts */
@@ -44,15 +44,11 @@ export function ThisPass({ log, round, pass }) {
   </section>`;
 }
 
-/** As read by this pass; older logs have only the bytes, or nothing. */
-function WeightsRead({ pass: { weights_read: read, weight_bytes: bytes } }) {
-  const all = read ? totalOf(read) : bytes;
-  if (all === undefined) return html`<span>${msg`weights read once`}</span>`;
-  const format = read && formatOf(read);
-  return html`<span class="number">${bytesShort(all)}</span><span>${read ? msg`of weights read, in ${format}` : msg`of weights read`}</span>`;
+function WeightsRead({ pass: { weights_read } }) {
+  return html`<span class="number">${bytesShort(totalOf(weights_read))}</span><span>${msg`of weights read, in ${formatOf(weights_read)}`}</span>`;
 }
 
-function RowsIn({ request, phase, rows, guessed = 0 }) {
+function RowsIn({ request, phase, rows, guessed }) {
   const number = integer(rows);
   const text =
     phase !== "decode"
@@ -67,7 +63,7 @@ function RowsIn({ request, phase, rows, guessed = 0 }) {
 }
 
 function TokensOut({ member, tokens }) {
-  const { request, first, rows, guessed = 0, more = [] } = member;
+  const { request, first, rows, guessed, more } = member;
   const chosen = chosenOf(member);
   const right = more.length;
   // Not language: classes.

@@ -10,7 +10,7 @@ import { pointInside, useSize } from "../../shared/ui/use-size.js";
 import { passCount, tokenCount } from "../../shared/words/counts.js";
 import { form, msg, nodes, plural, pluralNodes } from "../../shared/words/msg.js";
 import { Term } from "../../shared/words/term.js";
-import { axisEnd, axisTicks, barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes } from "../lanes.js";
+import { barOf, lanesOf, nowOf, passAt, rowsLabel, steadyLanes, timeScale } from "../lanes.js";
 import { busyOf, doneMs, endOf, rowsReadIn } from "../measures.js";
 import { letterOf, lettersOf, ownerClass } from "../owners.js";
 import { roundName } from "../results.js";
@@ -20,12 +20,12 @@ import { Answers } from "./answers.js";
 import { Lane } from "./lane.js";
 import { Owner } from "./owner.js";
 
-/** Rows per pass, over the lanes. */
+/** Height of the bars over the lanes, which show the rows per pass. */
 const BARS_PX = 42;
 const TOP_PX = BARS_PX + 24;
 const AXIS_PX = 24;
 const LANE_PX = 38;
-/** Below this width a lane has its name above it, not beside it. */
+/** Below this width the name of a lane is above it, not beside it. */
 const NARROW_PX = 560;
 const NARROW_LANE_PX = 58;
 const NAMES_PX = 182;
@@ -39,28 +39,28 @@ const CANCELLABLE = ["waiting", "running", "preempted"];
 export function Time({ log, round, pass, tally, version, look, go, acts }) {
   const [ref, size] = useSize();
   const { answers, stall } = tally;
-  // A request that has just been added is in the log before the tally knows it.
+  // The log has a new request before the tally counts it.
   const requests = log.study.requests.slice(0, answers.length);
   const before = useRef([]);
   const lanes = useMemo(() => steadyLanes(before.current, lanesOf(round, answers)), [round, version]);
   before.current = lanes;
   const others = log.rounds.filter((other) => other !== round && other.end && doneMs(other));
-  const end = axisEnd(Math.max(...log.rounds.map(nowOf)));
+  const known = Math.max(...log.rounds.map(nowOf));
   const width = size?.width ?? 0;
   const narrow = width < NARROW_PX;
   const high = narrow ? NARROW_LANE_PX : LANE_PX;
   const left = narrow ? 0 : NAMES_PX;
   const height = TOP_PX + high * requests.length + AXIS_PX;
   const frame = useMemo(
-    () => ({ left, high, height, end, narrow, right: width - 8, x: (ms) => left + (ms / end) * (width - 8 - left) }),
-    [left, high, height, end, narrow, width],
+    () => ({ left, high, height, narrow, right: width - 8, x: timeScale(known, [left, width - 8]) }),
+    [left, high, height, timeScale(known, [0, 1]).domain()[1], narrow, width],
   );
   const point = (event) => {
     const lane = Math.floor((pointInside(event).y - TOP_PX) / high);
     look.hover(lane >= 0 && lane < requests.length ? lane : null);
   };
   const pick = (event) => {
-    const ms = ((pointInside(event).x - left) / (frame.right - left)) * end;
+    const ms = frame.x.invert(pointInside(event).x);
     const number = ms >= 0 ? passAt(round.passes, ms) : null;
     if (number !== null) go(number);
   };
@@ -112,7 +112,7 @@ function Bands({ round, frame: { x, height } }) {
   return html`<path class="band" d=${of((_, at) => at % 2 === 0)} /><path class="band is-others" d=${of(({ members }) => !members.length)} />`;
 }
 
-/** By the square root of the rows, so that one row is visible beside hundreds. */
+/** Bars of the rows per pass, as high as the square root of the rows: one row stays visible beside hundreds. */
 function Bars({ round, most, frame: { x, left } }) {
   const high = (rows) => BARS_PX * Math.sqrt(rows / most);
   const paths = { prefill: "", decode: "", guessed: "", others: "" };
@@ -138,7 +138,7 @@ function Bars({ round, most, frame: { x, left } }) {
   </g>`;
 }
 
-/** Of the pass in sight. */
+/** The rows of the shown pass, in numbers. */
 function RowsShown({ pass, frame: { x, left, right } }) {
   const shown = (x(pass.start_ms) + x(endOf(pass))) / 2;
   const label = rowsLabel(pass);
@@ -147,7 +147,7 @@ function RowsShown({ pass, frame: { x, left, right } }) {
   return html`<text class="rows-shown" x=${at} y="12" text-anchor="middle">${label}</text>`;
 }
 
-/** The pass in sight outlined, what came after it faint. */
+/** Outlines the shown pass, and fades what came after it. */
 function Shown({ round, pass, frame: { x, height, right } }) {
   const [from, to] = [x(pass.start_ms), x(endOf(pass))];
   const last = round.passes.at(-1);
@@ -156,7 +156,7 @@ function Shown({ round, pass, frame: { x, height, right } }) {
     <rect class="shown-band" x=${from - 1} y=${TOP_PX - 1} width=${Math.max(4, to - from + 2)} height=${height - AXIS_PX - TOP_PX + 2} rx="3" />`;
 }
 
-/** When all were done in another round of the log. */
+/** Marks when all requests were done in each other round of the log. */
 function OtherRounds({ others, frame: { x, height } }) {
   return others.map(
     (round) =>
@@ -209,8 +209,8 @@ function BusyText({ busy }) {
   return html`<p class="busy-text">${sentence(few)} ${sentence(many)} ${msg`So busy time does not show whether the engine can serve more. Tokens per second and the queue show it.`}</p>`;
 }
 
-function Axis({ frame: { x, end, height, left, right } }) {
-  const ticks = axisTicks(end, Math.max(2, Math.floor((right - left) / TICK_PX)));
+function Axis({ frame: { x, height, left, right } }) {
+  const ticks = x.ticks(Math.max(2, Math.floor((right - left) / TICK_PX)));
   const y = height - AXIS_PX;
   return html`<g class="axis">
     <line x1=${left} x2=${right} y1=${y} y2=${y} />

@@ -13,7 +13,7 @@ import { SPEEDS } from "../state.js";
 export function Transport({ state: { log, mode, speed: chosen }, pass, playing: { live, dispatch } }) {
   const going = mode === "playing";
   const round = log.rounds[pass.round];
-  // The slider covers one round: no place on it changes the setting that is compared.
+  // The slider covers one round, so that moving it never changes the setting.
   const first = round.passes[0].number;
   const place = integer(placeOf(round, pass));
   const label = msg`pass ${place} of ${integer(round.passes.length)}`;
@@ -35,7 +35,7 @@ export function Transport({ state: { log, mode, speed: chosen }, pass, playing: 
   </div>`;
 }
 
-/** Another round opens at the same time since its start. */
+/** Opens another round at the same time after its start. */
 function Rounds({ log, pass, dispatch }) {
   const go = (round) => {
     const number = passAt(round.passes, pass.start_ms) ?? round.passes[0].number;

@@ -1,4 +1,4 @@
-/** The result of an experiment, also while another log is in sight. */
+/** The result of an experiment, also while the page shows another log. */
 
 import { useMemo, useRef } from "preact/hooks";
 import { useLog } from "../../shared/loading/use-log.js";

@@ -6,13 +6,14 @@ import { bodyOf } from "../experiments.js";
 import { experimentOf } from "../results.js";
 import { FIRST, fieldsOf, parsed, problemOf, withField, withRequest } from "../workload-form.js";
 
-/** Of the model that KVScope comes with, while the server has not named another. */
+/** Layers of the default model, until the server has named its model. */
 const USUAL_LAYERS = 30;
 /** Enough for an answer of one or two sentences. */
 const OWN_TOKENS = 24;
 
 /**
- * @param {{state: import("../state.js").State, client: Object, limits: import("../../shared/log/limits.js").Limits, show: (run: string) => void}} options
+ * @param {{state: import("../state.js").State, client: Object, limits: import("../../shared/log/limits.js").Limits, show:
+ *   (run: string) => void}} options
  *   `state`: of the store; `show`: brings a workload into sight
  */
 export function useServing({ state, client, limits, show }) {
@@ -62,16 +63,16 @@ export function useServing({ state, client, limits, show }) {
   }, [ready, held]);
 
   /**
-   * @param {{make: (layers: number) => Object, question: Object|null}} wanted what to post, and the viewer’s own request, which joins once
-   *   it has started
+   * @param {{make: (layers: number) => Object, question: Object|null}} wanted `make` builds the request body; `question` is
+   *   the viewer’s own request, which joins once the workload has started
    */
   const start = async ({ make, question }) => {
     const id = await post(make(layers));
     if (id && question) await join(id, question);
   };
   /**
-   * @param {(posted: import("../experiments.js").Posted, layers: number) => Object} bodyFor the body, out of the form, for a model of so
-   *   many layers
+   * @param {(posted: import("../experiments.js").Posted, layers: number) => Object} bodyFor builds the request body from the
+   *   form, for a model with `layers` layers
    * @param {Object|null} question the viewer’s own request, which joins
    */
   const submit = async (bodyFor, question = null) => {

@@ -21,7 +21,10 @@ import { Transport } from "./transport.js";
 
 const PARTS = [Pool, Time, ThisPass, Happened];
 
-/** @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, limits: Object, framed: boolean}} props `state`: of the store and of `useServing` */
+/**
+ * @param {{playing: {shown: number, live: boolean, dispatch: Function}, state: Object, limits: Object, framed: boolean}}
+ * props `state`: of the store and of `useServing`
+ */
 export function Watched({ playing, state, limits, framed }) {
   const { log, mode } = state;
   const { shown, live, dispatch } = playing;
@@ -47,14 +50,14 @@ export function Watched({ playing, state, limits, framed }) {
   `;
 }
 
-/** The settings at the top need not be those of the workload in sight. */
+/** Says how the shown workload differs from the form at the top. */
 function OtherSettings({ fields, log, round }) {
   const settings = useMemo(() => listed(otherSettings(fields, log, round)), [fields, log, round]);
   if (!settings) return null;
   return html`<p class="notice-line" role="status">${nodes`${html`<b>${msg`This workload has other settings than the form above:`}</b>`} ${settings}.`}</p>`;
 }
 
-/** @returns {{cancel: Function, retry: Function}|null} what can be done with one request; null where nothing can */
+/** @returns {{cancel: Function, retry: Function}|null} the actions on one request; null if the viewer has none */
 function useActs(actions, allowed) {
   const newest = useRef(actions);
   newest.current = actions;

@@ -20,7 +20,7 @@ const OWN = { id: "own", name: msg`edited` };
 /** @param {{state: Object, limits: import("../../shared/log/limits.js").Limits, live: boolean}} props */
 export function WorkloadForm({ state, limits, live }) {
   const { fields, problem, actions, mine, starting } = state;
-  // There the form would fill the screen, so it is folded.
+  // On a phone the form would fill the screen, so it is folded.
   const narrow = useNarrow();
   const whole = (field, label) =>
     html`<${Whole} field=${field} label=${label} text=${typedIn(fields, field)} bounds=${boundsOf(field, limits)} problem=${problem} put=${actions.put} />`;
@@ -100,7 +100,7 @@ function DraftInputs({ settings, whole, put }) {
     ${numbers.map(({ field, label, inForm }) => html`<span key=${field}>${inForm(whole(field, label))}</span>`)}`;
 }
 
-/** How a request gets its memory; `reserved`: the field for how much, where it reserves some. */
+/** How a request gets its memory; `reserved`: the field for the tokens that it reserves. */
 function Memory({ fields: { contiguous }, put, reserved }) {
   const select = html`<select aria-label=${msg`Memory of a request`} value=${contiguous ? "reserved" : "paged"} onChange=${(event) => put("contiguous", event.currentTarget.value === "reserved")}>
     <option value="paged">${msg`blocks as needed`}</option><option value="reserved">${msg`one reserved stretch`}</option>

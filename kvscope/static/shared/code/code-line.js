@@ -12,7 +12,7 @@ import { nameOf, shapeOf, sizesOf } from "./tensors.js";
  * @param {string} props.marks its classes
  * @param {string} props.lit names that are lit on this line, separated by spaces
  * @param {import("./tensors.js").Tensor[]|null} props.tensors of the step; null: none, or not known yet
- * @param {import("./tensors.js").Tensor[]|null} [props.others] of the step beside it, where there is one
+ * @param {import("./tensors.js").Tensor[]|null} [props.others] of the other step shown, if there is one
  */
 export function CodeLine({ number, line, marks, lit, tensors, others }) {
   const names = namesOn(line);

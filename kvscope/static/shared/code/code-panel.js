@@ -49,7 +49,7 @@ export function CodePanel({ source, failed, steps, names, home, what, tools = nu
   </section>`;
 }
 
-/** The shown file, and the line in sight: of the function, then of whatever is marked. Found before the frame in which it is shown. */
+/** Chooses the shown file and line: first of the function, then of the marked tensors; before the browser paints. */
 function usePlace(files, names, home, ran) {
   const [place, setPlace] = useState(null);
   useLayoutEffect(() => {

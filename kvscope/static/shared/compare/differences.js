@@ -57,7 +57,7 @@ const LENGTHS = {
   v: { width: (run) => run.kvHeads, of: (run, layer, at, query) => run.vNorm(layer, at, query) },
 };
 
-/** @returns {{a: number|null, b: number|null}} lengths of the newest rows; null where a log lacks them */
+/** @returns {{a: number|null, b: number|null}} lengths of the newest rows; null where a log has no such row */
 export function lengthsOf(map, a, b, layer, at) {
   const [of, ...sides] = [LENGTHS[map].of, a, b];
   const [first, second] = sides.map(({ run, step }) => of(run, layer, at, run.lastQueryOfStep(step)));

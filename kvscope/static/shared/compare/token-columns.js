@@ -63,7 +63,7 @@ function windowOf(count, current) {
 }
 
 function Cell({ run, position, column, side, shade }) {
-  if (position === null) return html`<span class="compare-cell is-none" aria-label=${msg`no token`}></span>`;
+  if (position === null) return html`<span class="compare-cell is-none" role="img" aria-label=${msg`no token`}></span>`;
   const { style = null, title = null } = shade(column, side) ?? {};
   const role = position < run.promptLength ? "is-of-prompt" : "is-of-answer";
   return html`<span class=${`compare-cell ${role}`} data-side=${side} style=${style} title=${title}><${Token} token=${run.tokens[position]} limit=${LABEL_CHARS} /></span>`;

@@ -51,7 +51,7 @@ export function canContinue(run) {
 /** @returns {boolean} whether a branch continues its parent with the parent's own token */
 export function continues(run) {
   const step = branchStep(run);
-  return step !== null && Boolean(run.open.parent.recomputed && run.steps[step]) && !run.steps[step].data.token.forced;
+  return step !== null && Boolean(run.steps[step]) && !run.steps[step].data.token.forced;
 }
 
 /** @returns {number|null} the step whose token was set by the branch instead of the model; null in a run that is not a branch */
@@ -76,7 +76,7 @@ export function sharedBlocks(run) {
   const isShared = table.map((_, i) => refcounts[i] > 1);
   const { position, recomputed } = run.open.parent;
   // On another engine, a block may have the number of one of the parent's by chance.
-  const isParents = (i) => recomputed?.held !== false && table[i] === before[i];
+  const isParents = (i) => recomputed.held && table[i] === before[i];
   const blockSize = run.open.block_size;
   return {
     shared: isShared.filter((is, i) => is && isParents(i)).length,

@@ -4,8 +4,8 @@ import { form, msg, plural } from "../words/msg.js";
 import { integer, milliseconds, percent } from "./format.js";
 
 /**
- * @param {{conditions?: Object, batch?: number}} data of a step, a pass or a measurement
- * @returns {string|null} what disturbed it; null if no disturbance is known
+ * @param {{conditions: Object|null, batch?: number}} data of a step, a pass or a measurement; `conditions` is null if they were not recorded
+ * @returns {string|null} what disturbed it; null if nothing is known to have
  */
 export function disturbance({ conditions, batch = 1 }) {
   const others = conditions?.others ?? batch - 1;
@@ -44,8 +44,8 @@ export function marked(ms, disturbed) {
 const MOST_DISTURBED = 0.1;
 
 /**
- * @param {{ms: number, conditions?: Object}[]} passes one after another
- * @returns {string|null} what disturbed their total time, in the words of `disturbance`
+ * @param {{ms: number, conditions: Object|null}[]} passes one after another
+ * @returns {string|null} what disturbed their total time, as `disturbance` says it of one
  */
 export function disturbanceOfAll(passes) {
   const sum = (some) => some.reduce((ms, pass) => ms + pass.ms, 0);

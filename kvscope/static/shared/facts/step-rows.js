@@ -29,11 +29,9 @@ export function isComputedIn(run, step, position) {
 export function stepRows(run, step) {
   const { firstQuery, rows, data } = run.steps[step];
   const keys = firstQuery + rows;
-  const { cache } = run.open?.study ?? {};
-  const counted = cache === "none" ? keys : (data.rows_computed ?? rows);
-  const computed = isInherited(run, step) ? 0 : Math.min(keys, counted);
+  const computed = isInherited(run, step) ? 0 : Math.min(keys, data.rows_computed);
   const first = keys - computed;
-  return { computed, first, read: cache === "forgotten" ? 0 : first };
+  return { computed, first, read: run.open?.study?.cache === "forgotten" ? 0 : first };
 }
 
 /**

@@ -1,7 +1,6 @@
 /**
  * Bytes of weights, as stored in the file, held in memory and read by a pass (docs/frames.md, Bytes of weights), each with its
- * format. All passes of a model read the same format; in older logs, decode steps may read groups and prefill float32, and these are
- * not compared. Pure.
+ * format. All passes of a model read the weights in the formats in which they are held. Pure.
  */
 
 import { msg } from "../words/msg.js";
@@ -12,8 +11,6 @@ import { bytesShort, listed } from "./format.js";
 
 /** A format with a smaller share is not named, such as float32 of norms and biases, which every file has. */
 const SMALL_SHARE = 0.01;
-/** The format of a log without formats whose pass read less than half of the weight bytes: only groups are so small. */
-const GROUPS = "groups";
 const BIT_GROUPS = "-bit groups";
 
 /** @returns {number} all formats together */
@@ -41,34 +38,24 @@ export function bytesIn(byFormat) {
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {{stored: string|null, held: string}} of all its weights; older logs do not record what the file stores. Some
- *   hold the weights twice, in float32 and in groups
+ * @returns {{stored: string|null, held: string}} of all its weights; `stored` is null for a model without a file
  */
 export function weightsOf(model) {
-  const { stored, held } = model.weights ?? {};
-  return {
-    stored: stored && totalOf(stored) ? bytesIn(stored) : null,
-    held: bytesIn(held ?? { [model.weight_dtype]: model.weight_bytes }),
-  };
+  const { stored, held } = model.weights;
+  return { stored: totalOf(stored) ? bytesIn(stored) : null, held: bytesIn(held) };
 }
 
 /**
  * @param {Object} model of an `open` frame
- * @returns {string} the format of most bytes of its weights in memory: "4-bit", "fp32"; of an older log, which has only dtypes,
- *   "fp32 · bf16 weights" if weights have a dtype of their own
+ * @returns {string} the format of most bytes of its weights in memory: "4-bit", "fp32"
  */
-export function mainFormat({ weights, dtype, weight_dtype: own }) {
-  const { stored, held = stored } = weights ?? {};
-  if (held) {
-    const [largest] = Object.keys(held).sort((one, other) => held[other] - held[one]);
-    return largest.endsWith(BIT_GROUPS) ? largest.replace(BIT_GROUPS, "-bit") : shortDtype(largest);
-  }
-  return own === dtype ? shortDtype(dtype) : `${shortDtype(dtype)} · ${msg`${shortDtype(own)} weights`}`;
+export function mainFormat({ weights: { held } }) {
+  const [largest] = Object.keys(held).sort((one, other) => held[other] - held[one]);
+  return largest.endsWith(BIT_GROUPS) ? largest.replace(BIT_GROUPS, "-bit") : shortDtype(largest);
 }
 
 /** @returns {string|null} "4- and 8-bit groups" if memory holds matrices in groups alone; then `weight_dtype` gives no sizes */
-export function groupsOf({ weights, weight_bytes: plain }) {
-  const held = weights?.held ?? {};
+export function groupsOf({ weights: { held }, weight_bytes: plain }) {
   const alone = Object.keys(held).some((name) => name.endsWith(BIT_GROUPS)) && totalOf(held) < plain;
   return alone ? formatOf(held) : null;
 }
@@ -80,28 +67,7 @@ export function keptAs(model) {
   return own === dtype ? own : msg`${dtype} with weights in ${own}`;
 }
 
-/**
- * @param {{weights_read?: ByFormat, bytes_read: number, ms: {chunks: number[]}}} data of a step
- * @param {Object} model of its run
- * @returns {string} the format that its passes read the weights in
- */
-export function readAs(data, model) {
-  if (data.weights_read) return formatOf(data.weights_read);
-  return data.bytes_read / data.ms.chunks.length < model.weight_bytes / 2 ? GROUPS : model.weight_dtype;
-}
-
-/** @returns {string} the format of `readIn`, with its bytes if the log has them */
-export function readIn(data, model) {
-  return data.weights_read ? bytesIn(data.weights_read) : readAs(data, model);
-}
-
-/** @returns {string|null} the one format that all of these steps read the weights in; null if there are several */
-export function oneFormat(steps, model) {
-  const formats = new Set(steps.map(({ data }) => readAs(data, model)));
-  return formats.size === 1 ? [...formats][0] : null;
-}
-
-/** @returns {boolean} whether the steps of two runs, compared one by one, read the weights in the same format */
-export function readAlike(one, other, model) {
-  return one.every(({ data }, at) => other[at] === undefined || readAs(data, model) === readAs(other[at].data, model));
+/** @returns {string|null} the format that steps of one run read the weights in; null if there are no steps */
+export function formatReadBy(steps) {
+  return steps.length ? formatOf(steps[0].data.weights_read) : null;
 }

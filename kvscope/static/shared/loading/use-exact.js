@@ -1,4 +1,4 @@
-/** Loads exact values when a component needs them, with a cache. */
+/** Loads values that the engine computes when a component needs them, with a cache. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLater } from "../painting/later.js";
@@ -6,13 +6,13 @@ import { useLater } from "../painting/later.js";
 /** Delay before a request, so that moving over cells does not request every one. */
 const SETTLE_MS = 180;
 const MOST_CACHED = 16;
-/** Delay before a retry when the server cannot be reached or its model is loading, in ms. */
+/** Delay before a retry when the server cannot be reached, is busy, or loads its model, in ms. */
 const RETRY_MS = 2000;
-const NOT_NOW = [0, 503];
+const NOT_NOW = [0, 429, 503];
 
 /**
  * @param {(parameters: Object) => Promise<Object>} load a method of the client, such as `client.ask("head")`
- * @param {Object<string, string|number>|null} parameters its argument; null: load nothing
+ * @param {Object<string, string|number|string[]>|null} parameters its argument; null: load nothing
  * @returns {{status: "idle"|"loading"|"ready"|"failed", values: Object|null, problem: import("../log/problem.js").Problem|null}}
  */
 export function useExact(load, parameters) {

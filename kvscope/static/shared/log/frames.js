@@ -4,12 +4,11 @@
  * A frame is one safetensors buffer: u64 little-endian header length, JSON header, tensor bytes.
  */
 
-import { completed } from "./model.js";
-
 const HEADER_LENGTH_BYTES = 8;
 const STREAM_LENGTH_BYTES = 4;
 
-const SCHEMA_VERSION = "1";
+/** As `VERSION` in model/log/frames.py; a test compares them. */
+const VERSION = "2";
 
 /**
  * Half-precision bits to a number (IEEE 754 binary16).
@@ -84,19 +83,19 @@ function aligned(bytes, at, count, type) {
 }
 
 /**
- * Reads one frame. The `model` of an `open` frame is completed if the log is older than some of its fields.
+ * Reads one frame.
  *
  * @param {Uint8Array|ArrayBuffer} payload
  * @returns {{kind: string, seq: number, run: string, data: Object, tensors: Object}}
- * @throws {RangeError} when it is not a frame of this schema version
+ * @throws {RangeError} when it is not a frame of this version of the format
  */
 export function decodeFrame(payload) {
   const { metadata, tensors } = decodeSafetensors(asBytes(payload));
-  if (metadata.v !== SCHEMA_VERSION) throw new RangeError(`frame: schema version ${metadata.v}, not ${SCHEMA_VERSION}`);
+  if (metadata.v !== VERSION) {
+    throw new RangeError(`frame: format version ${metadata.v}; this KVScope reads and writes version ${VERSION} alone`);
+  }
   const { kind, run } = metadata;
-  const data = JSON.parse(metadata.data);
-  if (kind === "open") data.model = completed(data.model);
-  return { kind, seq: Number(metadata.seq), run, data, tensors };
+  return { kind, seq: Number(metadata.seq), run, data: JSON.parse(metadata.data), tensors };
 }
 
 export function asBytes(payload) {

@@ -1,6 +1,5 @@
 /**
- * The model of a log: the `model` object of its `open` frame, completed if the log is older than some of its fields
- * (docs/frames.md). Pure.
+ * The model of a log: the `model` object of its `open` frame (docs/frames.md, Model fields). Pure.
  *
  * @typedef {Object} Kind the properties of a model other than sizes
  * @property {"rms"|"layer"} norm
@@ -29,41 +28,7 @@ export function isOfOtherModel(run, model) {
 }
 
 /**
- * The only place of the page that depends on the name of an architecture: fields missing in an old log get the values of the models of
- * that time. `completed` in model/api.py does the same.
- *
- * @param {Object} model from a log
- * @returns {Object & Kind} complete
- */
-export function completed(model) {
-  const gpt2 = model.arch === "gpt2";
-  const older = {
-    norm: gpt2 ? "layer" : "rms",
-    gated: !gpt2,
-    activation: gpt2 ? "gelu_tanh" : "silu",
-    positions: gpt2 ? "learned" : "rotary",
-    qk_norm: model.arch === "qwen3",
-    post_norms: false,
-    embedding_scale: 1,
-    score_width: model.head_dim,
-    experts: null,
-    windows: null,
-    weight_dtype: "float32",
-  };
-  const whole = { ...model };
-  for (const [name, value] of Object.entries(older)) whole[name] ??= value;
-  whole.tied ??= hasOneTable(whole);
-  return whole;
-}
-
-/** Whether the parameters outside the layers are too few for both an embedding table and a separate LM head. */
-function hasOneTable(model) {
-  const { attention, mlp, positions } = matricesOf(model);
-  return model.parameters - model.layers * (attention + mlp) - positions < 2 * model.vocab * model.d;
-}
-
-/**
- * @param {Object} model complete
+ * @param {Object} model
  * @param {boolean} sparse whether the layer has experts
  * @returns {number} multiply-adds per row in the MLP of a layer; with experts, of the router and of those that a row goes through
  */
@@ -76,7 +41,7 @@ export function mlpProducts(model, sparse) {
 /**
  * The number of parameters of the matrices (Llama: Touvron et al. 2023, section 2.2; GPT-2: Radford et al. 2019).
  *
- * @param {Object} model complete
+ * @param {Object} model
  * @returns {{attention: number, mlp: number, positions: number}} of one layer's attention and MLP; of the learned positions
  */
 export function matricesOf({ d, heads, kv_heads, head_dim, d_mlp, context, gated, positions }) {

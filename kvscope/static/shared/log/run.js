@@ -174,7 +174,7 @@ export class Run extends Log {
     return weightOf(row[key]);
   }
 
-  /** @returns {number|null} length of the Q row of one query head at a position, null in logs without it */
+  /** @returns {number|null} length of the Q row of one query head at a position */
   qNorm(layer, head, position) {
     return this.#headNorm("qNorm", this.heads, layer, head, position);
   }

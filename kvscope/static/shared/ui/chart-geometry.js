@@ -1,6 +1,6 @@
 /** Positions of the parts of a small chart. Pure: values and scales in, pixels out. */
 
-/** Bars are this share of their pitch, and no wider than this. */
+/** The width of a bar as a share of the distance between two, and at most. */
 const BAR_SHARE = 0.78;
 const MOST_BAR_PX = 34;
 
@@ -65,7 +65,7 @@ export function spread(wanted, { low, high, least }) {
   return result;
 }
 
-/** @returns {number|null} the one of `xs` nearest to a pixel */
+/** @returns {number|null} the value of `xs` nearest to a pixel */
 export function nearestX(xs, x, pixel) {
   let best = null;
   for (const value of xs) if (best === null || Math.abs(x(value) - pixel) < Math.abs(x(best) - pixel)) best = value;

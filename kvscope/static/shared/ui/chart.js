@@ -17,7 +17,7 @@ const LABEL_PX = 16;
 const CHARACTER_PX = 6.7;
 const Y_TICKS = 4;
 const X_TICK_PX = 56;
-/** The most of a narrow chart's width that the names at the lines' ends may take. */
+/** The largest share of the width for the names at the ends of the lines. */
 const NAMES_SHARE = 0.36;
 
 const PATHS = { line: linePath, stairs: stepPath };

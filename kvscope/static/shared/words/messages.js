@@ -2,7 +2,7 @@
  * Sentences in the reader's language, as in gettext: the code has the English text, which is the key of its translation.
  *
  * ttag, Lingui and lit-localize were tried. ttag (4.4 KB gzipped) reads the text of a value again for places, so a token `$&`
- * or `${ 1 }` changes a sentence, and keeps a table of its own in place of `Intl.PluralRules`; Lingui compiles its messages in
+ * or `${ 1 }` changes a sentence, and has its own table instead of `Intl.PluralRules`; Lingui compiles its messages in
  * a build step that the page does not have; lit-localize has no plurals and puts no elements into a sentence.
  */
 

@@ -1,4 +1,4 @@
-/** Opens the panel of changes with what the inspector shows switched off. */
+/** The button that opens the panel of changes, with the head, layer or token of the inspector switched off. */
 
 import { html } from "htm/preact";
 import { changeRefusal, placeInWords } from "../../shared/facts/changes.js";
@@ -7,7 +7,7 @@ import { msg } from "../../shared/words/msg.js";
 import { canAsk } from "../state/run-request.js";
 import { changesIn, hasPlace } from "./places.js";
 
-/** One name for the way to the panel, whichever view it begins from. */
+/** The button's name, the same in every view. */
 export const NAME = msg`What if…`;
 
 /**
@@ -33,7 +33,7 @@ export function ChangeButton({ state, focus, dispatch, awaited }) {
   />`;
 }
 
-/** Where the path has little room, its icon stands for its text. */
+/** The button. Style sheets hide its text where there is no room for it. */
 function Opener({ label, title, disabled = false, onClick = undefined }) {
   return html`<button class="change-button button small nowrap" type="button" aria-label=${label} title=${title} disabled=${disabled} onClick=${onClick}>
     <${Icon} name="off" /><span>${NAME}</span>

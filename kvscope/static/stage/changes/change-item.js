@@ -1,4 +1,4 @@
-/** One change of the list: its place, what is done there, from which step. */
+/** A change in the list: where it is made, what it does, and from which step. */
 
 import { html } from "htm/preact";
 import {
@@ -18,7 +18,7 @@ import { limitOf } from "../../shared/log/limits.js";
 import { msg } from "../../shared/words/msg.js";
 import { SecondPrompt } from "./second-prompt.js";
 
-/** What the sliders reach; the number beside each may be any that the server takes. */
+/** The range of each slider; the field beside it takes any number that the server allows. */
 const SLIDERS = { scale: { low: -1, high: 3, step: 0.05 }, steer: { low: -10, high: 10, step: 0.25 } };
 const LABEL_CHARS = 12;
 
@@ -32,8 +32,8 @@ export function ChangeItem({ index, change, problem, state, dispatch, client }) 
   const set = (patch, edited = null) =>
     dispatch({ type: "setChange", index, change: bounded(fitted({ ...change, ...patch }), model), edited });
   const id = `change-${index}`;
-  const told = { "aria-describedby": problem ? `${id}-problem` : undefined };
-  const bad = (member) => (problem?.member === member ? { "aria-invalid": "true", ...told } : {});
+  const described = { "aria-describedby": problem ? `${id}-problem` : undefined };
+  const bad = (member) => (problem?.member === member ? { "aria-invalid": "true", ...described } : {});
   const positions = change.op === "patch" ? run.promptLength : run.tokens.length;
   const name = changeInWords(change, run.tokens);
   return html`<fieldset class="change stack tight" aria-label=${name}>
@@ -69,7 +69,7 @@ export function ChangeItem({ index, change, problem, state, dispatch, client }) 
   </fieldset>`;
 }
 
-/** Leads to the other way to be without a token: the view of effects leaves it out of the text. */
+/** Leads to the view of effects, which leaves a token out of the text instead of changing its row. */
 function LeftOut({ position, run, step, dispatch }) {
   const first = Math.max(step, position - run.promptLength + 1);
   const show = () => {
@@ -82,7 +82,7 @@ function LeftOut({ position, run, step, dispatch }) {
   </p>`;
 }
 
-/** A head that the new site does not have becomes its last. */
+/** Replaces a head that the new site does not have by its last one. */
 function bounded(change, model) {
   return hasHead(change) ? { ...change, head: Math.min(change.head, headsAt(change, model) - 1) } : change;
 }
@@ -96,7 +96,7 @@ function tokensUpTo(run, count) {
   });
 }
 
-/** From the start, from the step in sight, or as it is. */
+/** The start, the shown step, and the chosen one. */
 function stepsFrom(chosen, inSight, most) {
   const steps = [...new Set([0, chosen, Math.min(inSight, most)])].sort((a, b) => a - b);
   return steps.map((step) => [

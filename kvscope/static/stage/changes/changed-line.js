@@ -1,4 +1,4 @@
-/** What is changed in the shown run, above its answer, with the ways to its original and to other changes. */
+/** The line above a changed run's answer: its changes, and buttons to its original and to the list of changes. */
 
 import { html } from "htm/preact";
 import { changeInWords, changeRefusal, eachChangeInWords, MOST_NAMED } from "../../shared/facts/changes.js";
@@ -15,7 +15,7 @@ export function ChangedLine({ state, dispatch, controller }) {
   const named = nodes`${html`<b>${msg`Changed:`}</b>`} ${eachChangeInWords(changes, run.tokens)}.`;
   const list = html`<ol>${changes.map((change, at) => html`<li key=${at}>${changeInWords(change, run.tokens)}</li>`)}</ol>`;
   const ways = html`<${Ways} state=${state} dispatch=${dispatch} controller=${controller} />`;
-  // On a phone, one line leaves room for what the run is about.
+  // On a phone, one line leaves room for the picture.
   if (narrow)
     return html`<details class="changed-line whole small" aria-label=${name}>
       <summary class="cut">${named}</summary>

@@ -1,4 +1,4 @@
-/** What a changed run has otherwise than its original inside the model, and the next token of both, in the selected step. */
+/** How a changed run differs from its original in the selected step: inside the model, and in the next token. */
 
 import { html } from "htm/preact";
 import { MapsCard } from "../../shared/compare/maps-card.js";

@@ -1,4 +1,4 @@
-/** What a changed run has otherwise than its original: a sentence, and the step of the original that a step stands beside. Pure. */
+/** How a changed run differs from its original, in a sentence, and which step of the original is beside a step. Pure. */
 
 import { likeliest } from "../../shared/compare/next-token.js";
 import { comparisonSentence, largestChange } from "../../shared/compare/sentence.js";
@@ -7,15 +7,15 @@ import { percent, quoted } from "../../shared/facts/format.js";
 import { tokenCount } from "../../shared/words/counts.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** Smaller shares get a second decimal. */
+/** Smaller shares are written with two decimals. */
 const SMALL = 0.01;
 
 /**
  * @param {import("../../shared/log/run.js").Run} original
  * @param {import("../../shared/log/run.js").Run} run
  * @param {ReturnType<typeof import("../../shared/compare/alignment.js").comparisonOf>} aligned of both
- * @returns {string} where the answers part, with the probability of the original's token in both; of equal answers, the largest change.
- *   It names what was observed with the changes, and no cause
+ * @returns {string} where the answers part, with the probability of the original's token in both; for equal answers, the largest change of
+ *   a probability. It says what was observed with the changes, and claims no cause
  */
 export function effectSentence(original, run, aligned) {
   const { columns, moments, parting } = aligned;
@@ -24,7 +24,7 @@ export function effectSentence(original, run, aligned) {
   const { a, b } = columns[moments[parting].column];
   if (a === null || b === null) return endSentence(original, run, changes, { a, b });
   const step = moments[parting].b;
-  // A branch of a changed run was given its token, which no change chose.
+  // The viewer set the token of a branch, so that no change chose it.
   if (run.steps[step].data.token.forced) return comparisonSentence(original, run, aligned);
   const rows = likeliest({ run: original, step: moments[parting].a }, { run, step });
   const row = rows.find(({ chosenA }) => chosenA);
@@ -46,7 +46,7 @@ function moved(changes, token, { a, b }) {
 
 const share = (value) => percent(value, value < SMALL ? 2 : 1);
 
-/** One of the answers is shorter. */
+/** The sentence for two answers of which one is the beginning of the other. */
 function endSentence(original, run, changes, { a, b }) {
   const tokens = tokenCount((a === null ? original : run).tokens.length - run.promptLength);
   const shorter = a === null ? original : run;
@@ -73,7 +73,7 @@ function unpartedSentence(original, run, moments, changes) {
 /**
  * @param {{moments: {a: number|null, b: number|null}[]}} aligned
  * @param {number} step of the changed run
- * @returns {number|null} the step of the original beside it; null: it has none
+ * @returns {number|null} the step of the original beside it; null if there is none
  */
 export function stepBeside({ moments }, step) {
   return moments.find(({ b }) => b === step)?.a ?? null;

@@ -1,4 +1,4 @@
-/** The map, or in its place what a changed run has otherwise than its original in the selected step. */
+/** The map, or in its place the differences of a changed run from its original. */
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** The place of the panel of changes, whose code is loaded when it is first opened. */
+/** Shows the panel of changes while it is open; its code is loaded the first time. */
 
 import { html } from "htm/preact";
 import { Part, useChoice } from "../../shared/painting/part.js";

@@ -67,7 +67,7 @@ export function ChangesPanel({ state, dispatch, controller, client }) {
   </section>`;
 }
 
-/** Whoever closed the panel may have meant to give the list up. */
+/** Offers to drop the earlier changes: a viewer who closed the panel may not want them any more. */
 function Resumed({ dispatch }) {
   return html`<p class="line small" role="status">
     ${msg`The changes from before are still in the list.`}
@@ -81,7 +81,7 @@ function List({ changes, problem, state, dispatch, client, panel }) {
   const named = changeNamedBy(problem);
   const count = useRef(changes.length);
   useEffect(() => {
-    // A new change is read out, and in sight.
+    // Scrolls to a new change.
     if (changes.length > count.current)
       panel.current?.querySelector("ol")?.lastElementChild?.scrollIntoView({ block: "nearest" });
     count.current = changes.length;
@@ -102,7 +102,7 @@ function List({ changes, problem, state, dispatch, client, panel }) {
     <p class="muted small" role="status">${plural(changes.length, form`${integer(changes.length)} change, of at most ${most}.`, form`${integer(changes.length)} changes, of at most ${most}; made in this order.`)}</p>`;
 }
 
-/** The places that the page shows now. */
+/** Buttons for the places that the page shows now. */
 function Add({ state, dispatch }) {
   const { run, selection, changing, limits } = state;
   const most = mostOf(limits, "change", "changes");

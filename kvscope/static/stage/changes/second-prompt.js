@@ -1,4 +1,4 @@
-/** A prompt that a change takes rows from, with its number of tokens while it is typed. */
+/** The field for a prompt that a change takes rows from, with the number of its tokens. */
 
 import { html } from "htm/preact";
 import { integer } from "../../shared/facts/format.js";
@@ -25,8 +25,8 @@ export function SecondPrompt({ member, change, state, client, bad, onChange }) {
   const most = mostOf(limits, "run", "prompt");
   const length = [...text].length;
   const model = modelOfRun(state)?.name;
-  const asked = length > 0 && length <= most ? { prompt: text, chat: run.open.chat, ...(model && { model }) } : null;
-  const { values } = useModelValues({ run: NO_RUN, readiness }, client.tokens, asked, "tokens");
+  const request = length > 0 && length <= most ? { prompt: text, chat: run.open.chat, ...(model && { model }) } : null;
+  const { values } = useModelValues({ run: NO_RUN, readiness }, client.tokens, request, "tokens");
   const needed = change.op === "patch" ? run.promptLength : null;
   return html`<label class="stack tight small">
     <span class="muted">${LABELS[change.op][member]}</span>

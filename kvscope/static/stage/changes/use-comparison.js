@@ -6,7 +6,7 @@ import { comparisonOf } from "../../shared/compare/alignment.js";
 /**
  * @param {Object} state of the store
  * @returns {{original: import("../../shared/log/run.js").Run, run: import("../../shared/log/run.js").Run, aligned: Object}|null} `aligned`:
- *   of `comparisonOf`; null of a run without changes, and until both have a step
+ *   from `comparisonOf`; null for a run without changes, and until both runs have a step
  */
 export function useComparison({ run, original }) {
   const other = original?.run ?? null;

@@ -40,7 +40,7 @@ export function CallTree({ run, paths, client, onOpen }) {
 
 const timesOf = (count) => (count ? `${integer(count)}×` : "–");
 
-/** @returns {{calls: Object|null, problem: Error|null}} recorded once for each run */
+/** @returns {{calls: Object|null, problem: Error|null}} the recorded calls, fetched once for each run */
 function useCalls(run, client) {
   const [answer, setAnswer] = useState({ run: null, calls: null, problem: null });
   useEffect(() => {

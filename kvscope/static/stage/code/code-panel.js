@@ -64,7 +64,7 @@ function otherStep({ steps }, step) {
   return steps.length > 1 ? 1 : null;
 }
 
-/** What the lines of the step, and of `other`, computed at the selected layer. None is requested for a run that is still writing. */
+/** Fetches what the lines computed in the step, and in `other`, at the selected layer; nothing for a run that is still growing. */
 function useSteps(state, client, { source, other }) {
   const { run, step, selection, following } = state;
   const wanted = (at) =>
@@ -81,7 +81,7 @@ function useSteps(state, client, { source, other }) {
   ];
 }
 
-/** What the log alone says of a step’s shapes; null where it does not. */
+/** The shapes of a step from the log alone; null if the log does not have them. */
 function useLogged(run, step, source) {
   const data = run.steps[step]?.data;
   return useMemo(() => {
@@ -115,13 +115,11 @@ function What({ run, step, layer, answer }) {
   return html`${place} · ${count}${pass} · ${ranBy(run.steps[step].data.computed_by)}`;
 }
 
-/** What computed the step in the run, and where the shapes are from. Older logs do not say it. */
+/** What computed the step in the run, and where the shapes are from. */
 function ranBy(by) {
   if (by === "native")
     return msg`In the run, native code did the work of a layer’s lines in one call. The lines ran again for the shapes.`;
   if (by === "graph")
     return msg`In the run, a CUDA graph recorded from these lines was replayed. They ran again for the shapes.`;
-  return by
-    ? msg`The lines ran again for the shapes.`
-    : msg`The lines ran for the shapes; the log does not say whether they computed the run.`;
+  return msg`The lines ran again for the shapes.`;
 }

@@ -2,7 +2,7 @@
 
 import { ZOOMS } from "../../shared/state/views.js";
 
-/** What of the source computes what a view shows. */
+/** The function of the source that computes what a view shows. */
 export const OF_VIEW = {
   model: { path: "model/transformer.py", name: "Transformer.forward" },
   block: { path: "model/transformer.py", name: "Attention.forward" },

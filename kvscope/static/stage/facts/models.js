@@ -1,6 +1,6 @@
 /**
- * The models of a server that has several, as `/api/models` lists them: which computes the next run, which computed the shown run,
- * and what is known of each. Pure.
+ * The models of a server that has several, as `/api/models` lists them: which one computes the next run, which one computed the shown
+ * run, and the facts about each. Pure.
  *
  * @typedef {{name: string, state: string, message: string, done: number, total: number, compiled: string, refusal: string|null,
  *   parameters: number|null, bytes: number|null, is_here: boolean, memory: number, measured: boolean, licence: string|null,
@@ -27,18 +27,18 @@ export function chosenModel(state) {
   return state.models.find(({ name }) => name === state.model) ?? modelOfRun(state);
 }
 
-/** @returns {Object} where a model stands, as `/readyz` says it */
+/** @returns {Object} the state of a model, in the form of `/readyz` */
 export function readinessOf(model) {
   const { state, message, done, total, model: loaded, compiled = "" } = model ?? UNKNOWN;
   return { state, phase: state, message, done, total, model: loaded, compiled };
 }
 
-/** @returns {Object} where the model of the next run stands */
+/** @returns {Object} the state of the model of the next run */
 export function nextReadiness(state) {
   return state.severalModels ? readinessOf(chosenModel(state)) : state.readiness;
 }
 
-/** @returns {boolean} whether a model is on its way into memory */
+/** @returns {boolean} whether a model is being loaded into memory */
 export const isOnItsWay = ({ state }) => ["fetching", "loading", "restarting"].includes(state);
 
 /** @param {Offered} model  @returns {string} its state in a word */
@@ -73,7 +73,7 @@ export function memoryText({ state, memory, measured }) {
 
 /**
  * @param {Object} model the `model` object of a log
- * @returns {string[]} in what it differs from a model in which every layer and head is alike, a sentence each
+ * @returns {string[]} a sentence for each way in which it differs from a model with equal layers and heads
  */
 export function peculiarities({ layers, heads, kv_heads: kvHeads, windows, experts, positions }) {
   const windowed = (windows ?? []).filter((window) => window !== null);

@@ -22,7 +22,7 @@ import { MapLegend } from "./legend.js";
 import { Lens } from "./lens.js";
 import { hitLens, isInLens, lensGeometry } from "./lens-geometry.js";
 import { isVisible, legsAt } from "./lens-way.js";
-import { hasQueries, mapView, normRanges, queryRange, waitingView } from "./scene.js";
+import { mapView, normRanges, queryRange, waitingView } from "./scene.js";
 import { mapShades } from "./shades.js";
 
 export function ModelMap({ state, dispatch }) {
@@ -81,7 +81,7 @@ function Grid({ state, dispatch, size, ranges }) {
   const pressed = useRef(null);
 
   const view = useMemo(() => (ranges ? mapView(run, step) : waitingView(run)), [run, step, ranges]);
-  const rangeOfQueries = useMemo(() => lazily(() => (hasQueries(run) ? queryRange(run) : null)), [run]);
+  const rangeOfQueries = useMemo(() => lazily(() => queryRange(run)), [run]);
   const shades = useMemo(() => ranges && mapShades(run, ranges), [run, ranges]);
   const geometry = useMemo(() => mapGeometry({ ...size, ...view }), [size, run, view.columns]);
   const picture = useMemo(

@@ -79,11 +79,6 @@ export function normRanges(run) {
   };
 }
 
-/** @returns {boolean} whether the log has the lengths of Q */
-export function hasQueries(run) {
-  return run.qNorm(0, 0, run.reused) !== null;
-}
-
 /** @returns {{low, high}} scale of Q's lengths, as in `normRanges`; separate, because only the lens shows Q */
 export function queryRange(run) {
   return robustRange(promptValues(run, run.heads, (layer, head, row) => run.qNorm(layer, head, row)));

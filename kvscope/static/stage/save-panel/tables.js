@@ -1,7 +1,7 @@
 /** The values of each panel as a table of plain numbers. Pure: reads the run, or tensors fetched for it. */
 
 import { tokenText } from "../../shared/facts/format.js";
-import { readAs } from "../../shared/facts/weights.js";
+import { formatOf } from "../../shared/facts/weights.js";
 import { distribution } from "../next-token/sampling.js";
 
 /** Lengths of every row on the map at a step: one line per layer and position. */
@@ -88,7 +88,7 @@ export function timeTable(run) {
     ],
     rows: run.steps.map(({ data }, step) => [
       ...[step, data.phase, fedIn(run, step), data.ms.total, data.ms.forward, data.ms.capture, data.ms.sample],
-      ...[data.batch, data.flops, data.bytes_read, readAs(data, run.open.model)],
+      ...[data.batch, data.flops, data.bytes_read, formatOf(data.weights_read)],
     ]),
   };
 }

@@ -1,4 +1,4 @@
-/** The first visit to the front page, without a link, starts with the intro; the device remembers when the visitor has left it. */
+/** Starts a first visit to the front page with the intro, and remembers on the device that the visitor has left the intro. */
 
 import { inIntro } from "../../shared/state/intro.js";
 

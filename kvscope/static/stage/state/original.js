@@ -1,4 +1,4 @@
-/** The run that the shown changed run was made from, watched beside it. */
+/** Watches the original of the shown changed run beside it. */
 
 import { Run } from "../../shared/log/run.js";
 
@@ -6,7 +6,7 @@ import { Run } from "../../shared/log/run.js";
 
 /**
  * @param {{store: Object, client: Object}} parts
- * @returns {() => void} ends it
+ * @returns {() => void} stops watching
  */
 export function followOriginal({ store, client }) {
   const { dispatch } = store;
@@ -15,12 +15,12 @@ export function followOriginal({ store, client }) {
 
   const begin = (id) => {
     const run = new Run(id);
-    const grown = () =>
+    const onGrown = () =>
       dispatch({ type: "original", original: { id, run, problem: null, version: run.tokens.length } });
     stop = client.watch(id, -1, {
       onFrame(frame) {
         run.push(frame);
-        if (frame.kind !== "layer") grown();
+        if (frame.kind !== "layer") onGrown();
       },
       onConnection() {},
       onProblem: (problem) => dispatch({ type: "original", original: { id, run: null, problem, version: 0 } }),

@@ -10,8 +10,8 @@ import { isStored } from "../../shared/log/stored-values.js";
  * @param {Object|null} wanted as in `useExact`
  * @param {"head"|"block"|"code"|"lens"|"algebra"|"operations"|"candidates"|"weights"|"shards"|"losses"|"tokens"|"embedding"} answer the result of `load`
  * @returns {{status: "idle"|"loading"|"ready"|"failed"|"unavailable"|"none"|"damaged", values: Object|null,
- *   problem: import("../../shared/log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": of a saved run, and not available
- *   on this server; "damaged": stored but not readable; `stored`: the values are those stored with the session
+ *   problem: import("../../shared/log/problem.js").Problem|null, stored: boolean}} "unavailable": the model is not ready; "none": a saved run whose values
+ *   this server cannot give; "damaged": stored but not readable; `stored`: the values are stored with the session
  */
 export function useModelValues({ run, readiness }, load, wanted, answer) {
   const stored = isStored(run.saved, answer);

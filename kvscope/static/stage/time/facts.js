@@ -65,7 +65,7 @@ export function phaseFacts(run, phase, { from, to } = measuredTogether(run, run.
   const { steps, disturbed } = quietOf(phase === "prefill" ? all.slice(0, prefill) : all.slice(prefill));
   if (!steps.length) return null;
   const middle = (of) => median(steps.map(of));
-  const rows = middle(({ data, rows }) => data.rows_computed ?? rows);
+  const rows = middle(({ data }) => data.rows_computed);
   const ms = middle(({ data }) => data.ms.forward);
   const flops = middle(({ data }) => data.flops);
   const read = middle(({ data }) => data.bytes_read);

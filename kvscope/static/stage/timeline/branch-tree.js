@@ -39,7 +39,7 @@ function Explanation({ run, rows }) {
   const beside = html`<a href=${compareLink(parent.run, run.id)}>${msg`Compare with its parent`}</a>`;
   if (continues(run)) return html`<${Continued} run=${run} /> ${beside}`;
   return html`${nodes`${label} ${name} replaces the model’s choice at position ${parent.position}.`}${" "}
-    ${shared ? html`${sharingInWords(shared, parent.recomputed ?? null)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
+    ${shared ? html`${sharingInWords(shared, parent.recomputed)} <${Badge} origin="measured" />` : msg`Its first step is being computed.`} ${beside}`;
 }
 
 function relativesInWords(rows) {
@@ -67,10 +67,10 @@ function Continued({ run }) {
   return html`${nodes`${label} the run before it was interrupted. Its tokens are in the log, its K and V are not. Before the next token, ${integer(rows)} rows were computed again in ${milliseconds(ms)}; with the cache it would have been none.`} <${Badge} origin="measured" />`;
 }
 
-/** @param {Object} shared from `sharedBlocks` @param {{rows: number, ms: number}|null} recomputed null: an older log does not say it */
+/** @param {Object} shared from `sharedBlocks` @param {{rows: number, ms: number}} recomputed */
 function sharingInWords({ shared, elsewhere, blocks, positions, whole, blockSize }, recomputed) {
   const tokens = integer(positions);
-  if (recomputed?.rows) {
+  if (recomputed.rows) {
     const [rows, time] = [integer(recomputed.rows), milliseconds(recomputed.ms)];
     return plural(
       recomputed.rows,

@@ -1,4 +1,4 @@
-/** Scrolling that follows a change. */
+/** Scrolls after a change, once the browser has laid it out. */
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -9,7 +9,7 @@ const SCROLL_MS = 16;
  * Runs `scroll` shortly after something in `on` has changed, once for all changes until then.
  *
  * @param {(element: HTMLElement) => void} scroll
- * @param {{current: HTMLElement|null}} ref the element to scroll; nothing happens if it is gone
+ * @param {{current: HTMLElement|null}} ref the element to scroll; nothing happens after it is removed
  */
 export function useScroll(scroll, ref, on) {
   const latest = useRef(scroll);

@@ -1,15 +1,17 @@
 /** A token's row of the embedding table: its numbers, the rows nearest to it, and a projection of them to a plane. */
 
 import { html } from "htm/preact";
-import { fixed, integer, percent, significant, tokenText } from "../../shared/facts/format.js";
+import { useMemo } from "preact/hooks";
+import { fixed, integer, percent, significant, tokenLabel, tokenText } from "../../shared/facts/format.js";
 import { Badge } from "../../shared/ui/badge.js";
+import { Plane } from "../../shared/ui/plane.js";
 import { Token } from "../../shared/ui/token.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
-import { Plane } from "./plane.js";
 import { RowPicture } from "./row-picture.js";
 
 const FIRST_NUMBERS = 6;
 const BAR_PX = 90;
+const LABEL_CHARS = 12;
 
 /** @param {{embedding: Object, onOpen: (token: Object) => void}} props `embedding`: what `GET /api/embedding` gives */
 export function Embedding({ embedding, onOpen }) {
@@ -55,8 +57,16 @@ function Nearest({ nearest, onOpen }) {
 
 function Projection({ embedding: { token, row, nearest, plane } }) {
   const { points, kept } = plane;
+  const labels = useMemo(() => [token, ...nearest].map((each) => tokenLabel(each, LABEL_CHARS)), [token, nearest]);
+  const [chosen] = labels;
+  const near = nearest.length;
+  const name = plural(
+    near,
+    form`Projection of ${chosen} and the ${near} row nearest to it`,
+    form`Projection of ${chosen} and the ${near} rows nearest to it`,
+  );
   return html`<figure>
-    <${Plane} tokens=${[token, ...nearest]} points=${points} />
+    <${Plane} labels=${labels} points=${points} name=${name} hasChosen />
     <figcaption>${msg`A projection of ${integer(row.length)} dimensions to the 2 directions in which these ${integer(points.length)} rows differ most.`}
       ${" "}${msg`It keeps ${percent(kept)} of their variance: rows that are near each other here may be far apart in the table.`} <${Badge} origin="computed" /></figcaption>
   </figure>`;

@@ -6,7 +6,7 @@ import { howFar, inParts, stepOf } from "../../../../kvscope/static/learn/conten
 
 const lesson = (id, steps = 6, minutes = 5) => ({ id, steps, minutes, own: false });
 
-test("each lesson stands under the last part that begins before it, once and in order", () => {
+test("each lesson is in the last part that begins before it, once and in order", () => {
   const ids = ["00-early", "01-a", "03-b", "07-c", "09-d", "13-e", "17-f", "21-g", "30-new"];
   const parts = inParts(ids.map((id) => lesson(id)));
   assert.deepEqual(
@@ -21,7 +21,7 @@ test("each lesson stands under the last part that begins before it, once and in 
   );
 });
 
-test("lessons that do not ship stand under a heading of their own, whatever their names", () => {
+test("lessons that do not ship have their own part, whatever their names", () => {
   const parts = inParts([
     lesson("01-a"),
     lesson("18-b"),
@@ -39,7 +39,7 @@ test("lessons that do not ship stand under a heading of their own, whatever thei
   assert.equal(inParts([lesson("01-a")]).length, 1, "no heading without any");
 });
 
-test("a lesson is read at its last step, and its minutes are no longer ahead", () => {
+test("a lesson counts as read at its last step, and its minutes no longer count as remaining", () => {
   const lessons = [lesson("01-a", 6, 5), lesson("02-b", 6, 7), lesson("03-c", 6, 9)];
   const progress = { "01-a": { step: 5, done: [] }, "02-b": { step: 2, done: [] } };
   assert.deepEqual(

@@ -36,7 +36,7 @@ test("512 after 512, and 1,000 after 1,000", () => {
   assert.equal(Math.round(loopOf(1000, 1000).ratio), 750);
 });
 
-test("one new token repeats nothing", () => {
+test("one new token computes nothing again", () => {
   assert.deepEqual(loopOf(20, 1), { with: 20, without: 20, again: 0, ratio: 1 });
   assert.deepEqual(areasOf(20, 1, { width: 40, height: 10 }), {
     prefill: "0,0 40,0 40,10 0,10",
@@ -53,7 +53,7 @@ test("the table has the first steps and the last", () => {
   assert.deepEqual(someSteps(5, 100).at(-1), { step: 99, with: 1, without: 104 });
 });
 
-test("each wrong figure stands beside what its mistake computes", () => {
+test("each wrong figure is what its mistake computes", () => {
   const text = Object.fromEntries(misprints(11, 16).map(({ id, ...rest }) => [id, Object.values(rest).join(" ")]));
   for (const [id, ...figures] of [
     ["apart", "785,920", "2,046", "392,960", "1,023", "384×"],
@@ -74,7 +74,7 @@ function areaOf(polygon) {
   return Math.abs(twice) / 2;
 }
 
-test("the areas of the picture are the rows", () => {
+test("the areas of the picture have the numbers of rows", () => {
   const [prompt, added] = [11, 16];
   const box = { width: 2600, height: 1600 };
   const row = (box.width / (prompt + added - 1)) * (box.height / added);

@@ -15,16 +15,16 @@ test("the Stage stays loaded while only its place changes", () => {
   assert.equal(one.address, "/s/s1#step=3&view=block");
 });
 
-test("a recording that is in the log is shown from there, where it can be run again", () => {
+test("a recording in the server's log is shown from there, so that experiments can start from it", () => {
   assert.equal(pictureOf(AT, { ...LESSON, logged: true }).document, "/?run=abc");
   assert.equal(pictureOf(AT, { ...LESSON, logged: true, framed: true }).document, "/embed/s1");
 });
 
-test("a run of the viewer's own takes the recording's place", () => {
+test("a run of the viewer replaces the recording", () => {
   assert.equal(pictureOf(AT, { ...LESSON, run: "a b", session: null, own: true }).document, "/?run=a%20b");
 });
 
-test("inside another page the frames are those that may be framed", () => {
+test("inside another page, frames use the addresses that may be framed", () => {
   const framed = { ...LESSON, framed: true };
   assert.equal(pictureOf(AT, framed).document, "/embed/s1");
   assert.equal(pictureOf("/by-hand/a?cell=q1:0:0", framed).document, "/embed/by-hand/a?cell=q1:0:0");
@@ -32,7 +32,7 @@ test("inside another page the frames are those that may be framed", () => {
   assert.equal(pictureOf("/serving#pass=8", LESSON).document, "/serving#pass=8");
 });
 
-test("a file has the page of its session and no other", () => {
+test("a file contains only the page of its session", () => {
   const file = { ...LESSON, file: true };
   assert.equal(pictureOf(AT, file).document, INSIDE);
   assert.equal(pictureOf("/memory", file), null);

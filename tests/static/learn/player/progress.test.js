@@ -17,12 +17,12 @@ test("each lesson has its own progress", () => {
   assert.deepEqual(readProgress(storage), { a: { step: 2, done: [0] }, b: { step: 0, done: [] } });
 });
 
-test("what cannot be read is no progress", () => {
+test("unreadable progress counts as none", () => {
   for (const text of ["{", "null", "3", '"x"'])
     assert.deepEqual(readProgress({ getItem: () => text, setItem() {} }), {});
 });
 
-test("what was answered on an earlier visit shows its answer", () => {
+test("a step answered on an earlier visit shows its answer", () => {
   const answers = { 0: { right: true }, 2: { right: false, revealed: true }, 3: { right: false } };
   assert.deepEqual(answeredIn({ answers }), [0, 2]);
   assert.deepEqual(answeredIn({ answers: answersOf({ step: 3, done: [], answered: [0, 2] }) }), [0, 2]);

@@ -32,7 +32,7 @@ test("a number is read as people type it", () => {
   for (const text of ["", "many", "1/2", "12 B", "1,2,3", "--1", "Infinity"]) assert.equal(numberOf(text), null, text);
 });
 
-test("a prediction is right within its bounds, and what is no number costs no try", () => {
+test("a prediction is right within its bounds, and a text that is no number does not count as a try", () => {
   const answer = (given, predict = NUMBER) => {
     const lesson = { ...LESSON, steps: [step("/", { predict })] };
     return reduce({ ...begin(), lesson }, { type: "answer", given }).answers[0];
@@ -44,7 +44,7 @@ test("a prediction is right within its bounds, and what is no number costs no tr
   assert.equal(answer("b", { ...NUMBER, number: null, answer: "b" }).right, true);
 });
 
-test("a prediction of a place is right once the picture shows it", () => {
+test("a prediction of a place is right once the picture shows the place", () => {
   const lesson = {
     ...LESSON,
     steps: [step("/", { predict: { ...NUMBER, number: null, cell: { key: { equals: 1 } } } })],
@@ -54,12 +54,12 @@ test("a prediction of a place is right once the picture shows it", () => {
   assert.equal(reduce(state, shown({ key: 1 })).answers[0].right, true);
 });
 
-test("a task stays done once it was, and counts only in its own step", () => {
+test("a task stays done, and counts only in its own step", () => {
   assert.deepEqual(play(begin(2), shown({ head: 6 }), shown({ head: 1 })).done, [2]);
   assert.deepEqual(play(begin(0), shown({ head: 6 })).done, []);
 });
 
-test("a task that starts something is done when its result is there, and any other at once", () => {
+test("a task that starts a run is done when the run has ended, any other at once", () => {
   const task = (check) => ({ ...begin(), lesson: { ...LESSON, steps: [step("/", { do: { check } })] } });
   for (const field of ["run", "prompt", "branched_at", "experiment"]) {
     const started = task({ [field]: { differs_from: "" } });
@@ -73,14 +73,14 @@ test("a task that starts something is done when its result is there, and any oth
   assert.deepEqual(play(task({ head: { equals: 6 } }), shown({ head: 6, ended: false })).done, [0]);
 });
 
-test("a step is done with its prediction answered or revealed, and its task done", () => {
+test("a step is done when its prediction is answered or revealed and its task is done", () => {
   assert.equal(isDone(begin(1), 1), false);
   assert.equal(isDone(play(begin(1), { type: "answer", given: "1" }), 1), false);
   assert.equal(isDone(play(begin(1), { type: "answer", given: "46080" }), 1), true);
   assert.equal(isDone(play(begin(1), { type: "reveal" }), 1), true);
 });
 
-test("the prose follows the picture to the step that talks about it, unless a task is open", () => {
+test("the prose follows the picture to the step about it, unless a task is open", () => {
   assert.equal(stepOf(begin(0), { page: "stage", step: 3 }), 1);
   assert.equal(stepOf(begin(0), { page: "stage", step: 5 }), 2);
   assert.equal(stepOf(begin(0), { page: "stage", step: 4 }), null);
@@ -89,7 +89,7 @@ test("the prose follows the picture to the step that talks about it, unless a ta
   assert.equal(stepOf(begin(3), { page: "stage", step: 3 }), null);
 });
 
-test("the picture of an answer keeps the step that asked", () => {
+test("the picture of an answer belongs to the step of the question", () => {
   const asks = step("/#step=0", { predict: { ...NUMBER, shows: "/#step=3&view=model" } });
   const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=3"), step("/#step=5")] } };
   const answered = play(state, { type: "answer", given: "46080" });
@@ -97,7 +97,7 @@ test("the picture of an answer keeps the step that asked", () => {
   assert.equal(stepOf(answered, { page: "stage", step: 5 }), 2);
 });
 
-test("an answered step shows the picture of its answer, also when the reader comes back", () => {
+test("an answered step shows the picture of its answer, also on a later visit", () => {
   const asks = step("/#step=0", { predict: { ...NUMBER, shows: "/#step=0&view=cache" } });
   const state = { ...begin(0), lesson: { id: "x", steps: [asks, step("/#step=5")] } };
   const answer = (given) => ({ type: "answer", given });
@@ -117,13 +117,13 @@ test("a link of the prose shows its address until an answer or another step", ()
   assert.equal(pictureAt(play(linked, { type: "go", to: 1 })), "/#step=5");
 });
 
-test("a task that is done brings the folded text back", () => {
+test("a task that is done shows the folded text again", () => {
   const folded = play(begin(2), { type: "fold", folded: true });
   assert.equal(play(folded, shown({ head: 1 })).folded, true);
   assert.equal(play(folded, shown({ head: 6 })).folded, false);
 });
 
-test("leaving a step puts out what it lit, and keeps answers and hints", () => {
+test("leaving a step unlights its names, and keeps answers and hints", () => {
   const state = play(
     begin(1),
     { type: "light", names: ["attn.k"] },
@@ -137,7 +137,7 @@ test("leaving a step puts out what it lit, and keeps answers and hints", () => {
   assert.equal(play(begin(), { type: "go", to: -1 }).index, 0);
 });
 
-test("what the picture still shows of the step before moves nothing", () => {
+test("a picture that still shows the step before changes nothing", () => {
   const state = play(begin(1), { type: "reveal" }, { type: "go", to: 0 }, shown({ step: 3 }));
   assert.equal(stepOf(state, state.shown), null);
   assert.equal(stepOf(play(state, shown({ step: 0 })), { page: "stage", step: 3 }), 1);

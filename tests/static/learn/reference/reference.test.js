@@ -41,7 +41,7 @@ test("the bits of a stored number give the number again", () => {
   }
 });
 
-test("a group's scale never makes a number that is larger than the group", () => {
+test("no number in a group is rounded to more than the group's largest", () => {
   assert.equal(stored(9, of("int8"), 1).code, 127);
   assert.deepEqual(stored(0, of("int4"), 0), { stored: 0, code: 0, scale: 0 });
 });
@@ -78,7 +78,7 @@ const RUN = madeRun({
 });
 RUN.steps = [{ topLogits: [3] }, { topLogits: [21.5] }];
 
-test("without a model the tensors are the log's, and two runs have a batch axis", () => {
+test("without a model the tensors come from the log, and two runs have a batch axis", () => {
   const levels = levelsOf([RUN, RUN], null);
   assert.deepEqual(
     levels.map(({ rank, axes }) => [rank, axes.map(({ size }) => size)]),
@@ -99,7 +99,7 @@ test("without a model the tensors are the log's, and two runs have a batch axis"
   );
 });
 
-test("with a model they are its keys, and the panels are slices of them", () => {
+test("with a model the tensors are its keys, and the panels are slices of them", () => {
   const keys = [0, 1].map((batch) =>
     [0, 1].map((head) => Float32Array.from({ length: 32 }, (_, at) => 1000 * batch + 100 * head + at)),
   );

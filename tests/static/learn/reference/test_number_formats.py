@@ -34,12 +34,11 @@ def numbers() -> list[float]:
 
 
 def test_floats_are_rounded_as_torch_rounds_them() -> None:
-    asked = numbers()
-    answers = answer_of(SCRIPT, {"numbers": asked, "largest": 1})
+    values = numbers()
+    answers = answer_of(SCRIPT, {"numbers": values, "largest": 1})
     for name, dtype in FLOATS.items():
-        wanted = torch.tensor(asked, dtype=torch.float32).to(dtype).float().tolist()
-        found = [float(text) for text in answers[name]]
-        assert found == wanted, name
+        expected = torch.tensor(values, dtype=torch.float32).to(dtype).float().tolist()
+        assert [float(text) for text in answers[name]] == expected, name
 
 
 def test_tf32_keeps_ten_bits_of_the_fraction() -> None:

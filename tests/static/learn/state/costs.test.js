@@ -9,14 +9,14 @@ const STATE = {
   engine: { load_s: 3 },
 };
 
-test("a cache is computed again at the measured speed, and moved at the network's", () => {
+test("the cost of a cache follows from the measured speed of prefill and the network's speed", () => {
   const { weights, cache, ids } = costsOf(STATE, { tokens: 1000, gigabits: 8 });
   assert.deepEqual(weights, { bytes: 100e6, lostS: 3, movedS: 0.1 });
   assert.deepEqual(cache, { bytes: 46_080_000, lostS: 5, movedS: 0.04608 });
   assert.equal(ids.bytes, 4000);
 });
 
-test("without a measurement there is no time, and without an engine no bytes", () => {
+test("without a measurement there is no time, without an engine there are no bytes", () => {
   const none = { prefill: { rows: 0, ms: 0 }, decode: { rows: 0, ms: 0 } };
   assert.equal(costsOf({ ...STATE, pace: none }, { tokens: 10, gigabits: 1 }).cache.lostS, null);
   const without = costsOf(
@@ -28,7 +28,7 @@ test("without a measurement there is no time, and without an engine no bytes", (
   assert.equal(rateOf({ rows: 0, ms: 0 }), null);
 });
 
-test("blocks in use, and a run's cache beside its log", () => {
+test("the bytes of a run count used blocks, its cache and its log", () => {
   assert.deepEqual(poolOf(STATE.cache), { used: 12, free: 500, usedBytes: 12 * 16 * 46_080 });
   assert.equal(total({}), 0);
   assert.deepEqual(runOf({ prompt_tokens: 11, steps: 16, bytes: 9 }, 10), { rows: 26, cacheBytes: 260, logBytes: 9 });

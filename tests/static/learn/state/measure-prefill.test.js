@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { measurePrefill } from "../../../../kvscope/static/learn/state/measure-prefill.js";
 
-test("a prompt is read without the cache of an earlier run, and the run is deleted when it has ended", async () => {
+test("a prompt is read without the cache of an earlier run, and its run is deleted at the end", async () => {
   const done = [];
   const states = ["queued", "running", "closed"];
   const client = {
@@ -23,7 +23,7 @@ test("a prompt is read without the cache of an earlier run, and the run is delet
   assert.deepEqual(done, [["start", false, 1], ["queued"], ["running"], ["closed"], ["remove", "a"]]);
 });
 
-test("what refuses the run is said", async () => {
+test("a refusal of the run is passed on", async () => {
   const client = { start: () => Promise.reject(new Error("too many")) };
   await assert.rejects(
     measurePrefill(client, async () => {}),

@@ -11,7 +11,7 @@ test("words are split at commas, and each counts once", () => {
   });
 });
 
-test("what cannot be shown is named, and the rest stays", () => {
+test("invalid words are named, and the others are shown", () => {
   const nine = wordsOf("a,b,c,d,e,f,g,h,i", LIMITS);
   assert.equal(nine.words.length, 8);
   assert.match(nine.problem, /9/);

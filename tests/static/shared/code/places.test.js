@@ -19,14 +19,14 @@ const LAYERS = {
 const CACHE = { path: "cache.py", functions: [], lines: [[use("keys", "cache.k")]] };
 const FILES = [CACHE, LAYERS];
 
-test("the lines of a tensor are those that make it and those that only use it", () => {
+test("the lines of a tensor are its definitions and its uses", () => {
   assert.deepEqual(linesOf(LAYERS, ["attn.q"]), { definitions: new Set([2]), uses: new Set([4]) });
   assert.deepEqual(linesOf(LAYERS, ["cache.v", "attn.k_rot"]), { definitions: new Set([3]), uses: new Set() });
   assert.deepEqual(linesOf(LAYERS, []), { definitions: new Set(), uses: new Set() });
   assert.deepEqual(namesOn(LAYERS.lines[2]), ["cache.k", "cache.v", "attn.k_rot"]);
 });
 
-test("the line to show is one that makes the tensor and ran, in the shown file if it has one", () => {
+test("the line to show defines the tensor and ran, in the shown file if it has one", () => {
   const of = (names, shown, ran = null) => placeOf(FILES, names, { shown, ran });
   assert.deepEqual(of(["cache.k"], "cache.py"), { path: "layers.py", line: 3 });
   assert.deepEqual(of(["mlp.raised"], "layers.py"), { path: "layers.py", line: 4 });
@@ -41,7 +41,7 @@ test("a function is found by file and name", () => {
   assert.equal(functionAt(FILES, { path: "layers.py", name: "gone" }), null);
 });
 
-test("a line says of each tensor its name and shape, and the bytes by dtype", () => {
+test("a line has the name and shape of each tensor, and the bytes by dtype", () => {
   const q = { of: "attn.q_rot", hook: true, shape: [1, 9, 64], dtype: "float32", bytes: 2304 };
   const slots = { of: "slots", hook: false, shape: [1], dtype: "int64", bytes: 8 };
   assert.deepEqual([q, slots].map(nameOf), ["q_rot", "slots"]);

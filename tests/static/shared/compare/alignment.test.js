@@ -20,7 +20,7 @@ test("equal runs have one column for each token and no difference", () => {
   ]);
 });
 
-test("the tokens with which answers part stand in one column, whatever comes later", () => {
+test("the first tokens that differ are in one column, whatever comes later", () => {
   const a = runOf(["it", "is", "big", ".", "End"]);
   const b = runOf(["it", "is", "big", "and", "old", ".", "End"]);
   const found = comparisonOf(a, b);
@@ -44,7 +44,7 @@ test("a longer prompt is aligned with the shorter one, and the answers with each
   assert.deepEqual(comparisonOf(a, b).moments[0], { column: 3, a: 0, b: 0 });
 });
 
-test("a prompt that goes on with the other's answer has the same tokens in the same columns", () => {
+test("a prompt that continues with the other's answer has the same tokens in the same columns", () => {
   const a = runOf(["one", "two", "three", "four"], { promptLength: 2 });
   const b = runOf(["one", "two", "three", "four"], { promptLength: 3 });
   const { columns, moments } = comparisonOf(a, b);
@@ -52,7 +52,7 @@ test("a prompt that goes on with the other's answer has the same tokens in the s
   assert.deepEqual(moments[0], { column: 2, a: 0, b: null });
 });
 
-test("runs of two models are aligned by the text of their tokens, those of one by ids", () => {
+test("runs of two models are aligned by the text of their tokens, runs of one by ids", () => {
   const other = (text) => 1000 + text.length;
   const words = ["a", "bb", "ccc", "dddd"];
   const [a, b] = [runOf(words), runOf(words, { model: "other", ids: other })];
@@ -69,7 +69,7 @@ function* randoms(seed) {
   }
 }
 
-test("exchanging two runs exchanges the sides of each column, each token is in one column, and equal tokens alone are the same", () => {
+test("exchanging two runs exchanges the sides; each token is in one column; only equal tokens count as the same", () => {
   const random = randoms(7);
   const next = (count) => Math.floor(random.next().value * count);
   const words = () => Array.from({ length: 3 + next(9) }, () => "abcd"[next(4)]);
@@ -93,14 +93,14 @@ test("exchanging two runs exchanges the sides of each column, each token is in o
   }
 });
 
-test("as many answer tokens are aligned as a longest common subsequence has", () => {
+test("as many answer tokens are aligned as are in a longest common subsequence", () => {
   const a = runOf(["p", "q", "x", "a", "b", "c", "d", "e"]);
   const b = runOf(["p", "q", "y", "b", "d", "z", "e"]);
   const same = align(a, b).columns.filter((column) => column.same);
   assert.equal(same.length, 2 + 3);
 });
 
-test("a special token that only one model begins with has a column of its own, and what follows is aligned", () => {
+test("a special token at the beginning of only one model's prompt has its own column", () => {
   const gemma = runOf(["<bos>", "The", "sky", "is", "blue"], { promptLength: 3, model: "g", specials: ["<bos>"] });
   const other = runOf(["The", "sky", "is", "grey"], { model: "s" });
   const found = comparisonOf(gemma, other);
@@ -117,7 +117,7 @@ test("a special token that only one model begins with has a column of its own, a
   assert.deepEqual(texts(comparisonOf(other, gemma), other, gemma)[0], [null, "<bos>"]);
 });
 
-test("special tokens that both begin with are aligned, and are no difference where one has more of them", () => {
+test("special tokens at the beginning of both are aligned, and extra ones are no difference", () => {
   const specials = ["<bos>", "<turn>"];
   const a = runOf(["<bos>", "<turn>", "Hi", "!"], { promptLength: 3, specials });
   const b = runOf(["<turn>", "Hi", "!"], { promptLength: 2, model: "s", specials });

@@ -29,7 +29,7 @@ test("equal rows do not differ in any map", () => {
   }
 });
 
-test("attention on another token differs wholly, and on a token that replaces it not at all", () => {
+test("attention on another token differs completely, on a token that replaces it not at all", () => {
   const a = runOf(["p", "q", "x", "y"], { row: allOn(1) });
   const moved = runOf(["p", "q", "x", "y"], { row: allOn(0) });
   const replaced = runOf(["p", "r", "x", "y"], { row: allOn(1) });
@@ -38,7 +38,7 @@ test("attention on another token differs wholly, and on a token that replaces it
   assert.equal(of(replaced), 0);
 });
 
-test("attention on a token that the other run lacks has moved", () => {
+test("attention on a token that the other run lacks counts as moved", () => {
   const a = runOf(["p", "q", "x", "y"], { row: allOn(0) });
   const b = runOf(["p", "new", "q", "x", "y"], { promptLength: 3, row: allOn(2) });
   const { columns } = comparisonOf(a, b);
@@ -54,7 +54,7 @@ test("attention on a token that the other run lacks has moved", () => {
   );
 });
 
-test("exchanging the runs keeps what moved and turns the sign of lengths", () => {
+test("exchanging the runs keeps the moved share and changes the sign of lengths", () => {
   const a = runOf(WORDS, { row: allOn(1) });
   const b = runOf(["p", "q", "z", "x", "y"], { row: allOn(0) });
   const [one, other] = [
@@ -75,19 +75,19 @@ test("rows that a run read from the cache have no values", () => {
   assert.equal(mapOf("attention", comparisonOf(a, b).columns, { run: a, step: 0 }, { run: b, step: 0 }).any, false);
 });
 
-test("the largest difference counts whatever its sign", () => {
+test("the largest difference is found whatever its sign", () => {
   assert.equal(firstLayerOf({ width: 2, values: [0, null, 0.004, 0.001, 0, -0.5, 0.2, 0] }), 2);
   assert.equal(firstLayerOf({ width: 2, values: [0, null] }), null);
   assert.deepEqual(largestOf({ width: 2, values: [0.1, null, -0.5, 0.2] }), { layer: 1, at: 0, value: -0.5 });
 });
 
-test("heads of models with other numbers of them are not compared", () => {
+test("heads of models with different numbers of heads are not compared", () => {
   const small = runOf(WORDS, { heads: 2 });
   assert.equal(sameShape({ run: runOf(WORDS) }, { run: small }), false);
   assert.equal(sameShape({ run: runOf(WORDS) }, { run: runOf(WORDS) }), true);
 });
 
-test("disturbed steps are named and not in the median", () => {
+test("disturbed steps are named and are not in the median", () => {
   const run = runOf(["p", "q", "x", "y", "z", "w"], {
     steps: { 1: { conditions: { disturbed: true, others: 2, waiting: null } } },
   });

@@ -7,7 +7,7 @@ const WORDS = ["p", "q", "x"];
 const sideOf = (likely, parts = {}) => ({ run: runOf(WORDS, { likely: [likely], ...parts }), step: 0 });
 const near = (value, wanted) => assert.ok(Math.abs(value - wanted) < 1e-6, `${value}, not ${wanted}`);
 
-test("both sides have the probability of each likely token, and what the log does not list is below its last", () => {
+test("both sides have the probability of each likely token; an unlisted token is below the last listed one", () => {
   const [a, b] = [sideOf({ x: 0.6, y: 0.3, z: 0.1 }), sideOf({ y: 0.7, x: 0.2 })];
   const rows = likeliest(a, b);
   assert.deepEqual(
@@ -46,14 +46,14 @@ test("a chosen token is shown, however unlikely it is", () => {
   assert.ok(rows.some(({ token }) => token.text === "x"));
 });
 
-test("the divergence of equal distributions is 0, and that of listed tokens alone is exact", () => {
+test("the divergence of equal distributions is 0, and it is exact if all tokens are listed", () => {
   const same = sideOf({ x: 0.75, y: 0.25 });
   assert.deepEqual([divergence(same, same).ab, divergence(same, same).ba], [0, 0]);
   const other = sideOf({ x: 0.5, y: 0.5 });
   near(divergence(same, other).ab, 0.75 * Math.log(1.5) + 0.25 * Math.log(0.5));
 });
 
-test("a divergence is at most the true one where tokens are not listed, and not given below 90 %", () => {
+test("with unlisted tokens the divergence is a lower bound, and below 90 % there is none", () => {
   const [a, b] = [sideOf({ x: 0.6, y: 0.39 }), sideOf({ x: 0.4, y: 0.595 })];
   const rest = [
     [0.008, 0.001],
@@ -64,7 +64,7 @@ test("a divergence is at most the true one where tokens are not listed, and not 
   assert.equal(divergence(sideOf({ x: 0.98 }), sideOf({ x: 0.89 })).ab, null);
 });
 
-test("tokens of two models are found by their text, without a divergence", () => {
+test("tokens of two models are matched by their text, without a divergence", () => {
   const other = sideOf({ y: 0.7, x: 0.2 }, { model: "other", ids: (text) => 500 + text.charCodeAt(0) });
   const rows = likeliest(sideOf({ x: 0.6, y: 0.3 }), other);
   near(rows[0].a.p, 0.3);

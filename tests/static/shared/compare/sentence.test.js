@@ -7,7 +7,7 @@ import { runOf } from "../../support/compared-runs.js";
 const said = (a, b) => comparisonSentence(a, b, comparisonOf(a, b)).replaceAll("\u202f", " ");
 const EOS = { reason: "eos" };
 
-test("where answers part, both tokens stand with their probabilities", () => {
+test("at the first difference, the sentence has both tokens with their probabilities", () => {
   const likely = [{ x: 0.9 }, { Paris: 0.77, the: 0.14 }];
   const a = runOf(["p", "q", "x", "Paris"], { likely });
   const b = runOf(["p", "q", "x", "the"], { likely });
@@ -15,14 +15,14 @@ test("where answers part, both tokens stand with their probabilities", () => {
   assert.equal(said(b, a), "The answers have the same first token. Then “the” (14.0 %) becomes “Paris” (77.0 %).");
 });
 
-test("a token that a branch was given is said to be set", () => {
+test("the sentence says that a branch's first token was set", () => {
   const a = runOf(["p", "q", "x"]);
   const b = runOf(["p", "q", "y"]);
   b.steps[0].data.token = { ...b.steps[0].data.token, raw_prob: null, forced: true };
   assert.equal(said(a, b), "The answers differ from their first token on: “x” (50.0 %) becomes “y”, which was set.");
 });
 
-test("a run that ends where the other goes on is said to end, and why", () => {
+test("the sentence says why a run ended before the other", () => {
   const a = runOf(["p", "q", "x"], { close: EOS });
   const b = runOf(["p", "q", "x", "y"], { close: EOS });
   assert.match(said(a, b), /Then A ends \(the model ended its answer\), and B goes on with “y” \(50\.0 %\)\.$/);
@@ -30,7 +30,7 @@ test("a run that ends where the other goes on is said to end, and why", () => {
   assert.match(said(runOf(["p", "q", "x"]), b), /A is still being computed; B goes on with “y”/);
 });
 
-test("prompts that part are named first, then how the answers begin", () => {
+test("differing prompts are named first, then how the answers begin", () => {
   const a = runOf(["of", "France", "Paris"]);
   const b = runOf(["of", "Italy", "Rome"]);
   assert.equal(
@@ -39,13 +39,13 @@ test("prompts that part are named first, then how the answers begin", () => {
   );
 });
 
-test("answers of different prompts are said to be the same, or the same up to a token", () => {
+test("the sentence says whether answers to different prompts are equal, or up to which token", () => {
   const a = runOf(["of", "France", "is", "big"]);
   assert.match(said(a, runOf(["of", "Italy", "is", "big"])), /“Italy”\. The answers are the same: 2 tokens\.$/);
   assert.match(said(a, runOf(["of", "Italy", "is", "old"])), /same first token\. Then “big” \(50\.0 %\) becomes “old”/);
 });
 
-test("of equal runs, the token whose probability differs most is named", () => {
+test("of equal runs, the sentence names the token whose probability differs most", () => {
   const words = ["p", "q", "x", "y"];
   const a = runOf(words, { likely: [{ x: 0.8 }, { y: 0.6 }], close: EOS });
   const b = runOf(words, { likely: [{ x: 0.75 }, { y: 0.9 }], close: EOS });
@@ -56,7 +56,7 @@ test("of equal runs, the token whose probability differs most is named", () => {
   assert.match(said(a, a), /^Both runs have the same 4 tokens\. Rounded, each chosen token has the same probability/);
 });
 
-test("a special token that only one of two models begins with is said, and positions are those of each", () => {
+test("the sentence names special tokens of only one model, and counts positions in each run", () => {
   const begun = { promptLength: 3, model: "g", specials: ["<bos>"] };
   const only = (name) => `Only ${name} begins with the special token “<bos>”; the tokens after it are aligned. `;
   const a = runOf(["<bos>", "of", "France", "Paris"], begun);

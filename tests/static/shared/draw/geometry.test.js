@@ -18,7 +18,7 @@ const SIZE = { width: 870, height: 540 };
 const MODEL = { layers: 30, heads: 9, kvHeads: 3, columns: 16 };
 const middle = (a, b) => (a + b) / 2;
 
-test("every cell of the map is hit where it is drawn", () => {
+test("every cell of the map is hit at the place where it is drawn", () => {
   const geometry = mapGeometry({ ...SIZE, ...MODEL });
   const shown = { positions: 14, firstQuery: 13, prefill: false };
   for (let layer = 0; layer < 30; layer++) {
@@ -49,7 +49,7 @@ test("every cell of the map is hit where it is drawn", () => {
   }
 });
 
-test("outside the cells nothing is hit", () => {
+test("no cell is hit outside the cells", () => {
   const geometry = mapGeometry({ ...SIZE, ...MODEL });
   const shown = { positions: 14, firstQuery: 13, prefill: false };
   const inside = geometry.residual.x0 + 2;
@@ -72,7 +72,7 @@ test("during prefill a strip is a triangle with a query for every height", () =>
   assert.equal(hit(row.y1 - 0.01).queries[1], 10);
 });
 
-test("at 768 positions one pixel stands for several, and none is out of reach", () => {
+test("at 768 positions a pixel has several cells, and every cell can be hit", () => {
   const geometry = mapGeometry({ ...SIZE, ...MODEL, columns: 768 });
   const seen = new Set();
   for (let x = Math.ceil(geometry.residual.x0); x < geometry.residual.x1; x++) {
@@ -82,7 +82,7 @@ test("at 768 positions one pixel stands for several, and none is out of reach", 
   assert.ok(seen.size >= 764, `${seen.size} of 768`);
 });
 
-test("one layer, one head, one token fit, and 390 px do", () => {
+test("one layer, head and token fit, also at 390 px", () => {
   const tiny = mapGeometry({ ...SIZE, layers: 1, heads: 1, kvHeads: 1, columns: 16 });
   assert.ok(tiny.rowPitch <= 40);
   const phone = mapGeometry({ width: 362, height: 420, ...MODEL });
@@ -90,7 +90,7 @@ test("one layer, one head, one token fit, and 390 px do", () => {
   assert.ok(phone.compact);
 });
 
-test("cells narrower than a pixel keep their strongest", () => {
+test("cells narrower than a pixel show the strongest of them", () => {
   const target = pixels(10, 1);
   const shades = new Uint8Array(100);
   shades[57] = 200;
@@ -106,7 +106,7 @@ test("cells narrower than a pixel keep their strongest", () => {
   assert.deepEqual([...target.data], [0, 0, 0, 0, 0, 200, 0, 0, 0, 0]);
 });
 
-test("every cell of a line paints at least one pixel, and cells that are not there none", () => {
+test("every cell of a line paints at least one pixel, and missing cells paint none", () => {
   const target = pixels(30, 2);
   const colours = new Uint32Array(256).fill(7);
   paintLane(target, { x0: 0, x1: 30, y0: 0, y1: 2, capacity: 20, shades: new Uint8Array(10), colours });
@@ -114,7 +114,7 @@ test("every cell of a line paints at least one pixel, and cells that are not the
   assert.ok(target.data.slice(15, 30).every((pixel) => pixel === 0));
 });
 
-test("cells under a pixel: one when wide, all of them when narrow, none past the last", () => {
+test("a pixel range maps to one cell when cells are wide, to all when narrow, and to none after the last", () => {
   assert.deepEqual(cellsAt(25, 0, 100, 10, 10), [2, 2]);
   assert.deepEqual(cellsAt(2, 0, 10, 40, 40), [8, 11]);
   assert.equal(cellsAt(55, 0, 100, 10, 5), null);
@@ -135,7 +135,7 @@ const matrix = (promptLength, newest, extra = {}) =>
     ...extra,
   });
 
-test("every cell of the matrix is hit where it is drawn, above and below the line", () => {
+test("every cell of the matrix is hit where it is drawn, above and below the separating line", () => {
   for (const [promptLength, newest] of [
     [11, 10],
     [11, 11],
@@ -159,7 +159,7 @@ test("every cell of the matrix is hit where it is drawn, above and below the lin
   }
 });
 
-test("a row's name, left of its cells, stands for all keys it may read; nowhere else is a name hit", () => {
+test("a row's name, to the left of its cells, stands for all keys that it can read", () => {
   const geometry = matrix(11, 14);
   for (let query = 0; query <= 14; query++) {
     const { y0, y1 } = queryBox(geometry, query);
@@ -177,7 +177,7 @@ test("a row's name, left of its cells, stands for all keys it may read; nowhere 
   assert.equal(hitRowLabel(geometry, geometry.left - 20, geometry.bottom + 5), null);
 });
 
-test("the matrix keeps to its box, the newest decode row is the tallest, the line lies between the rows it parts", () => {
+test("the matrix fits its box, the newest decode row is the tallest, and the line separates prompt and decode rows", () => {
   for (const newest of [10, 11, 40, 767]) {
     const geometry = matrix(11, newest);
     assert.ok(geometry.bottom <= 340.001 && geometry.right <= 400.001, `${newest}`);
@@ -189,7 +189,7 @@ test("the matrix keeps to its box, the newest decode row is the tallest, the lin
   }
 });
 
-test("a window shows the cells around a place and still the newest row", () => {
+test("a window contains the cells around a place and the newest row", () => {
   assert.deepEqual(windowAround(300, 24, 767), [288, 311]);
   assert.deepEqual(windowAround(2, 24, 767), [0, 23]);
   assert.deepEqual(windowAround(766, 24, 767), [744, 767]);
@@ -201,7 +201,7 @@ test("a window shows the cells around a place and still the newest row", () => {
   assert.deepEqual(hitMatrix(geometry, geometry.left + 1, middle(newest.y0, newest.y1)).queries, [600, 600]);
 });
 
-test("of two labels that must be there but have no room side by side, the later in the list stands", () => {
+test("of two required labels without space for both, the later one is shown", () => {
   const named = (always) =>
     labelled({ count: 40, pitch: 3, leastPx: 10, always }).flatMap((label) => (label.named ? [label.position] : []));
   assert.deepEqual(named([39, 37]), [37]);
@@ -210,7 +210,7 @@ test("of two labels that must be there but have no room side by side, the later 
   assert.deepEqual(named([39, 39]), [39]);
 });
 
-test("labels never crowd, those that must be there are, and too many tokens give way to positions", () => {
+test("labels do not overlap, required labels are shown, and too many tokens are replaced by positions", () => {
   const wide = labelled({ count: 14, pitch: 12, leastPx: 10, always: [13] });
   assert.equal(wide.length, 14);
   const thin = labelled({ count: 32, pitch: 6, leastPx: 10, always: [31, 4, undefined, null, 99] });
@@ -225,7 +225,7 @@ test("labels never crowd, those that must be there are, and too many tokens give
   assert.ok(dense.every(({ position, named }) => named || position % 50 === 0));
 });
 
-test("a few extreme lengths do not swallow the scale", () => {
+test("a few extreme lengths do not compress the scale", () => {
   const values = [...Array.from({ length: 95 }, (_, i) => 20 + i), 20000, 21000, 22000, 23000, 24000];
   const { low, high } = robustRange(values);
   assert.ok(high < 200, `${high}`);
@@ -238,7 +238,7 @@ test("a few extreme lengths do not swallow the scale", () => {
   assert.ok(equal.high > equal.low);
 });
 
-test("signed shades are centred on zero and stay inside the ramp", () => {
+test("signed shades are centred on zero and inside the ramp", () => {
   assert.equal(signedShade(0, 3), 128);
   assert.equal(signedShade(3, 3), 255);
   assert.equal(signedShade(-3, 3), 0);
@@ -246,7 +246,7 @@ test("signed shades are centred on zero and stay inside the ramp", () => {
   assert.equal(shade(1), 255);
 });
 
-test("cells gathered once are what they are gathered anew, as they grow, shrink and move", () => {
+test("cells collected step by step equal cells collected at once", () => {
   const shades = Uint8Array.from({ length: 400 }, (_, cell) => (cell * 37) % 251);
   const colours = Uint32Array.from({ length: 256 }, (_, shade) => shade);
   const gather = gatherOnce();

@@ -48,7 +48,7 @@ test("labels do not overlap where there is space", () => {
   assert.ok(apart);
 });
 
-test("points that all coincide have a place", () => {
+test("points at the same place get a finite position", () => {
   const same = [
     [0, 0],
     [0, 0],

@@ -12,7 +12,8 @@ import {
 const step = (id, table, refcounts) => ({ data: { token: { id }, kv: { block_table: table, refcounts } } });
 
 /** A run with a prompt of 5 tokens and blocks of 4, branched at position 6, that is, at its step 1. */
-const branch = (steps, parent = { run: "p", position: 6, token: 9 }) => ({
+const PARENT = { run: "p", position: 6, token: 9, recomputed: { rows: 0, ms: 0, held: true } };
+const branch = (steps, parent = PARENT) => ({
   promptLength: 5,
   open: { block_size: 4, parent, model: { eos: [2] }, limits: { max_new_tokens: 3 } },
   steps,
@@ -34,7 +35,7 @@ test("a branch that the engine would refuse is refused before a request", () => 
   assert.match(branchRefusal(run, 0, { id: 8 }), /Branch that run/);
 });
 
-test("a block is shared when it is the parent's and more than one sequence holds it", () => {
+test("a block is shared if it is the parent's and more than one sequence holds it", () => {
   const before = [step(7, [3, 4], [1, 1]), step(9, [3, 4], [1, 1])];
   const shared = (table, refcounts) => sharedBlocks(branch([...before, step(1, table, refcounts)]));
   assert.deepEqual(shared([3, 8], [2, 1]), {
@@ -49,7 +50,7 @@ test("a block is shared when it is the parent's and more than one sequence holds
   assert.deepEqual([shared([5, 8], [2, 1]).shared, shared([5, 8], [2, 1]).elsewhere], [0, 1]);
 });
 
-test("nothing is said of sharing before the branch has made a step of its own", () => {
+test("sharing is unknown before the branch's first own step", () => {
   assert.equal(sharedBlocks(branch([step(7, [3], [1]), step(9, [3], [1])])), null);
   assert.equal(sharedBlocks(branch([step(7, [3], [1])], null)), null);
 });
@@ -64,7 +65,7 @@ const broken = (changes = {}) => ({
   ...changes,
 });
 
-test("a run that broke off with its engine can be continued where tokens are left to generate", () => {
+test("a run that was interrupted by its engine can be continued if it has tokens left to generate", () => {
   assert.equal(canContinue(broken()), true);
   assert.equal(canContinue(broken({ close: { reason: "stopped" } })), false);
   assert.equal(canContinue(broken({ steps: [] })), false);
@@ -83,9 +84,9 @@ test("a branch that forces no token continues its parent", () => {
   assert.equal(continues(broken()), false);
 });
 
-test("blocks of another engine that have the numbers of the parent's are not the parent's", () => {
+test("a block of another engine with the same number is not the parent's", () => {
   const steps = [step(1, [3], [2]), step(9, [3, 4], [2, 1]), step(4, [3, 5], [2, 1])];
-  const there = branch(steps, { run: "p", position: 6, token: 9, recomputed: { rows: 6, ms: 1, held: false } });
+  const there = branch(steps, { ...PARENT, recomputed: { rows: 6, ms: 1, held: false } });
   assert.equal(sharedBlocks(branch(steps)).shared, 1);
   assert.equal(sharedBlocks(there).shared, 0);
   assert.equal(sharedBlocks(there).elsewhere, 1);

@@ -15,7 +15,7 @@ test("row q of a head has q + 1 keys", () => {
   );
 });
 
-test("the text says what the last row looks at", () => {
+test("the text has the attention of the last row", () => {
   const text = textOf(attention(["The", " animal", "\n", " it"], 1));
   assert.deepEqual(
     text.map(({ text }) => text),
@@ -31,7 +31,7 @@ test("the text says what the last row looks at", () => {
   );
 });
 
-test("of a long text the end is shown, with its own shades", () => {
+test("a long text shows its end, with the right shades", () => {
   const tokens = Array.from({ length: 40 }, (_, at) => ` t${at}`);
   const text = textOf(attention(tokens, 30));
   assert.equal(text.length, 31);
@@ -41,7 +41,7 @@ test("of a long text the end is shown, with its own shades", () => {
   assert.equal(text[21].role, "key");
 });
 
-test("a token drawn is shaded by its probability, the prompt is not", () => {
+test("a sampled token is shaded by its probability, the prompt is not", () => {
   const text = textOf({ kind: "chances", tokens: ["My", " food", " is"], prompt: 1, shares: [0.25, 1] });
   assert.deepEqual(
     text.map(({ shade }) => shade),
@@ -49,7 +49,7 @@ test("a token drawn is shaded by its probability, the prompt is not", () => {
   );
 });
 
-test("the picture is said in words", () => {
+test("the picture has a sentence", () => {
   const picture = {
     ...attention(["The", " animal", " it"], 1),
     shades: Buffer.from([255, 0, 255, 0, 255, 0]).toString("base64"),

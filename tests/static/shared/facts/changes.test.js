@@ -20,7 +20,7 @@ const TOKENS = ["The", " animal", " didn"].map((text) => token(text));
 const RUN = { heads: 4, kvHeads: 2, layers: 2 };
 const head = (patch = {}) => ({ ...switchedOff("head", { layer: 1, head: 3 }), ...patch });
 
-test("a change reads as its place and what is done there, zero and mean apart", () => {
+test("a change reads as its place and its operation, and zero differs from mean", () => {
   const words = (change) => changeInWords(change, TOKENS);
   assert.equal(words(head()), "head 3 of layer 1 switched off (zero)");
   assert.equal(words(head({ op: "mean" })), "head 3 of layer 1 switched off (mean over the prompt)");
@@ -40,7 +40,7 @@ test("a change reads as its place and what is done there, zero and mean apart", 
   );
 });
 
-test("one change is named, several are counted", () => {
+test("one change is named, several changes are counted", () => {
   assert.equal(changesInWords([head()], TOKENS), "head 3 of layer 1 switched off (zero)");
   assert.equal(changesInWords([head(), switchedOff("mlp", { layer: 0 })], TOKENS), "2 changes");
 });
@@ -54,11 +54,11 @@ test("a notice names each of a few changes, and counts many", () => {
   assert.equal(eachChangeInWords([...few, ...few], TOKENS), "4 places in the model");
 });
 
-test("where the text of a token is not known, its position names it", () => {
+test("a token without known text is named by its position", () => {
   assert.equal(changeInWords(switchedOff("token", { position: 2 }), []), "the token at position 2 switched off (zero)");
 });
 
-test("a change of any site and op has exactly the fields that the API takes of it", () => {
+test("a change has exactly the fields that the API accepts for its site and op", () => {
   for (const { site } of SITES) {
     for (const { op } of OPS) {
       const change = fitted({ ...head({ source: "a", away: "b", from_step: 3, factor: 7 }), site, op });
@@ -81,7 +81,7 @@ test("K and V have KV heads", () => {
   );
 });
 
-test("a cell of the map names the changes that are made at it, and no others", () => {
+test("a cell of the map has the changes at its place only", () => {
   const at = (change, place) => changesAt([change], place, RUN).length === 1;
   const cell = { layer: 1, head: 3, query: 2, key: 0 };
   assert.ok(at(head(), cell));
@@ -102,14 +102,14 @@ test("a cell of the map names the changes that are made at it, and no others", (
   assert.ok(!at(switchedOff("token", { position: 1 }), row));
 });
 
-test("the changes of a changed run are edited over its original, and those of its branch over the branch", () => {
+test("the changes of a changed run are edited over its original, the changes of its branch over the branch", () => {
   const changed = { of: "original", changes: [head()] };
   assert.equal(baseOf({ id: "a", open: { changed: null, parent: null } }), "a");
   assert.equal(baseOf({ id: "b", open: { changed, parent: null } }), "original");
   assert.equal(baseOf({ id: "c", open: { changed, parent: { run: "b" } } }), "c");
 });
 
-test("what the API would refuse is said before", () => {
+test("a refusal of the API is known before the request", () => {
   const run = (patch = {}, open = {}) => ({
     saved: null,
     ...patch,
@@ -122,7 +122,7 @@ test("what the API would refuse is said before", () => {
   assert.match(changeRefusal(run({}, { study: { kind: "twin" } }), null), /comparison/);
 });
 
-test("a problem of the API is that of the change it names", () => {
+test("a problem of the API belongs to the change that it names", () => {
   assert.deepEqual(changeNamedBy({ field: "changes[2].source" }), { index: 2, member: "source" });
   assert.deepEqual(changeNamedBy({ field: "changes[11]" }), { index: 11, member: "" });
   for (const problem of [null, { field: null }, { field: "changes" }, { field: "run" }])

@@ -20,18 +20,18 @@ test("a time is disturbed by other runs, by the machine, and in an older log by 
   assert.equal(disturbance({ batch: 1 }), null);
 });
 
-test("steps that something disturbed are left out, and their badge says so", () => {
+test("disturbed steps are left out, and their badge says so", () => {
   const steps = [step(quiet), step({ ...quiet, disturbed: true }), step(undefined, 3)];
   assert.deepEqual(undisturbed(steps), [steps[0]]);
   assert.deepEqual([originOf(steps), originOf(steps.slice(0, 1))], ["disturbed", "measured"]);
 });
 
-test("a disturbed time is marked where it stands", () => {
+test("a disturbed time is marked", () => {
   assert.doesNotMatch(timed(12, { conditions: quiet }), /disturbed/);
   assert.match(timed(12, { conditions: { ...quiet, disturbed: true } }), /^12.*disturbed/);
 });
 
-test("the time of several passes is disturbed once disturbed ones are more than a tenth of it", () => {
+test("the time of several passes is disturbed if disturbed passes take more than a tenth of it", () => {
   const pass = (ms, disturbed) => ({ ms, conditions: { ...quiet, disturbed } });
   assert.equal(disturbanceOfAll([pass(90, false), pass(10, true)]), null);
   assert.match(disturbanceOfAll([pass(80, false), pass(10, true), pass(10, true)]), /^2 passes of 3/);

@@ -20,14 +20,14 @@ const handmade = (rows) => ({
   weight: (layer, _head, query, key) => (rows[layer][query][key] / 255) ** 2,
 });
 
-test("a run opens with the head that looks at something other than the first token, itself or its neighbour", () => {
+test("a run opens with a head that looks at a token other than the first, itself or its neighbour", () => {
   const firstToken = [[255], [255, 1], [255, 1, 1], [255, 1, 2, 1]];
   const neighbour = [[255], [1, 255], [1, 250, 1], [1, 3, 250, 1]];
   const farther = [[255], [1, 255], [1, 1, 1], [1, 120, 1, 1]];
   assert.deepEqual(tellingLook(handmade([firstToken, neighbour, farther])), { layer: 2, head: 0, query: 3, key: 1 });
 });
 
-test("a look can be asked to be from a word to a word", () => {
+test("a look can be requested from one word to another", () => {
   const run = handmade([[[255], [1, 255], [1, 1, 1], [1, 120, 1, 1], [1, 90, 200, 1, 1]]]);
   assert.deepEqual(tellingLook(run, isWord), { layer: 0, head: 0, query: 4, key: 2 });
   run.tokens[2].text = "?";
@@ -36,11 +36,11 @@ test("a look can be asked to be from a word to a word", () => {
   assert.equal(tellingLook(run, isWord), null);
 });
 
-test("a prompt too short for such a look has no telling head", () => {
+test("a prompt that is too short for such a look has no head to open with", () => {
   assert.equal(tellingLook(handmade([[[255], [1, 255]]])), null);
 });
 
-test("only a run that failed or was interrupted has a problem to show", () => {
+test("only a run that failed or was interrupted has a problem", () => {
   assert.equal(ending(null), "");
   assert.match(ending({ reason: "length" }), /limit/);
   assert.equal(reasonOfClose(run), null);

@@ -14,7 +14,6 @@ import { cacheAccount, cacheBytes } from "../../../../kvscope/static/stage/kv-ca
 import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
 import {
   columnsFor,
-  hasQueries,
   mapView,
   normRanges,
   queryRange,
@@ -29,13 +28,13 @@ const row = (_layer, _head, query) =>
 const animal = (extra = {}) =>
   madeRun({ words: ["The", " animal", " it", " was", " too", " far"], promptLength: 4, row, ...extra });
 
-test("a head's sentence names what was measured, and knows itself and the first token", () => {
+test("a head's sentence has the measured weight, and names itself and the first token", () => {
   assert.equal(headSentence(animal(), 1, 3, 2), "Head 3 of layer 1: “it” looks most at “animal” (64 %)");
   assert.equal(headSentence(animal(), 1, 3, 1), "Head 3 of layer 1: “animal” looks most at itself (64 %)");
   assert.match(headSentence(animal(), 0, 0, 0), /first token and can look only at itself/);
 });
 
-test("a row is told by the keys it looks at most, as many as come near", () => {
+test("a row's sentence names the keys with the largest weights, and all that come near", () => {
   const run = animal();
   const of = (query, ...weights) => lookSentence(run, query, { weights: Float32Array.from(weights) });
   assert.equal(of(0, 1), "“The” is the first token and can look only at itself");
@@ -47,7 +46,7 @@ test("a row is told by the keys it looks at most, as many as come near", () => {
   assert.equal(lookSentence(run, 2, null), "“it”");
 });
 
-test("a row's weights are the model's own where they are there, else those of the log", () => {
+test("a row's weights are exact if the model has given them, else those of the log", () => {
   const logged = rowWeights(animal(), 1, 3, 2);
   assert.equal(logged.exact, false);
   assert.ok(Math.abs(logged.weights[1] - 0.64) < 0.004);
@@ -58,7 +57,7 @@ test("a row's weights are the model's own where they are there, else those of th
   assert.equal(rowWeights(animal(), 1, 3, 99), null);
 });
 
-test("top keys come strongest first, the earlier one of equals", () => {
+test("top keys come strongest first, and equal keys earliest first", () => {
   assert.deepEqual(
     topKeys(animal().row(0, 0, 4), 3).map(({ key }) => key),
     [1, 4, 0],
@@ -72,7 +71,7 @@ test("top keys come strongest first, the earlier one of equals", () => {
   }
 });
 
-test("where a key stands is said in words", () => {
+test("the position of a key has a name", () => {
   assert.equal(whereKeyStands(5, 5), "its own position");
   assert.equal(whereKeyStands(5, 0), "the first token");
   assert.equal(whereKeyStands(5, 4), "the previous token");
@@ -88,20 +87,20 @@ test("query heads share K/V heads in equal consecutive groups", () => {
   assert.deepEqual(readersOf(run, 2), [6, 8]);
 });
 
-test("a pixel that stands for several cells tells the strongest, and says so", () => {
+test("a pixel with several cells shows the strongest, and says so", () => {
   const facts = factsAt(animal(), 1, { group: "attention", layer: 1, head: 2, keys: [0, 3], queries: [4, 4] });
   assert.deepEqual(facts.place, { layer: 1, head: 2, query: 4, key: 1 });
   assert.equal(facts.value, "weight 0.640 ± 0.004");
   assert.ok(facts.notes.some((note) => note.includes("keys 0–3")));
 });
 
-test("a masked cell has no weight and lights up no key", () => {
+test("a masked cell has no weight and no key", () => {
   const facts = factsAt(animal(), 0, { group: "attention", layer: 0, head: 0, keys: [3, 3], queries: [1, 1] });
   assert.equal(facts.value, "no weight");
   assert.deepEqual(facts.place, { layer: 0, head: 0 });
 });
 
-test("a cache cell tells when it was written, its block and slot, and which heads read it", () => {
+test("a cache cell says when it was written, its block and slot, and which heads read it", () => {
   const { title, notes, place } = factsAt(animal(), 2, {
     group: "cache",
     layer: 1,
@@ -115,14 +114,14 @@ test("a cache cell tells when it was written, its block and slot, and which head
   assert.deepEqual(place, { layer: 1, kvHead: 1, key: 4 });
 });
 
-test("a residual row of this step is computed in it, an older one was not kept", () => {
+test("a residual row of this step is computed in it, an older one is from the log", () => {
   const at = (position) =>
     factsAt(animal(), 1, { group: "residual", layer: 0, positions: [position, position] }).notes[0];
   assert.match(at(4), /^computed in this step/);
   assert.match(at(2), /log.*after step 0/);
 });
 
-test("the cache's bytes are checked against the formula, not made from it", () => {
+test("the cache's measured bytes are compared with the formula", () => {
   const good = cacheAccount(animal(), 1);
   assert.deepEqual(good.used, { measured: 1280, formula: 1280 });
   assert.deepEqual(good.written, { measured: 256, formula: 256 });
@@ -148,15 +147,14 @@ test("the map's layout changes only a few times in a run", () => {
   assert.deepEqual([...layouts], [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768]);
 });
 
-test("scales of length come from the prompt alone, so they stand still while the run grows", () => {
+test("scales of length come from the prompt alone, so they do not change while the run grows", () => {
   const long = animal();
   const short = animal({ words: ["The", " animal", " it", " was"] });
   assert.deepEqual(normRanges(long), normRanges(short));
-  assert.ok(hasQueries(long));
   assert.deepEqual(queryRange(long), queryRange(short));
 });
 
-test("before the first step is complete the map has the places that it will have then", () => {
+test("before the first step is complete, the map has the layout of that step", () => {
   const { row, q, reserved, firstHeld, firstKey, ...known } = mapView(animal(), 0);
   assert.deepEqual(waitingView(animal()), { ...known, reserved: 0 });
 });
@@ -175,22 +173,22 @@ const focusOf = (parts) =>
     selection: { layer: 0, head: 0, query: null, key: null, ...parts.selection },
   });
 
-test("nothing locked follows the newest row and its strongest key", () => {
+test("without a lock, the focus is the newest row and its strongest key", () => {
   assert.deepEqual(focusOf({}), { layer: 0, head: 0, newest: 5, query: 5, key: 1, locked: false, preview: false });
 });
 
-test("a lock that the playhead has not reached falls back to the newest row", () => {
+test("a lock after the playhead falls back to the newest row", () => {
   const focus = focusOf({ step: 0, selection: { query: 5, key: 5 } });
   assert.deepEqual([focus.query, focus.key, focus.locked], [3, 1, false]);
 });
 
-test("hovering another head previews it and leaves the lock alone", () => {
+test("hovering another head previews it and keeps the lock", () => {
   const focus = focusOf({ selection: { query: 2, key: 0 }, hover: { layer: 1, head: 3, query: 4, key: 2 } });
   assert.deepEqual([focus.layer, focus.head, focus.query, focus.key, focus.preview], [1, 3, 4, 2, true]);
   assert.equal(focusOf({ selection: { query: 2, key: 0 }, hover: { layer: 1, query: 3 } }).preview, false);
 });
 
-test("one dot product adds up from its terms", () => {
+test("the terms of a dot product add up to it", () => {
   const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
   const head = {
     q: tensor([2, 4], [9, 9, 9, 9, 1, -2, 3, 0.5]),
@@ -208,7 +206,7 @@ test("one dot product adds up from its terms", () => {
   assert.deepEqual([...pair.products], [2, -2, -3, 2]);
 });
 
-test("before the first step the focus is on the last row of the prompt, and on no key", () => {
+test("before the first step the focus is on the last row of the prompt, without a key", () => {
   const focus = focusOf({
     run: { ...animal(), awaited: true, steps: [] },
     step: 0,

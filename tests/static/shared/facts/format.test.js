@@ -12,7 +12,7 @@ test("a token shows its spaces, newlines and tabs", () => {
   assert.equal(format.tokenText(token("\tx")), "⇥x");
 });
 
-test("bytes that are not UTF-8 by themselves are written as escapes, those that are stay characters", () => {
+test("bytes that are not UTF-8 alone are written as escapes, others as characters", () => {
   assert.equal(format.tokenText(bytesToken("f09f")), "\\xF0\\x9F");
   assert.equal(format.tokenText(bytesToken("20f09f")), "·\\xF0\\x9F");
   assert.equal(format.tokenText(bytesToken("c3a9")), "é");
@@ -22,7 +22,7 @@ test("bytes that are not UTF-8 by themselves are written as escapes, those that 
   assert.equal(format.tokenText(bytesToken("eda080")), "\\xED\\xA0\\x80");
 });
 
-test("controls, direction marks and zero-width characters can be seen", () => {
+test("control characters, direction marks and zero-width characters are visible", () => {
   assert.equal(format.tokenText(token("\u0007")), "\\x07");
   assert.equal(format.tokenText(token("a\u202eb")), "a\\u{202E}b");
   assert.equal(format.tokenText(token("\u200b")), "\\u{200B}");
@@ -32,7 +32,7 @@ test("controls, direction marks and zero-width characters can be seen", () => {
   assert.equal(format.tokenText(token("\u0301")), "◌\u0301");
 });
 
-test("markup stays text, a special token its name, an empty token is not invisible", () => {
+test("markup stays text, a special token shows its name, and an empty token is visible", () => {
   assert.equal(format.tokenText(token("<b>&amp;</b>")), "<b>&amp;</b>");
   assert.equal(format.tokenText({ id: 1, text: "<|im_start|>", bytes: "00", special: true }), "<|im_start|>");
   assert.equal(format.tokenText(token("")), "∅");
@@ -43,12 +43,12 @@ test("a long token is cut at whole characters", () => {
   assert.equal(format.tokenLabel(token("abcde"), 5), "abcde");
 });
 
-test("a quoted token loses the space it starts with, unless it is nothing else", () => {
+test("a quoted token loses its leading space, unless it is only a space", () => {
   assert.equal(format.quoted(token(" it")), "“it”");
   assert.equal(format.quoted(token(" ")), "“·” (a space)");
 });
 
-test("numbers carry separators, a true minus and no minus zero", () => {
+test("numbers have separators and a true minus, and there is no minus zero", () => {
   assert.equal(format.integer(1474560), "1,474,560");
   assert.equal(format.fixed(-2.5, 2), "−2.50");
   assert.equal(format.fixed(-0.001, 2), "0.00");
@@ -63,7 +63,7 @@ test("right-to-left letters do not reorder the sentence around them", () => {
   assert.equal(quoted(" it"), "“it”");
 });
 
-test("a share that is not zero never reads as zero", () => {
+test("a share above zero never reads as zero", () => {
   assert.equal(format.percent(0.222), "22.2\u202f%");
   assert.equal(format.percent(0), "0.0\u202f%");
   assert.equal(format.percent(0.0001), "<\u202f0.1\u202f%");

@@ -10,14 +10,14 @@ test("tokens spell their text with spaces and newlines as they are", () => {
   assert.deepEqual(proseOf(tokens), ["A", " cat", "\n"]);
 });
 
-test("a letter over two tokens stands with the one that completes it", () => {
+test("a letter in two tokens belongs to the one that completes it", () => {
   assert.deepEqual(proseOf([token(hex(0xc3)), token(hex(0xa9, 0x21))]), ["", "é!"]);
 });
 
-test("special tokens add nothing, and do not break the letter around them", () => {
+test("special tokens add nothing, and do not break a letter around them", () => {
   assert.deepEqual(proseOf([token(hex(0x41)), token("3c7c3e", true), token(hex(0x42))]), ["A", "", "B"]);
 });
 
-test("bytes that are no text are marked, not lost", () => {
+test("bytes that are no text are marked", () => {
   assert.deepEqual(proseOf([token(hex(0xff, 0x41)), token(hex(0xe2))]), ["\ufffdA", "\ufffd"]);
 });

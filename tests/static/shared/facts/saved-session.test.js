@@ -16,7 +16,7 @@ import {
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
 const NOTES = [note(4), note(0, 2), note(4, 13, 8), note(2)];
 
-test("a session opens with what its sharer chose and nothing else", () => {
+test("a session opens with exactly what its author chose", () => {
   assert.deepEqual(openingOf({ open: { step: 0, layer: null, head: 3, query: null, key: null, view: "pair" } }), {
     step: 0,
     head: 3,
@@ -31,7 +31,7 @@ test("notes are found by their step, in the order they were written", () => {
   assert.deepEqual(notesOf(NOTES, 1), []);
 });
 
-test("the next note is the next on the same step, then on a later one; the one before likewise", () => {
+test("the next note is on the same step or a later one, the previous one likewise before", () => {
   const places = [[0, 2], [4, 13, 8], [4, 14, 3], [6]];
   const notes = places.map(([step, layer, head]) => note(step, layer, head));
   const around = (step, layer, head) => {
@@ -46,7 +46,7 @@ test("the next note is the next on the same step, then on a later one; the one b
   assert.deepEqual(around(5, 0, 0), [2, 3], "on a step without one");
 });
 
-test("notes on one place, and one on all of its step, are gone through one at a time", () => {
+test("notes on a place and notes on the whole step are visited one at a time", () => {
   const notes = [note(1, 2, 3, "a"), note(1, 2, 3, "b"), note(1, null, null, "c"), note(2)];
   const sight = { step: 1, selection: { layer: 2, head: 3 } };
   const passed = [];
@@ -60,7 +60,7 @@ test("notes on one place, and one on all of its step, are gone through one at a 
   assert.equal(notesAround(notes, sight, notes[2]).before, notes[1]);
 });
 
-test("a note that names the place in sight is read before one on all of its step", () => {
+test("a note on the selected place comes before one on the whole step", () => {
   const notes = [note(1), note(1, 2, 3)];
   const at = (layer) => noteInSight(notes, { step: 1, selection: { layer, head: 3 } });
   assert.equal(at(2), notes[1]);
@@ -69,7 +69,7 @@ test("a note that names the place in sight is read before one on all of its step
   assert.equal(noteInSight(notes, { step: 1, selection: { layer: 4, head: 3 } }, notes[1]), notes[0], "left since");
 });
 
-test("a note is gone to where one sees what it speaks of", () => {
+test("going to a note selects a view that shows its subject", () => {
   const open = { step: 0, layer: 13, head: 8, query: 8, key: 1, view: "tokens" };
   const there = { layer: 13, head: 8 };
   assert.deepEqual(sightOf(note(0, 13, 8), open, "cache"), { ...there, query: 8, key: 1, view: "head" });
@@ -81,13 +81,13 @@ test("a note is gone to where one sees what it speaks of", () => {
   assert.deepEqual(sightOf(note(4), null, "head"), { query: null, key: null, view: "head" });
 });
 
-test("a note points at its layer and head where it has them", () => {
+test("a note names its layer and head if it has them", () => {
   assert.deepEqual(NOTES.map(selectionOf), [{}, { layer: 2 }, { layer: 13, head: 8 }, {}]);
   assert.deepEqual(NOTES.map(placeOf), ["step 4", "step 0, layer 2", "step 4, layer 13, head 8", "step 2"]);
   assert.deepEqual(selectionOf(note(1, 0, 0)), { layer: 0, head: 0 });
 });
 
-test("exact values of a saved run need its own model, and none that loads will do when another is there", () => {
+test("exact values of a saved run need its model, and a loading model does not help if another one runs", () => {
   const run = { saved: {}, open: { model: { sha256: "a" } } };
   const model = (sha256) => ({ sha256 });
   assert.equal(modelFor(run, { state: "ready", model: model("a") }), "ready");
@@ -100,7 +100,7 @@ test("exact values of a saved run need its own model, and none that loads will d
   assert.equal(modelFor(live, { state: "ready", model: model("b") }), "ready");
 });
 
-test("a refusal means not stored only for a saved run, and only when the model is what is missing", () => {
+test("a refusal means not stored only for a saved run, and only if the model is missing", () => {
   const saved = { saved: {} };
   assert.deepEqual(
     [204, 409, 503, 500, 0].map((status) => isNotStored(saved, { status })),

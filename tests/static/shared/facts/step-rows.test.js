@@ -16,7 +16,7 @@ import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
-import { madeRun } from "../../support/made-run.js";
+import { madeRun, withoutCache } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
 const STEP = { token: { ...token(" next"), prob: 0.5 }, top_tokens: [], flops: 100, bytes_read: 10 };
@@ -37,7 +37,7 @@ function runOf({ parent = null, reused = 0, study = null, forced = [] } = {}) {
 /** Its parent computed steps 0 and 1; it set the token of step 1 and computed steps 2 to 4. */
 const branch = (more = {}) => runOf({ parent: { run: "p", position: 4, token: 1 }, forced: [1], ...more });
 
-test("a branch computed the rows after its own token, and has those before it in its cache", () => {
+test("a branch computed the rows after its own token, and has the earlier rows in its cache", () => {
   const run = branch();
   assert.equal(firstOwnStep(run), 2);
   assert.deepEqual(
@@ -51,10 +51,14 @@ test("a branch computed the rows after its own token, and has those before it in
   assert.deepEqual([isComputedIn(run, 0, 1), isComputedIn(run, 2, 4)], [false, true]);
 });
 
-test("a run that reused a prefix, one without a cache and one that forgets it have rows of their own kind", () => {
+test("rows are counted for a reused prefix, for a run without a cache, and for one that forgets it", () => {
   assert.deepEqual(stepRows(runOf({ reused: 2 }), 0), { computed: 1, first: 2, read: 2 });
   assert.equal(rowsBefore(runOf({ reused: 2 })), 2);
-  assert.deepEqual(stepRows(runOf({ study: { kind: "twin", cache: "none" } }), 2), { computed: 5, first: 0, read: 0 });
+  assert.deepEqual(stepRows(withoutCache(runOf({ study: { kind: "twin", cache: "none" } })), 2), {
+    computed: 5,
+    first: 0,
+    read: 0,
+  });
   assert.deepEqual(stepRows(runOf({ study: { kind: "twin", cache: "forgotten" } }), 2), {
     computed: 1,
     first: 4,
@@ -63,7 +67,7 @@ test("a run that reused a prefix, one without a cache and one that forgets it ha
   assert.equal(rowsBefore(runOf()), 0);
 });
 
-test("sentence, map, cache card and time of a step that a branch took over say that it computed nothing", () => {
+test("sentence, map, cache card and time say that a branch computed nothing of an inherited step", () => {
   const run = branch();
   assert.doesNotMatch(narrate(run, 0), /the model computes/);
   assert.match(narrate(run, 0), /begins with step 2/);
@@ -75,7 +79,7 @@ test("sentence, map, cache card and time of a step that a branch took over say t
   assert.equal(accountOf({ run, step: 1 }).total, null);
 });
 
-test("a step that a branch took over is shown at once, without layers that seem to be computed", () => {
+test("an inherited step is shown at once, without layers that seem to be computed", () => {
   const store = createStore();
   const run = { ...branch(), close: null };
   store.dispatch({ type: "opened", run, playing: true });
@@ -84,7 +88,7 @@ test("a step that a branch took over is shown at once, without layers that seem 
   assert.equal(store.state().reveal, 0);
 });
 
-test("times that another run measured are in no median, chart or comparison of a branch", () => {
+test("times of another run are in no median, chart or comparison of a branch", () => {
   const run = branch();
   assert.deepEqual(measuredTogether(run, 3), { from: 2, to: 5 });
   assert.deepEqual(measuredTogether(run, 0), { from: 0, to: 2 });
@@ -99,7 +103,7 @@ test("times that another run measured are in no median, chart or comparison of a
   assert.deepEqual([compared.steps[0].cached.ms, compared.steps[0].again], [null, 3]);
 });
 
-test("a branch of a branch has three groups of times, apart where a token was set", () => {
+test("a branch of a branch has three groups of times, separated where a token was set", () => {
   const run = runOf({ parent: { run: "p", position: 6, token: 1 }, forced: [1, 3] });
   assert.deepEqual(
     [0, 1, 2, 3, 4].map((step) => Object.values(measuredTogether(run, step))),

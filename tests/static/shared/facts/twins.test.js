@@ -9,7 +9,7 @@ import {
 
 const PROMPT = 3;
 
-function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10, known = true }) {
+function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10 }) {
   const order = Object.entries(logits).sort(([, a], [, b]) => b - a);
   return {
     firstQuery: at === 0 ? 0 : PROMPT + at - 1,
@@ -17,7 +17,7 @@ function step(at, { rows, token = at, logits = { 1: 5, 2: 4, 3: 3 }, ms = 10, kn
     topIds: Int32Array.from(order, ([id]) => Number(id)),
     topLogits: Float32Array.from(order, ([, logit]) => logit),
     data: {
-      ...(known && { rows_computed: rows }),
+      rows_computed: rows,
       ms: { forward: ms },
       flops: 100 * rows,
       bytes_read: 1000,
@@ -31,13 +31,13 @@ const twinOf = (parts = {}) => ({
   steps: [0, 1, 2].map((at) => step(at, { rows: PROMPT + at, ms: 20, ...parts[at] })),
 });
 
-test("logits are compared by token, whatever their order, and only those both list", () => {
+test("logits are compared by token, whatever their order, if both list them", () => {
   const a = step(0, { rows: 1, logits: { 1: 5, 2: 4, 3: 3 } });
   const b = step(0, { rows: 1, logits: { 2: 5.5, 1: 5.25, 9: 3 } });
   assert.deepEqual(logitDifference(a, b), { largest: 1.5, compared: 2 });
 });
 
-test("totals and each step's rows, work and time are both runs' own", () => {
+test("totals and steps have the rows, work and time of each run", () => {
   const found = compareTwin(cached(), twinOf());
   assert.deepEqual(found.cached, { rows: 5, flops: 500, read: 3000 });
   assert.deepEqual(found.twin, { rows: 12, flops: 1200, read: 3000 });
@@ -50,7 +50,7 @@ test("totals and each step's rows, work and time are both runs' own", () => {
   assert.deepEqual(found.logits, { largest: 0, compared: 3, of: 3 });
 });
 
-test("times are those of the steps that nothing disturbed on either side, if they are half of them or more", () => {
+test("times are of the steps that were undisturbed on both sides, if these are at least half", () => {
   const disturb = (run, ...steps) => {
     for (const at of steps) run.steps[at].data.conditions = { disturbed: true, others: 0, waiting: 0.5 };
     return run;
@@ -62,7 +62,7 @@ test("times are those of the steps that nothing disturbed on either side, if the
   assert.deepEqual(times([1], [2]), { steps: 3, cached: 30, twin: 60, disturbed: true });
 });
 
-test("a growing twin is compared over the steps it has", () => {
+test("a growing twin is compared over its steps so far", () => {
   const found = compareTwin(cached(), { steps: twinOf().steps.slice(0, 2) });
   assert.equal(found.steps.length, 2);
   assert.equal(found.cached.rows, 4);
@@ -76,7 +76,7 @@ test("the largest difference is that of the worst step", () => {
   assert.equal(found.steps[2].logits.largest, 0);
 });
 
-test("after the texts part, logits answer different questions and are not compared", () => {
+test("after the texts differ, logits are not compared", () => {
   const found = compareTwin(cached(), twinOf({ 1: { token: 77 }, 2: { logits: { 1: 99 } } }));
   assert.equal(found.parting, 1);
   assert.equal(found.steps[1].logits.largest, 0, "the step that parts still had the same tokens behind it");
@@ -84,13 +84,11 @@ test("after the texts part, logits answer different questions and are not compar
   assert.equal(found.logits.largest, 0);
 });
 
-test("what a run would compute without a cache is every position again, from older logs too", () => {
+test("what a run would compute without a cache is every position again", () => {
   assert.deepEqual(rowsWithoutCache(cached()), { cached: 5, without: 3 + 4 + 5, again: 7 });
-  const old = { steps: [0, 1].map((at) => step(at, { rows: 0, known: false })) };
-  assert.equal(rowsWithoutCache(old).cached, PROMPT + 1);
 });
 
-test("of a family the newest whole twin of this run and kind is shown", () => {
+test("of a family, the newest complete twin of this run and kind is shown", () => {
   const twin = (id, created, parts = {}) => ({
     id,
     created,

@@ -9,7 +9,7 @@ const table = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, WORDS), 
 const find = table("find");
 const glossary = table("glossary");
 
-test("each experiment can be found under its own name, and opens", () => {
+test("each experiment is found under its name, and opens", () => {
   const found = find.setting.filter(({ address }) => address.includes("?experiment="));
   assert.deepEqual(
     Object.fromEntries(found.map(({ name, address }) => [address, name])),
@@ -28,7 +28,7 @@ test("every idea is there once, and every term has a place that shows it", () =>
   );
 });
 
-test("groups come in the order of their best hits, and each has its best only", () => {
+test("groups are in the order of their best hits, and each has only its best", () => {
   const hits = ["b1", "a1", "b2", "a2", "b3"];
   assert.deepEqual(
     grouped(hits, (hit) => hit[0], 2),

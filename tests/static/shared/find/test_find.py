@@ -1,9 +1,7 @@
-"""Names that readers bring from elsewhere lead somewhere: the matching of the page, over the index of the server."""
+"""The search finds names that readers know from elsewhere: the page's matching, over the server's index."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,9 @@ import pytest
 
 from kvscope.app import create_app
 from kvscope.app.settings import Settings
-from tests.page_tools import node
+from tests.support.node import answer_of
 
+SCRIPT = Path(__file__).parent / "find-answers.js"
 FIRST = {
     "PagedAttention": "term:paged-attention",
     "vLLM": "term:paged-attention",
@@ -77,42 +76,39 @@ FIRST = {
     "why a cache": "idea:C17",
     "speculativ decodng": "term:speculative-decoding",
 }
-"""By what is typed, the kind and id of the first hit."""
+"""The kind and id of the first hit, by query."""
 
 
 @pytest.fixture(scope="module")
 def entries(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     app = create_app(Settings(data_dir=tmp_path_factory.mktemp("index")))
-    found: list[dict[str, Any]] = app.test_client().get("/api/index").json["entries"]
+    index: list[dict[str, Any]] = app.test_client().get("/api/index").json["entries"]
     app.extensions["kvscope"].runs.close()
-    return found
+    return index
 
 
 def search(entries: list[dict[str, Any]], *queries: str) -> list[dict[str, Any]]:
-    script = Path(__file__).parent / "find-answers.js"
-    asked = json.dumps({"entries": entries, "queries": queries})
-    done = subprocess.run([*node(), str(script)], input=asked, check=True, capture_output=True, encoding="utf-8")
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    answers: list[dict[str, Any]] = answer_of(SCRIPT, {"entries": entries, "queries": queries})
+    return answers
 
 
-def test_names_that_readers_bring_lead_to_what_they_mean(entries: list[dict[str, Any]]) -> None:
+def test_names_from_elsewhere_find_their_term(entries: list[dict[str, Any]]) -> None:
     best = [each["hits"][0] for each in search(entries, *FIRST)]
     assert {query: f"{hit['kind']}:{hit['id']}" for query, hit in zip(FIRST, best, strict=True)} == FIRST
 
 
 def test_everything_is_found_by_each_of_its_names(entries: list[dict[str, Any]]) -> None:
     names = [(f"{each['kind']}:{each['id']}", name) for each in entries for name in (each["name"], *each["also"])]
-    found = search(entries, *(name for _, name in names))
+    answers = search(entries, *(name for _, name in names))
     lost = [
         (id, name)
-        for (id, name), each in zip(names, found, strict=True)
+        for (id, name), each in zip(names, answers, strict=True)
         if each["close"] or id not in {f"{hit['kind']}:{hit['id']}" for hit in each["hits"]}
     ]
     assert lost == []
 
 
-def test_what_nothing_matches_gets_the_closest_or_nothing(entries: list[dict[str, Any]]) -> None:
+def test_a_query_without_a_match_gets_similar_hits_or_none(entries: list[dict[str, Any]]) -> None:
     near, none = search(entries, "attention zzzzzzzz", "qwertzu")
     assert near["close"]
     assert any("attention" in hit["name"].lower() for hit in near["hits"])

@@ -108,7 +108,7 @@ test("while many stored frames are read, the page's other tasks have their turn"
   assert.ok(before.at(-1) >= PAYLOADS.length - 2, `${before}`);
 });
 
-test("a live run goes on over the socket after what is stored, each frame once", async () => {
+test("a live run continues over the socket after its stored frames, each frame once", async () => {
   const parts = wire({ stored: 4 });
   const { got } = watching(parts);
   await settled();
@@ -119,7 +119,7 @@ test("a live run goes on over the socket after what is stored, each frame once",
   assert.equal(parts.listeners.size, 0, "nothing listens after the close frame");
 });
 
-test("a hole in the sequence is filled over HTTP, also when nothing follows it", async () => {
+test("a missing frame is read over HTTP, also when no frame follows", async () => {
   const parts = wire({ stored: 2 });
   const { got } = watching(parts);
   await settled();
@@ -129,7 +129,7 @@ test("a hole in the sequence is filled over HTTP, also when nothing follows it",
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
 });
 
-test("a hole of a single frame is filled too", async () => {
+test("a single missing frame is read too", async () => {
   const parts = wire({ stored: 2 });
   const { got } = watching(parts);
   await settled();
@@ -139,7 +139,7 @@ test("a hole of a single frame is filled too", async () => {
   assert.deepEqual(got.seqs, upTo(4));
 });
 
-test("after a reconnect the watch begins after the newest frame", async () => {
+test("after a reconnect the watch starts after the newest frame", async () => {
   const parts = wire({ stored: 2 });
   const { got } = watching(parts);
   await settled();
@@ -151,7 +151,7 @@ test("after a reconnect the watch begins after the newest frame", async () => {
   assert.deepEqual(got.seqs, upTo(4));
 });
 
-test("frames of another run on the same socket are left alone", async () => {
+test("frames of another run on the same socket are ignored", async () => {
   const parts = wire({ stored: 2 });
   const { got } = watching(parts);
   await settled();
@@ -159,7 +159,7 @@ test("frames of another run on the same socket are left alone", async () => {
   assert.deepEqual(got.seqs, upTo(2));
 });
 
-test("a run that is not there ends the watch with the server's own words", async () => {
+test("a missing run ends the watch with the server's message", async () => {
   const problem = { title: "Not Found", detail: "There is no run.", field: "run", status: 404 };
   const parts = wire({ stored: 0, status: 404, problem });
   const { got } = watching(parts);
@@ -170,7 +170,7 @@ test("a run that is not there ends the watch with the server's own words", async
   assert.deepEqual(parts.server.emitted, []);
 });
 
-test("a server that cannot be reached is told as a lost connection, and the socket is still tried", async () => {
+test("an unreachable server is reported as a lost connection, and the socket is still tried", async () => {
   const parts = wire({ stored: 3, down: true });
   const { got, stop } = watching(parts);
   await settled();
@@ -179,7 +179,7 @@ test("a server that cannot be reached is told as a lost connection, and the sock
   stop();
 });
 
-test("a page that is back reads at once what it missed, says how much, and opens a silent socket again", async () => {
+test("a page that is back reads missing frames, reports how many, and reopens a silent socket", async () => {
   for (const deaf of [false, true]) {
     const parts = wire({ stored: 2 });
     const { got, stop } = watching(parts);
@@ -197,7 +197,7 @@ test("a page that is back reads at once what it missed, says how much, and opens
   }
 });
 
-test("a page that is back while nothing came says nothing", async () => {
+test("a page that is back without missing frames reports nothing", async () => {
   const parts = wire({ stored: 2 });
   const { got, stop } = watching(parts);
   await settled();
@@ -207,7 +207,7 @@ test("a page that is back while nothing came says nothing", async () => {
   stop();
 });
 
-test("a page without a network says so at once, and a request that hangs is given up when it is back", async () => {
+test("a page without a network reports it at once, and cancels a hanging request when it is back", async () => {
   const parts = wire({ stored: 2 });
   const { got, stop } = watching(parts);
   await settled();
@@ -223,7 +223,7 @@ test("a page without a network says so at once, and a request that hangs is give
   stop();
 });
 
-test("a run whose watch the server refuses for now is read over HTTP to its end", async (t) => {
+test("a run whose watch the server refuses is read over HTTP to its end", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const parts = wire({ stored: 2 });
   parts.server.answer = { error: { status: 503, detail: "The database cannot be read." } };
@@ -235,7 +235,7 @@ test("a run whose watch the server refuses for now is read over HTTP to its end"
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
 });
 
-test("a watch that was stopped takes no more and leaves the socket", async () => {
+test("a stopped watch takes no frames and leaves the socket", async () => {
   const parts = wire({ stored: 2 });
   const { got, stop } = watching(parts);
   await settled();
@@ -245,7 +245,7 @@ test("a watch that was stopped takes no more and leaves the socket", async () =>
   assert.deepEqual(got.seqs, upTo(2));
 });
 
-test("a refusal carries field, limit and when to come back", async () => {
+test("a refusal has field, limit and retry time", async () => {
   const problem = { title: "Too Many Requests", detail: "16 runs are open.", limit: 16, status: 429 };
   const { client } = wire({ stored: 0, status: 429, problem });
   await assert.rejects(client.start({ prompt: "x" }), (refusal) => {
@@ -257,7 +257,7 @@ test("a refusal carries field, limit and when to come back", async () => {
   });
 });
 
-test("a refusal that is no problem document still says its status", async () => {
+test("a refusal without a problem document has its status", async () => {
   const client = createClient({ fetch: async () => new Response("<html>", { status: 502 }), connect: () => null });
   await assert.rejects(client.control("r1", "pause"), /502/);
 });
@@ -275,7 +275,7 @@ function savedClient(answer) {
   return { asked, client: createClient({ fetch, connect, saved: SAVED }) };
 }
 
-test("all about a saved run is read from its session, all about another from the runs", async () => {
+test("a saved run is read from its session, another run from the runs", async () => {
   const { asked, client } = savedClient(() => Response.json({}));
   await client.ask("lens")({ run: "r1", step: 2 });
   await client.ask("lens")({ run: "r2", step: 2 });
@@ -303,7 +303,7 @@ test("a saved run is read over HTTP alone, also when its stream breaks off", asy
   );
 });
 
-test("a damaged part of a saved run is final and told", async () => {
+test("a damaged part of a saved run ends the watch with its problem", async () => {
   const problem = { title: "Internal Server Error", detail: "Part 3 is damaged.", status: 500 };
   const { client } = savedClient(() => new Response(JSON.stringify(problem), { status: 500 }));
   const { got } = watching({ client });
@@ -314,13 +314,13 @@ test("a damaged part of a saved run is final and told", async () => {
   );
 });
 
-test("a sharing is taken back with its token, in a header", async () => {
+test("a share is deleted with its token in a header", async () => {
   const { asked, client } = savedClient(() => new Response(null, { status: 204 }));
   await client.withdraw("abcdefghij23", "secret");
   assert.deepEqual(asked, [["DELETE", "/api/sessions/abcdefghij23", { Authorization: "Bearer secret" }]]);
 });
 
-test("what was shared here can be deleted here, until it has been", async () => {
+test("a session shared here can be deleted here, once", async () => {
   const kept = [];
   const sharings = {
     add: (id, token) => kept.push([id, token]),
@@ -337,7 +337,7 @@ test("what was shared here can be deleted here, until it has been", async () => 
   assert.equal(client.tokenOf(shared.id), null);
 });
 
-test("a file is sent as it is, and a refusal says why", async () => {
+test("a file is sent unchanged, and a refusal gives its reason", async () => {
   const sent = [];
   const answers = [
     new Response('{"id": "s1"}', { status: 201 }),
@@ -355,7 +355,7 @@ test("a file is sent as it is, and a refusal says why", async () => {
   assert.deepEqual([sent[0], heard], [["/api/sessions", "file"], [3]]);
 });
 
-test("the size of a file is asked for without the file", async () => {
+test("the size of a file is requested without the file", async () => {
   const asked = [];
   const fetch = async (path, { method }) => {
     asked.push([method, path]);
@@ -370,7 +370,7 @@ test("the size of a file is asked for without the file", async () => {
   ]);
 });
 
-test("what is made of a run is told to who remembers it, and named when the family is asked for", async () => {
+test("derived runs are remembered, and named in the request for the family", async () => {
   const asked = [];
   const fetch = async (path) => {
     asked.push(path);
@@ -395,7 +395,7 @@ test("what is made of a run is told to who remembers it, and named when the fami
   assert.deepEqual(asked.slice(3), ["/api/runs/shipped/family?known=made1,made2,made3", "/api/runs/mine/family"]);
 });
 
-test("who asks is said with every request and every file", async () => {
+test("the client's identity is sent with every request and every file", async () => {
   const sent = [];
   const fetch = async (path, { headers }) => {
     sent.push([path, headers]);
@@ -439,7 +439,7 @@ function line(...answers) {
 
 const WAITS = { id: "r", delete_token: "t", status: "queued", place: 2, estimate_s: null };
 
-test("where a run stands in line is heard until it has begun", async () => {
+test("the place of a run in the queue is reported until it starts", async () => {
   const next = { ...WAITS, place: 1, estimate_s: 8 };
   const { client, asked, waits } = line([202, WAITS], [202, next], [200, { status: "running" }]);
   assert.equal((await client.start({ prompt: "x" })).id, "r");
@@ -447,7 +447,7 @@ test("where a run stands in line is heard until it has begun", async () => {
   assert.deepEqual(asked, ["POST /api/runs", "GET /api/runs/r", "GET /api/runs/r"]);
 });
 
-test("a queued run is asked for again while another web process takes over", async () => {
+test("a queued run is requested again while another web process takes over", async () => {
   const away = [503, { title: "Service Unavailable" }, { "Retry-After": "2" }];
   const { client, asked, waits } = line([202, WAITS], away, away, [202, WAITS], [200, { status: "running" }]);
   assert.equal((await client.start({ prompt: "x" })).id, "r");
@@ -455,19 +455,19 @@ test("a queued run is asked for again while another web process takes over", asy
   assert.equal(waits.at(-1), null);
 });
 
-test("a queued run is given up where the server does not come back", async () => {
+test("a queued run fails if the server does not come back", async () => {
   const away = [503, { title: "Service Unavailable" }, { "Retry-After": "2" }];
   const { client } = line([202, WAITS], ...Array.from({ length: 100 }, () => away));
   await assert.rejects(client.start({ prompt: "x" }), { status: 503 });
 });
 
-test("what kept a run from beginning is its problem", async () => {
+test("the reason why a run did not start is its problem", async () => {
   const { client, waits } = line([202, WAITS], [413, { title: "Too long", detail: "It is too long." }]);
   await assert.rejects(client.fork("r0", { position: 3, token: 1 }), { detail: "It is too long.", status: 413 });
   assert.equal(waits.at(-1), null);
 });
 
-test("a run that was started here can be deleted, once", async () => {
+test("a run started here can be deleted, once", async () => {
   const { client, asked } = line([201, { id: "r", delete_token: "t" }], [204, null]);
   assert.equal(client.isMine("r"), false);
   await client.start({ prompt: "x" });
@@ -477,7 +477,7 @@ test("a run that was started here can be deleted, once", async () => {
   assert.equal(asked.at(-1), "DELETE /api/runs/r Bearer t");
 });
 
-test("a run that is taken out of the line says so", async () => {
+test("a run removed from the queue reports that", async () => {
   const { client, gate } = line([202, WAITS], [204, null], [404, { title: "Not Found" }]);
   let open;
   gate.wait = new Promise((resolve) => {
@@ -490,7 +490,7 @@ test("a run that is taken out of the line says so", async () => {
   await assert.rejects(started, { title: "Removed from the queue" });
 });
 
-test("what is not stored and not computed for this page is a problem, not an answer", async () => {
+test("an answer that is neither stored nor computed is a problem", async () => {
   const fetch = async () => new Response(null, { status: 204 });
   const client = createClient({ fetch, connect: () => null });
   const wanted = { run: "r1", step: 0 };

@@ -69,7 +69,7 @@ const flip = (id) => (texts) => {
   texts.set(id, base64(bytes));
 };
 
-test("a run is read out of its file by the client that reads it from a server", async () => {
+test("a run is read from its file by the same client", async () => {
   assert.deepEqual(await watch(page()), { seqs: all, problems: [] });
 });
 
@@ -89,11 +89,11 @@ for (const [what, change] of Object.entries({
   });
 }
 
-test("where the browser has no digest, a page shows what it has", async () => {
+test("without a digest in the browser, the page shows the unchecked parts", async () => {
   assert.deepEqual((await watch(page({ subtle: undefined }))).seqs, all);
 });
 
-test("exact values are there by step and layer, or all of a layer", async () => {
+test("exact values can be read by step and layer, or for a whole layer", async () => {
   const fetch = page();
   const one = new Uint8Array(await (await fetch("/api/sessions/s1/values?step=1&layer=1")).arrayBuffer());
   assert.deepEqual(one, values(1, 1));
@@ -107,7 +107,7 @@ test("damaged values are named", async () => {
   assert.equal((await response.json()).field, "values[step 1, layer 0]");
 });
 
-test("what is not in the file is refused as what another model would give", async () => {
+test("a request for something that the file lacks is refused as if another model ran", async () => {
   for (const path of ["/head?step=0&layer=0&head=0", "/lens?step=0", "/values?step=9&layer=0"]) {
     assert.equal((await page()(`/api/sessions/s1${path}`)).status, 409);
   }
@@ -115,7 +115,7 @@ test("what is not in the file is refused as what another model would give", asyn
   assert.equal((await bare("/api/sessions/s1/values?layer=0")).status, 409);
 });
 
-test("the glossary and the manifest are there", async () => {
+test("the glossary and the manifest can be read", async () => {
   const client = createClient({ fetch: page(), connect: () => null });
   assert.equal((await client.glossary({})).token.text, "a piece");
   assert.equal((await client.manifest("s1", {})).id, "s1");

@@ -30,7 +30,7 @@ const run = madeRun({
   steps: { 0: { token: { ...token(" it"), prob: 0.5 } } },
 });
 
-test("a run whose log says that rows were read has those that it computed, each where it stands", () => {
+test("a run that reused rows has the rows that it computed, each at its position", () => {
   const folded = new Run("r1");
   const frames = smallRun({ read: true }).map(decodeFrame);
   for (const frame of frames.slice(0, 2)) folded.push(frame);
@@ -57,7 +57,7 @@ test("a run whose log says that rows were read has those that it computed, each 
   );
 });
 
-test("a row that was read is not to be chosen: the next one is", () => {
+test("the first computed row can be chosen, a reused row cannot", () => {
   const folded = new Run("r1");
   for (const frame of smallRun({ read: true }).map(decodeFrame)) folded.push(frame);
   const store = createStore();
@@ -67,11 +67,11 @@ test("a row that was read is not to be chosen: the next one is", () => {
   assert.deepEqual([headFocus(store.state()).query, headFocus(store.state()).key], [2, 0]);
 });
 
-test("one sentence says how many tokens of the prompt were read and how many were computed", () => {
+test("one sentence says how many tokens of the prompt were reused and how many were computed", () => {
   assert.match(narrate(run, 0), /2 of the 4 prompt tokens .* earlier run.*computes 2 tokens .* 512.B/);
 });
 
-test("the first step has the rows that it computed, after those that were there", () => {
+test("the first step has the computed rows after the reused ones", () => {
   const view = mapView(run, 0);
   assert.deepEqual([view.firstQuery, view.positions, view.reused], [2, 4, 2]);
   const { cached, fresh } = shelfOf({ run, step: 0, settled: 0, reveal: run.layers });
@@ -81,12 +81,12 @@ test("the first step has the rows that it computed, after those that were there"
   assert.equal(timeFacts(run, 0).prefill.tokens, 2);
 });
 
-test("scales are those of the rows that were computed", () => {
+test("scales use the computed rows only", () => {
   const { k } = normRanges(run);
   assert.ok(k.low >= 3, `the least length of a row that was computed is 3, not ${k.low}`);
 });
 
-test("a place of a row that was read says so, and has no length", () => {
+test("the place of a reused row says so, and has no length", () => {
   const column = factsAt(run, 0, { group: "residual", layer: 0, positions: [1, 1] });
   assert.equal(column.value, "The log does not have its length.");
   assert.match(column.notes[0], /not computed in this run/);
@@ -96,7 +96,7 @@ test("a place of a row that was read says so, and has no length", () => {
   assert.equal(look.value, "read from the cache");
 });
 
-test("heads are measured over the rows that were computed", () => {
+test("heads are measured over the computed rows", () => {
   const tally = emptyTally(run);
   for (const _ of addRows(tally, run, run.positions)) assert.ok(true);
   const first = headsWorthSeeing(tally, run).find(({ kind }) => kind === "first");
@@ -104,7 +104,7 @@ test("heads are measured over the rows that were computed", () => {
   assert.match(first.sentence, /4 queries/);
 });
 
-test("an opened layer counts the columns cached before", () => {
+test("an opened layer counts the columns that were cached before", () => {
   const scene = blockScene(run, { layer: 1, query: 3 }, null);
   assert.deepEqual([scene.rows, scene.cachedBefore, scene.positions], [2, 2, 4]);
   const said = sentence(scene);

@@ -4,7 +4,7 @@ import { fileOfSite, pathOf, rootOf, under } from "../../../../kvscope/static/sh
 
 const opened = (baseURI, root) => ({ baseURI, documentElement: { dataset: { root } } });
 
-test("the way that a page is told leads up to the root, whatever path a proxy has put before it", () => {
+test("the relative address of the root works below any path of a proxy", () => {
   assert.equal(rootOf(opened("https://kv.example/?run=a#step=1", "./")), "/");
   assert.equal(rootOf(opened("https://kv.example/s/abc", "../")), "/");
   assert.equal(
@@ -14,22 +14,22 @@ test("the way that a page is told leads up to the root, whatever path a proxy ha
   assert.equal(rootOf(opened("https://kv.example/kv/embed/by-hand/a", "../../")), "/kv/");
 });
 
-test("slashes too many in front of the path lead to no other host", () => {
+test("extra slashes at the start of a path lead to no other host", () => {
   assert.equal(rootOf(opened("https://kv.example//kv/s/abc", "../")), "/kv/");
   assert.equal(rootOf(opened("https://kv.example//memory", "./")), "/");
 });
 
-test("a page that is a file is told none", () => {
+test("a page that is a file has no root", () => {
   assert.equal(rootOf(opened("file:///home/ada/kvscope-abc.html", undefined)), "/");
 });
 
-test("what the server has is below its root", () => {
+test("paths of the server are below its root", () => {
   assert.equal(under("/", "/kv/"), "/kv/");
   assert.equal(under("/?run=a1#step=2", "/kv/"), "/kv/?run=a1#step=2");
   assert.equal(under("/s/abc", "/"), "/s/abc");
 });
 
-test("in a static site a path leads to its file, with its parameters and its hash", () => {
+test("in a static site a path leads to its file, with its parameters and hash", () => {
   assert.equal(fileOfSite("/"), "/index.html");
   assert.equal(fileOfSite("/?run=a1#step=2"), "/index.html?run=a1#step=2");
   assert.equal(fileOfSite("/s/abc?view=head#step=3"), "/s/abc.html?view=head#step=3");
@@ -38,7 +38,7 @@ test("in a static site a path leads to its file, with its parameters and its has
   assert.equal(under("/learn/01-what", "/below/", true), "/below/learn/01-what.html");
 });
 
-test("where a page is says which path led there", () => {
+test("the location of a file gives the path that leads to it", () => {
   assert.equal(pathOf("/kv/s/abc", "/kv/", false), "/s/abc");
   assert.equal(pathOf("/kv/", "/kv/", false), "/");
   assert.equal(pathOf("/kv/s/abc.html", "/kv/", true), "/s/abc");

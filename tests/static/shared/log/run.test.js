@@ -12,7 +12,7 @@ function runAfter(count) {
   return run;
 }
 
-test("a run is folded from its frames", () => {
+test("a run is built from its frames", () => {
   const run = runAfter(frames.length);
   assert.equal(run.steps.length, 3);
   assert.equal(run.positions, 5);
@@ -34,7 +34,7 @@ test("a run is folded from its frames", () => {
   assert.equal(run.nextSeq, 9);
 });
 
-test("a row is found whichever part of a step it came in", () => {
+test("a row is found in whichever frame of a step it came", () => {
   const run = runAfter(frames.length);
   for (const layer of [0, 1]) {
     for (const head of [0, 1]) {
@@ -104,7 +104,7 @@ test("a log from before lengths of Q were kept has none and is read all the same
   assert.equal(run.kNorm(0, 0, 1), 1 + 1 / 1024);
 });
 
-test("nothing of a step is there before its step frame, except how many rows have come", () => {
+test("nothing of a step is readable before its step frame, except the number of rows", () => {
   const partial = runAfter(2);
   assert.equal(partial.partialRows, 2);
   assert.equal(partial.row(0, 0, 0), null);
@@ -115,7 +115,7 @@ test("nothing of a step is there before its step frame, except how many rows hav
   assert.equal(whole.row(0, 0, 2).length, 3);
 });
 
-test("an interrupted run drops the rows of its unfinished step", () => {
+test("an interrupted run drops the rows of its incomplete step", () => {
   const run = runAfter(5);
   run.push(decodeFrame(encode({ kind: "close", seq: 5, data: { reason: "interrupted", error: null, steps: 1 } })));
   assert.equal(run.steps.length, 1);

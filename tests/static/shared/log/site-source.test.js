@@ -65,14 +65,14 @@ test("a session and a run play from the files of the site", async () => {
   assert.deepEqual(loaded, ["/api/sessions/s1/frames.js", "/api/runs/r1/frames.js"]);
 });
 
-test("frames after a known one are those that follow it", async () => {
+test("frames after a known frame are the ones that follow it", async () => {
   const { fetch } = site();
   const whole = await (await fetch("/api/sessions/s1/frames?after=-1")).arrayBuffer();
   const rest = await (await fetch("/api/sessions/s1/frames?after=0")).arrayBuffer();
   assert.equal(whole.byteLength - rest.byteLength, 4 + FRAMES[0].length);
 });
 
-test("a log is loaded once, its exact values when they are asked for", async () => {
+test("a log is loaded once, its exact values on request", async () => {
   const { fetch, loaded } = site();
   assert.equal((await (await fetch("/api/sessions/s1")).json()).id, "s1");
   await (await fetch("/api/sessions/s1/frames?after=-1")).arrayBuffer();
@@ -82,7 +82,7 @@ test("a log is loaded once, its exact values when they are asked for", async () 
   assert.deepEqual(loaded.slice(1), ["/api/sessions/s1/values-1.js"]);
 });
 
-test("a part that is not what was saved is said", async () => {
+test("a damaged part is reported", async () => {
   const spoilt = { manifest: MANIFEST, parts: { ...PARTS, "part-0": PARTS["part-1"] } };
   const { fetch } = site({ "/api/sessions/s1/frames.js": spoilt });
   const response = await fetch("/api/sessions/s1/frames?after=-1");
@@ -90,7 +90,7 @@ test("a part that is not what was saved is said", async () => {
   assert.equal((await response.json()).field, "parts[0]");
 });
 
-test("a log that could not be loaded is asked for again", async () => {
+test("a log that failed to load is requested again", async () => {
   const { fetch, loaded } = site();
   await assert.rejects(fetch("/api/sessions/gone/frames?after=-1"), TypeError);
   await assert.rejects(fetch("/api/sessions/gone/frames?after=-1"), TypeError);
@@ -106,7 +106,7 @@ test("answers are read from their files", async () => {
   assert.deepEqual(await (await fetch("/api/by-hand/a")).json(), { example: "a" });
 });
 
-test("what needs a model is refused without a request", async () => {
+test("a request that needs a model is refused without a request", async () => {
   const { fetch, loaded } = site();
   const asked = [
     ["/api/sessions/s1/head?step=0&layer=1&head=0"],
@@ -125,7 +125,7 @@ test("what needs a model is refused without a request", async () => {
   assert.deepEqual(loaded, []);
 });
 
-test("no model is ever ready, and the page is told why", async () => {
+test("the model is never ready, and the page gets the reason", async () => {
   const client = createClient({ fetch: site().fetch, connect: null, delay: async () => {} });
   const readiness = await client.readiness();
   assert.equal(readiness.state, "none");

@@ -14,7 +14,7 @@ const PREFILL = { q: [1, 0, 0, 1, 2, 0, 0, 2], k: [1, 0, 0, 1], v: [10, 20, 30, 
 const DECODE = { q: [1, 1, 3, 0], k: [1, 1], v: [50, 60] };
 const FRAMES = [frame(0, 0, 2, PREFILL), frame(1, 2, 1, DECODE)];
 
-test("a level answers what it holds, and a session without values nothing", () => {
+test("a level answers its own questions, and a session without values none", () => {
   const answers = ["head", "lens", "block", "algebra", "candidates"];
   const can = (saved) => answers.filter((answer) => isStored(saved, answer));
   assert.deepEqual(can({ values: { level: "qkv" } }), ["head", "lens"]);
@@ -22,7 +22,7 @@ test("a level answers what it holds, and a session without values nothing", () =
   for (const saved of [null, {}, { values: null }, { values: { level: "other" } }]) assert.deepEqual(can(saved), []);
 });
 
-test("prefill: each query has no weight on what comes after it, and its scores are there all the same", () => {
+test("prefill: no query has weight on later keys, but all scores are there", () => {
   const { q, k, scores, weights, output } = headOf(FRAMES.slice(0, 1), 1);
   assert.deepEqual([...q.data], [2, 0, 0, 2]);
   assert.deepEqual(k.shape, [2, 2]);
@@ -52,7 +52,7 @@ test("decode: keys and values of earlier steps come from their frames", () => {
   assert.ok(Math.abs(weights.data.reduce((sum, weight) => sum + weight, 0) - 1) < 1e-6);
 });
 
-test("a window hides what is too far back", () => {
+test("a window hides earlier keys", () => {
   const frames = [frame(0, 0, 2, { ...PREFILL, window: 2 }), frame(1, 2, 1, { ...DECODE, window: 2 })];
   assert.equal(headOf(frames, 0).weights.data[0], 0);
   assert.ok(headOf(frames, 0).weights.data[1] > 0);
@@ -63,7 +63,7 @@ test("scores far from zero do not overflow", () => {
   assert.deepEqual([...headOf([frame(0, 0, 1, far)], 0).weights.data], [1]);
 });
 
-test("a block's sums, product and turn follow from what is stored of its row", () => {
+test("a block's sums, product and unrotated rows follow from its stored values", () => {
   const row = (values) => tensor([1, values.length], values);
   const rope = tensor([1], [0.5]);
   const inside = {

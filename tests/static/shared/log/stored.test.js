@@ -55,7 +55,7 @@ function server({ level = "qkv", damaged = [] } = {}) {
 
 const head = (step, layer = 1) => ({ run: "r1", step, layer, head: 0 });
 
-test("a head is made of one reading of its layer, whatever step and head are looked at", async () => {
+test("a head is computed from one reading of its layer, whatever step and head are selected", async () => {
   const { asked, client } = server();
   const late = await client.ask("head")(head(2));
   const early = await client.ask("head")(head(0));
@@ -70,7 +70,7 @@ test("a head is made of one reading of its layer, whatever step and head are loo
   assert.ok(Math.abs(late.k.data[3] - 3.1) < 1e-6);
 });
 
-test("only the layers looked at last are kept", async () => {
+test("only the latest layers stay cached", async () => {
   const { asked, client } = server();
   for (const layer of [0, 1, 2, 0, 3, 0, 1]) await client.ask("head")(head(1, layer));
   assert.deepEqual(
@@ -85,7 +85,7 @@ test("the lens is in the last layer's frame of its step", async () => {
   assert.deepEqual(asked, ["/api/sessions/s1/values?step=2&layer=4"]);
 });
 
-test("what is not stored is asked of the model, and other runs always are", async () => {
+test("questions without stored values go to the model, and other runs always do", async () => {
   const { asked, client } = server();
   await client.ask("lens")({ run: "other", step: 1 });
   await client
@@ -99,7 +99,7 @@ test("what is not stored is asked of the model, and other runs always are", asyn
   );
 });
 
-test("a damaged part hides its own step and those that need it, and the rest still shows", async () => {
+test("a damaged part hides its own step and the steps that need it, and the rest is shown", async () => {
   const { client } = server({ damaged: [2, 1] });
   assert.deepEqual((await client.ask("head")(head(1))).k.shape, [3, 1]);
   await assert.rejects(

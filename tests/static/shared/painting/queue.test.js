@@ -32,7 +32,7 @@ async function settle(frame) {
   return frames;
 }
 
-test("what is quick is done in one frame, in the order in which it was asked for", async () => {
+test("fast jobs run in one frame, in order", async () => {
   const { later, done, job, frame } = made();
   for (const name of ["a", "b", "c"]) later(job(name));
   assert.deepEqual(done, [], "nothing before the frame");
@@ -41,7 +41,7 @@ test("what is quick is done in one frame, in the order in which it was asked for
   assert.equal(await frame(), 0, "no frame is asked for while there is nothing to do");
 });
 
-test("what is slow takes several frames, one job in each at the least", async () => {
+test("slow jobs take several frames, at least one job in each", async () => {
   const { later, done, job, frame } = made();
   for (const name of ["a", "b", "c"]) later(job(name, 5));
   await frame();
@@ -52,7 +52,7 @@ test("what is slow takes several frames, one job in each at the least", async ()
   assert.equal(await settle(frame), 2);
 });
 
-test("what is urgent comes first in every frame and does not hold back the others for ever", async () => {
+test("urgent jobs come first in every frame and do not delay the others for ever", async () => {
   const { later, done, job, frame } = made();
   for (let at = 0; at < 3; at += 1) later(job(`late ${at}`));
   for (let at = 0; at < 3; at += 1) {
@@ -62,7 +62,7 @@ test("what is urgent comes first in every frame and does not hold back the other
   assert.deepEqual(done, ["now 0", "late 0", "now 1", "late 1", "now 2", "late 2"]);
 });
 
-test("a job is done once, and not when it was taken back", async () => {
+test("a job runs once, and not at all when it was cancelled", async () => {
   const { later, done, job, frame } = made();
   later(job("kept"));
   const forget = later(job("taken back"));
@@ -72,7 +72,7 @@ test("a job is done once, and not when it was taken back", async () => {
   assert.deepEqual(done, ["kept"]);
 });
 
-test("a job that fails holds up nothing else", async () => {
+test("a failing job delays no other", async () => {
   const { later, done, job, frame } = made();
   later(() => {
     throw new Error("no picture");
@@ -83,7 +83,7 @@ test("a job that fails holds up nothing else", async () => {
   assert.deepEqual(done, ["next"]);
 });
 
-test("a state is told once every part shows it, or a newer one", async () => {
+test("a state is reported once every part shows it, or a newer one", async () => {
   const { later, frame } = made();
   let state = 0;
   const listeners = [];

@@ -12,7 +12,7 @@ import { shareRefusal } from "../../../../kvscope/static/stage/save-panel/share-
 
 const MOMENT = { step: 3, layer: 13, head: 8, query: null, key: null, view: "head" };
 
-test("a title taken from a prompt is one short line that the server takes", () => {
+test("a title from a prompt is one short line that the server accepts", () => {
   assert.equal(titleFrom("  The sky\n\tis\u0000 blue "), "The sky is blue");
   assert.equal(titleFrom("a\u202eb\u2066c\u2069"), "a b c");
   const long = titleFrom("🙂".repeat(100));
@@ -30,7 +30,7 @@ test("a run that opens at its start has no place to open", () => {
   assert.deepEqual(shareRequest({ ...draft, atStart: false }, MOMENT).open, MOMENT);
 });
 
-test("values are asked for only where they are chosen, and the size is said as it is known", () => {
+test("values are requested only if they are chosen, and sizes have words", () => {
   const draft = { title: "", notes: [], atStart: true };
   assert.deepEqual(shareRequest({ ...draft, values: "qkv" }, MOMENT), { title: "", notes: [], values: "qkv" });
   assert.deepEqual(shareRequest({ ...draft, values: "attention" }, MOMENT), { title: "", notes: [] });
@@ -39,7 +39,7 @@ test("values are asked for only where they are chosen, and the size is said as i
   assert.equal(sizeInWords(undefined), "");
 });
 
-test("a note is pinned to layer and head only when that is asked for", () => {
+test("a note is pinned to layer and head on request only", () => {
   assert.deepEqual(noteOn(MOMENT, "x", true), { step: 3, layer: 13, head: 8, text: "x" });
 });
 
@@ -51,7 +51,7 @@ test("only a run that has ended and is not saved can be shared", () => {
   assert.match(shareRefusal(null), /Run a prompt first/);
 });
 
-test("a refusal stands by the part of the form its field is in", () => {
+test("a refusal belongs to the part of the form with its field", () => {
   const fields = [
     "title",
     "notes",
@@ -69,7 +69,7 @@ test("a refusal stands by the part of the form its field is in", () => {
   assert.deepEqual(fields.map(partOfField), parts);
 });
 
-test("what cannot be sent as a token is none", () => {
+test("a text that cannot be sent as a token is no token", () => {
   assert.equal(isToken("o1sgosEvk588T7kG7hg9Qb9lNPzHFaWv"), true);
   for (const text of ["", "two words", "schlüssel", "a\nb"]) assert.equal(isToken(text), false);
 });

@@ -9,7 +9,7 @@ const storage = (text = null) => {
 };
 const ofRuns = (device) => createDeleteTokens(device, OF_RUNS);
 
-test("tokens are kept on the device until they are used", () => {
+test("delete tokens are stored on the device until they are used", () => {
   const device = storage();
   const tokens = ofRuns(device);
   assert.equal(tokens.of("a"), null);
@@ -20,7 +20,7 @@ test("tokens are kept on the device until they are used", () => {
   assert.deepEqual([tokens.of("a"), tokens.of("b")], [null, "2"]);
 });
 
-test("what is shared twice has two tokens, and those of runs are not among them", () => {
+test("a session shared twice has two tokens, separate from the tokens of runs", () => {
   const device = storage();
   const shared = createDeleteTokens(device, OF_SHARED);
   shared.add("s", "first");
@@ -30,13 +30,13 @@ test("what is shared twice has two tokens, and those of runs are not among them"
   assert.equal(shared.of("s"), "second");
 });
 
-test("the oldest of very many are forgotten", () => {
+test("the oldest tokens above the limit are dropped", () => {
   const tokens = ofRuns(storage());
   for (let run = 0; run < 250; run++) tokens.add(`r${run}`, "t");
   assert.deepEqual([tokens.of("r49"), tokens.of("r50"), tokens.of("r249")], [null, "t", "t"]);
 });
 
-test("what something else has left there is passed over", () => {
+test("invalid stored entries are ignored", () => {
   for (const text of ["{", "7", '{"a": 1}', '[["a"], 3, ["b", "2"]]']) {
     const tokens = ofRuns(storage(text));
     assert.equal(tokens.of("a"), null);

@@ -5,18 +5,18 @@ import { progressAt, revealAt, sweepShare } from "../../../../kvscope/static/sha
 /** Ten ms of step: the layers took 1, 2, 4 and 1 of them. */
 const MEASURED = { total: 10, layers: [1, 2, 4, 1] };
 
-test("a layer takes the share of the step that it was measured to take", () => {
+test("a layer takes its measured share of the step", () => {
   const starts = [0, 0.1, 0.3, 0.7, 0.8].map((progress) => revealAt(progress, 4, MEASURED));
   starts.forEach((reveal, layer) => assert.ok(Math.abs(reveal - layer) < 1e-9, `${reveal} at layer ${layer}`));
   assert.ok(Math.abs(revealAt(0.5, 4, MEASURED) - 2.5) < 1e-9);
   assert.equal(sweepShare(MEASURED, 4), 0.8);
 });
 
-test("what is left of the step after the last layer shows all of them", () => {
+test("the rest of the step after the last layer shows all layers", () => {
   for (const progress of [0.8, 0.9, 1]) assert.equal(revealAt(progress, 4, MEASURED), 4);
 });
 
-test("without times of layers they rise evenly and are all there before the step ends", () => {
+test("without times of layers they appear evenly, all before the step ends", () => {
   for (const ms of [
     { total: 40 },
     { total: 40, layers: null },
@@ -31,14 +31,14 @@ test("without times of layers they rise evenly and are all there before the step
   }
 });
 
-test("times that rounding made longer than the step still end with it", () => {
+test("times that rounding made longer than the step end with it", () => {
   const ms = { total: 7.9, layers: [1, 2, 4, 1] };
   assert.equal(sweepShare(ms, 4), 1);
   assert.equal(revealAt(1, 4, ms), 4);
   assert.ok(revealAt(0.999, 4, ms) < 4);
 });
 
-test("the progress of a number of layers shows just that many", () => {
+test("the progress of a number of layers shows exactly that number", () => {
   for (const ms of [MEASURED, { total: 40 }]) {
     for (const shown of [1, 2, 3, 4]) assert.ok(Math.abs(revealAt(progressAt(shown, 4, ms), 4, ms) - shown) < 1e-9);
   }

@@ -9,7 +9,7 @@ const at = (hash) => {
   return { replaced, window: { location: { pathname: "/", search: "?run=a", hash }, history } };
 };
 
-test("a token in the address is kept on the device and taken out of the address", () => {
+test("a token in the address is stored on the device and removed from the address", () => {
   const storage = storageOr(() => null);
   const { window, replaced } = at("#token=let-me-in");
   assert.equal(tokenOf(window, storage), "let-me-in");
@@ -17,7 +17,7 @@ test("a token in the address is kept on the device and taken out of the address"
   assert.equal(tokenOf(at("#step=3").window, storage), "let-me-in");
 });
 
-test("an address without one is left as it is", () => {
+test("an address without a token stays unchanged", () => {
   const { window, replaced } = at("#step=3&token=let-me-in");
   const storage = storageOr(() => null);
   assert.equal(tokenOf(window, storage), null);

@@ -23,7 +23,7 @@ const introOf = (run, more = {}) =>
     ...more,
   });
 
-test("a moment is there as soon as the run has what it shows", () => {
+test("a moment is available as soon as the run has its content", () => {
   const names = (run, look = LOOK) => momentsOf({ run, look }).join(" ");
   assert.equal(names(null), "sentence");
   assert.equal(names(runOf(0)), "sentence");
@@ -34,14 +34,14 @@ test("a moment is there as soon as the run has what it shows", () => {
   assert.equal(names(runOf(2, ENDED)), "sentence prefill look choice cache decode pace without");
 });
 
-test("without a look, or without decode, the rest is told", () => {
+test("without a look, or without decode, the other moments are there", () => {
   const whole = runOf(3, ENDED);
   const unseen = momentsOf({ run: whole, look: LOOK }).filter((name) => name !== "look");
   assert.deepEqual(momentsOf({ run: whole, look: null }), unseen);
   assert.deepEqual(momentsOf({ run: runOf(1, ENDED), look: null }), ["sentence", "prefill", "choice"]);
 });
 
-test("a study is not said to use the cache as runs do", () => {
+test("a twin or beam search has no moments about the cache", () => {
   const run = runOf(3, ENDED);
   run.open.study = { kind: "twin", cache: "none" };
   assert.deepEqual(momentsOf({ run, look: LOOK }), ["sentence", "prefill", "look", "choice"]);
@@ -66,7 +66,7 @@ test("playing goes through every moment in three quarters of a minute and stops 
   assert.deepEqual(store.state().intro, { moment: 0, progress: 0 }, "from the beginning again");
 });
 
-test("a run that grows is waited for, and then gone on with", () => {
+test("playing waits for a growing run, then continues", () => {
   const run = runOf(1);
   const store = introOf(run, { intro: { moment: 3, progress: 0.99 } });
   store.dispatch({ type: "play" });
@@ -79,7 +79,7 @@ test("a run that grows is waited for, and then gone on with", () => {
   assert.equal(momentInSight(store.state()), "cache");
 });
 
-test("a moment that was asked for is shown to its end and no further", () => {
+test("a requested moment is shown to its end and no further", () => {
   const store = introOf(runOf(3, ENDED));
   store.dispatch({ type: "moment", moment: 2, progress: 0 });
   assert.equal(moves(store.state()), true);
@@ -88,7 +88,7 @@ test("a moment that was asked for is shown to its end and no further", () => {
   assert.equal(moves(store.state()), false);
 });
 
-test("moments out of bounds are brought inside", () => {
+test("moments out of bounds are clamped", () => {
   const store = introOf(runOf(3, ENDED));
   store.dispatch({ type: "moment", moment: 99 });
   assert.equal(momentInSight(store.state()), "without");
@@ -96,7 +96,7 @@ test("moments out of bounds are brought inside", () => {
   assert.equal(momentInSight(store.state()), "sentence");
 });
 
-test("pausing shows all of the moment, and leaves the steps alone", () => {
+test("pausing shows the whole moment, and leaves the steps unchanged", () => {
   const store = introOf(runOf(3, ENDED), { intro: { moment: 1, progress: 0.4 }, step: 2, progress: 0.5 });
   store.dispatch({ type: "pause" });
   const { intro, step, progress, playing } = store.state();

@@ -44,13 +44,13 @@ test("the lens is open while the selected layer runs, and closed before and afte
   assert.equal(lensOf(at(1)), null);
 });
 
-test("that layer is slow enough to follow, the others are as fast as they were", () => {
+test("the selected layer is slow enough to follow, the others keep their speed", () => {
   assert.ok(msIn(2) >= 1500 && msIn(2) <= 2000, `${msIn(2)} ms`);
   for (const layer of [0, 1, 3]) assert.ok(msIn(layer) <= 200, `${msIn(layer)} ms in layer ${layer}`);
   assert.ok(msIn(2, { step: 4 }) < msIn(2), "steps that are alike take less");
 });
 
-test("where nobody could follow it, nothing slows down and the lens stays closed", () => {
+test("if the layer cannot be followed, nothing slows down and the lens stays closed", () => {
   for (const values of [
     { speed: 4 },
     { following: true },
@@ -63,7 +63,7 @@ test("where nobody could follow it, nothing slows down and the lens stays closed
   assert.ok(msIn(2, { speed: 4 }) < 200);
 });
 
-test("a walk stands at the layer with all of it in sight, unless another is looked at", () => {
+test("a walk stops at the layer with the whole layer visible, unless another is selected", () => {
   const stands = (layer) => at(0.3, { layerStop: 3, reveal: 3, selection: { layer, view: "head" } });
   assert.deepEqual(lensOf(stands(2)), { layer: 2, part: 1, stands: true });
   assert.equal(lensOf(stands(0)), null);

@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { namesIn, namesUnder, sameNames } from "../../../../kvscope/static/shared/state/lit.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 
-test("what a lesson or the code lights is in the store, and nothing at first", () => {
+test("names lit by a lesson or the code are in the store, which is empty at first", () => {
   const store = createStore();
   assert.deepEqual(store.state().lit, []);
   store.dispatch({ type: "lit", names: ["attn.k", "cache.k"] });
   assert.deepEqual(store.state().lit, ["attn.k", "cache.k"]);
 });
 
-test("the names under the pointer are those that a picture gives, or those of the hovered cell", () => {
+test("the names under the pointer come from a picture, or from the hovered cell", () => {
   const store = createStore();
   const names = (action) => {
     store.dispatch(action);

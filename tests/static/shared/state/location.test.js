@@ -8,25 +8,25 @@ import {
 } from "../../../../kvscope/static/shared/state/location.js";
 import { addressOf, followAddress, readAddress } from "../../../../kvscope/static/stage/state/address.js";
 
-test("what is written is read back", () => {
+test("a written hash is read back", () => {
   const values = { step: 3, layer: 13, head: 8, query: 8, key: 0, view: "head" };
   assert.equal(formatHash(values), "#step=3&layer=13&head=8&query=8&key=0&view=head");
   assert.deepEqual(parseHash(formatHash(values)), values);
 });
 
-test("what is not there is not written", () => {
+test("missing properties are not written", () => {
   assert.equal(formatHash({ step: 0, query: null, key: undefined, other: 4 }), "#step=0");
   assert.equal(formatHash({}), "");
 });
 
-test("unknown names and malformed values are left out", () => {
+test("unknown names and malformed values are ignored", () => {
   const hash = "#step=&layer=1e3&head=%20&query=1.5&key=4x&view=%3Cscript%3E&toString=1&valueOf=2&constructor=3";
   assert.deepEqual(parseHash(hash), {});
   assert.deepEqual(parseHash("#step=2&layer=x"), { step: 2 });
   assert.deepEqual(parseHash(""), {});
 });
 
-test("numbers that no run has are brought to the nearest that one may have", () => {
+test("numbers out of range become the nearest allowed ones", () => {
   assert.deepEqual(parseHash(`#step=-1&layer=99999999&head=-0&query=${"9".repeat(300)}`), {
     step: 0,
     layer: 999_999,
@@ -35,12 +35,12 @@ test("numbers that no run has are brought to the nearest that one may have", () 
   });
 });
 
-test("the run is named by the address", () => {
+test("the address names the run", () => {
   assert.equal(runOfSearch("?run=abc&x=1"), "abc");
   assert.equal(runOfSearch(""), null);
 });
 
-test("large type is asked for by a page address, and stays in it", () => {
+test("an address can request large type, and keeps it", () => {
   assert.equal(presentOfSearch("?run=a1&present=1"), true);
   assert.equal(presentOfSearch("?present=yes"), false);
   const state = { run: { id: "a1", steps: [{}] }, step: 2, selection: { layer: 1 } };
@@ -50,7 +50,7 @@ test("large type is asked for by a page address, and stays in it", () => {
 
 const SAVED = { id: "abcdefghij23", run: "a1" };
 
-test("a saved session is named by the path alone, and stands for its run", () => {
+test("a saved session is named by its path alone, which replaces the run's name", () => {
   const at = { pathname: "/s/abcdefghij23", search: "", hash: "#step=2" };
   assert.deepEqual(readAddress(at, SAVED), { run: "a1", link: { step: 2 } });
   for (const pathname of ["/", "/s/", "/s/a/b", "/x/s/abcdefghij23"]) {
@@ -58,7 +58,7 @@ test("a saved session is named by the path alone, and stands for its run", () =>
   }
 });
 
-test("the address of a saved run stays its link, large type and all", () => {
+test("the address of a saved run stays its link, with large type", () => {
   const state = { run: { id: "a1", saved: SAVED, steps: [{}] }, step: 2, selection: { layer: 1 } };
   assert.equal(addressOf(state), "/s/abcdefghij23#step=2&layer=1");
   assert.equal(addressOf({ ...state, present: true }), "/s/abcdefghij23?present=1#step=2&layer=1");
@@ -96,7 +96,7 @@ function addressBar(t, { pathname = "/", search = "", hash = "" } = {}) {
   return { window, store, controller, changes, visited, listeners, show, pass: (ms) => t.mock.timers.tick(ms) };
 }
 
-test("a new run leaves the link for an address of its own, and back leads to the saved run again", (t) => {
+test("a new run replaces the link by its own address, and back leads to the saved run", (t) => {
   const { changes, visited, listeners, show, pass, ...page } = addressBar(t, {
     pathname: "/s/abcdefghij23",
     hash: "#step=1",
@@ -115,7 +115,7 @@ test("a new run leaves the link for an address of its own, and back leads to the
   stop();
 });
 
-test("a study's link gives its place in the history to the run it leads to, or back would lead there again", (t) => {
+test("a study's link is replaced by the run that it leads to, so that back does not return to it", (t) => {
   const { changes, show, pass, ...page } = addressBar(t, { search: "?run=beam" });
   const stop = followAddress(page);
   show({ run: { id: "a1", steps: [{}] }, insteadOf: "beam", step: 0 });
@@ -124,7 +124,7 @@ test("a study's link gives its place in the history to the run it leads to, or b
   stop();
 });
 
-test("a run that moves by itself changes the address every two seconds, once it is named, and when it stops at once", (t) => {
+test("a moving run changes the address every two seconds, a new or stopped one at once", (t) => {
   const { changes, show, pass, ...page } = addressBar(t, { search: "?run=a1" });
   const stop = followAddress(page);
   const run = { id: "a1", steps: [{}] };
@@ -142,7 +142,7 @@ test("a run that moves by itself changes the address every two seconds, once it 
   stop();
 });
 
-test("a link opens the code that ran, or closes it, and an address names it only while it is open", () => {
+test("a link opens or closes the code, and an address names the code only while it is open", () => {
   assert.deepEqual(parseHash("#step=2&code=1"), { step: 2, code: true });
   assert.deepEqual(parseHash("#code=0"), { code: false });
   assert.deepEqual(parseHash("#code=yes"), {});
@@ -150,7 +150,7 @@ test("a link opens the code that ran, or closes it, and an address names it only
   assert.equal(formatHash({ step: 2, code: false }), "#step=2");
 });
 
-test("changes stand in the address one by one, in their order", () => {
+test("changes are in the address one by one, in order", () => {
   const change = ["zero head layer 13 head 8", 'patch mlp layer 0 source "a & b=1"'];
   const hash = formatHash({ step: 2, change });
   assert.equal(hash.split("&change=")[1], "zero+head+layer+13+head+8");

@@ -6,7 +6,7 @@ function device(kept = {}) {
   return { kept, getItem: (key) => kept[key] ?? null, setItem: (key, value) => Object.assign(kept, { [key]: value }) };
 }
 
-test("what was made from a run that ships is remembered, and what was made from that", () => {
+test("runs derived from a shipped recording are remembered, and runs derived from them", () => {
   const own = createOwnRuns(device(), ["shipped"]);
   own.add("shipped", "branch");
   own.add("branch", "twin");
@@ -15,14 +15,14 @@ test("what was made from a run that ships is remembered, and what was made from 
   assert.deepEqual(own.besides("mine"), []);
 });
 
-test("what another tab made is known too", () => {
+test("runs that another tab derived are known too", () => {
   const storage = device();
   const here = createOwnRuns(storage, ["shipped"]);
   createOwnRuns(storage, ["shipped"]).add("shipped", "elsewhere");
   assert.deepEqual(here.besides("shipped"), ["elsewhere"]);
 });
 
-test("no more are remembered than the server takes, the newest", () => {
+test("at most as many runs are remembered as the server accepts, the newest", () => {
   const own = createOwnRuns(device(), ["shipped"]);
   for (let i = 0; i < 70; i += 1) own.add("shipped", `run${i}`);
   const known = own.besides("shipped");

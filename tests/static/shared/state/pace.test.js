@@ -12,7 +12,7 @@ test("without a slow part progress is the share of the time", () => {
   near(pace.timeAt(0.25), 50);
 });
 
-test("the slow part takes its own time, and what is before and after it takes what it took", () => {
+test("the slow part has its own duration, and the parts before and after it keep theirs", () => {
   const pace = paceOf(400, SLOW);
   assert.equal(pace.ms, 100 + 900 + 200);
   near(pace.progressAt(100), 0.25);
@@ -27,7 +27,7 @@ test("time and progress are each other's inverse", () => {
   for (let time = 0; time <= pace.ms; time += 37) near(pace.timeAt(pace.progressAt(time)), time);
 });
 
-test("a part that takes longer by itself is not hurried, and one of no length is not waited at", () => {
+test("a part that is slow already is not shortened, and one without length takes no time", () => {
   assert.equal(paceOf(4000, SLOW).ms, 4000);
   assert.equal(paceOf(400, { from: 0.5, to: 0.5, ms: 900 }).ms, 400);
 });

@@ -20,14 +20,14 @@ test("the typical step is the median decode step, prefill only when there is no 
   assert.equal(typicalStepMs(stepsOf(90)), 90);
 });
 
-test("steps keep their measured proportions, and the factor told is the one applied", () => {
+test("steps keep their measured proportions, and the shown factor is the applied one", () => {
   assert.equal(shownMs(steps, 1, 1) / shownMs(steps, 3, 1), 40 / 45);
   assert.equal(shownMs(steps, 1, 2), shownMs(steps, 1, 1) / 2);
   for (const step of [0, 1, 2, 3])
     assert.equal(slowdownOf(steps, step, 0.5) * steps[step].data.ms.total, shownMs(steps, step, 0.5));
 });
 
-test("a step slower than can be watched is shortened, and its factor says so", () => {
+test("a step that is too slow to watch is shortened, and its factor says so", () => {
   const slow = stepsOf(30_000, 40, 40);
   assert.ok(shownMs(slow, 0, 1) < 5_000);
   assert.ok(slowdownOf(slow, 0, 1) < 1);
@@ -39,7 +39,7 @@ test("time carries over from one step to the next", () => {
   assert.deepEqual(advance({ step: 0, progress: 0 }, 250, 3, hundred), { step: 2, progress: 0.5 });
 });
 
-test("the playhead rests at the end of the last step there is, and goes on when the log grows", () => {
+test("the playhead rests at the end of the last step, and continues when the log grows", () => {
   const resting = advance({ step: 1, progress: 0.9 }, 500, 1, hundred);
   assert.deepEqual(resting, { step: 1, progress: 1 });
   assert.deepEqual(advance(resting, 10, 2, hundred), { step: 2, progress: 0.1 });
@@ -61,12 +61,12 @@ test("following jumps to the live edge", () => {
   assert.deepEqual(playhead, { step: 3, progress: 0 });
 });
 
-test("a step that was asked for is finished, and no other begun", () => {
+test("a requested step is shown to its end, and no other begins", () => {
   assert.deepEqual(nextPlayhead(state({ step: 1, progress: 0.99 }), 10_000), { step: 1, progress: 1 });
   assert.equal(moves(state({ step: 1, progress: 1 })), false);
 });
 
-test("a playhead that stands at a layer is left there by the clock", () => {
+test("the clock leaves a playhead that stops at a layer", () => {
   const stopped = state({ step: 1, progress: 0.4, layerStop: 12 });
   assert.equal(moves(stopped), false);
   assert.equal(nextPlayhead(stopped, 10_000), null);
@@ -94,7 +94,7 @@ function fakeStore(initial) {
   };
 }
 
-test("a tab that slept does not skip over steps when it wakes", () => {
+test("a tab that slept skips no steps when it wakes", () => {
   const store = fakeStore(state({ playing: true }));
   let frame = null;
   const stop = createPlayer({

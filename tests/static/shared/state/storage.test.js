@@ -7,21 +7,21 @@ function refuse() {
   throw new DOMException("The document is sandboxed", "SecurityError");
 }
 
-test("where the browser refuses storage, what was set is kept until the page goes", () => {
+test("if the browser refuses storage, values last until the page closes", () => {
   const storage = storageOr(refuse);
   assert.equal(firstTheme(storage, true), "dark");
   rememberTheme(storage, "light");
   assert.equal(firstTheme(storage, true), "light");
 });
 
-test("where storage is full, the same", () => {
+test("if storage is full, values last until the page closes", () => {
   const storage = storageOr(() => ({ getItem: () => "old", setItem: refuse }));
   assert.equal(storage.getItem("a"), "old");
   storage.setItem("a", "new");
   assert.equal(storage.getItem("a"), "new");
 });
 
-test("where there is storage it is used", () => {
+test("available storage is used", () => {
   const held = new Map();
   const storage = storageOr(() => ({
     getItem: (key) => held.get(key) ?? null,

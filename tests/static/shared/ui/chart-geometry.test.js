@@ -21,7 +21,7 @@ test("lines go through the points, stairs keep a value until the next", () => {
   assert.equal(stepPath(points, scales), "M10,100H30V50H50V70");
 });
 
-test("bars stand on zero, centred on their x, and a zero is still seen", () => {
+test("bars begin at zero, centred on their x, and a zero is visible", () => {
   const boxes = barBoxes(points, scales);
   assert.deepEqual(
     boxes.map(({ x, width }) => x + width / 2),
@@ -37,7 +37,7 @@ test("bars stand on zero, centred on their x, and a zero is still seen", () => {
   );
 });
 
-test("axes start at zero and leave bars room at both ends; one point is no empty axis", () => {
+test("axes start at zero and have space for bars at both ends; one point makes no empty axis", () => {
   assert.deepEqual(domains([{ kind: "line", points }]), { x: [0, 2], y: [0, 50] });
   assert.deepEqual(domains([{ kind: "bar", points }]), { x: [-0.5, 2.5], y: [0, 50] });
   assert.deepEqual(domains([{ kind: "line", points: points.slice(0, 1) }]), { x: [-0.5, 0.5], y: [0, 1] });
@@ -48,7 +48,7 @@ test("axes start at zero and leave bars room at both ends; one point is no empty
   );
 });
 
-test("labels are pushed apart, keep their order and stay inside", () => {
+test("labels are moved apart, keep their order and stay inside", () => {
   const room = { low: 10, high: 100, least: 15 };
   assert.deepEqual(spread([50, 20], room), [50, 20], "those with room stay");
   for (const wanted of [

@@ -28,7 +28,7 @@ test("a plural has the forms of its language", () => {
   assert.deepEqual(said, ["1 токен", "2 токена", "5 токенов", "21 токен"]);
 });
 
-test("what is not translated stays English, with English forms", () => {
+test("a missing translation stays English, with English forms", () => {
   const { msg, form, plural } = createMessages({ language: "ru", messages: russian });
   assert.equal(msg`untranslated`, "untranslated");
   assert.equal(plural(1, form`${1} block`, form`${1} blocks`), "1 block");

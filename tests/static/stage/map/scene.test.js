@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { factsAt } from "../../../../kvscope/static/stage/map/facts.js";
 import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
-import { madeRun } from "../../support/made-run.js";
+import { madeRun, withoutCache } from "../../support/made-run.js";
 
 const runWith = (study) => {
   const run = madeRun({
@@ -23,7 +23,7 @@ test("a step of decode computes one row, and the notes of the others say whether
 });
 
 test("without a cache every row is of this step, and no note says that it is cached", () => {
-  const run = runWith({ kind: "twin", of: "other", cache: "none" });
+  const run = withoutCache(runWith({ kind: "twin", of: "other", cache: "none" }));
   assert.deepEqual([mapView(run, 0).firstQuery, mapView(run, 2).firstQuery], [0, 0]);
   assert.equal(mapView(run, 2).prefill, false);
   assert.match(notesOf(run, "cache"), /computed again in this step: there is no cache/);

@@ -71,11 +71,26 @@ async function settled() {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function ownRun(frames = 6) {
-  const parts = harness();
+/** Opens another's run by a link, and brings its first frames. */
+async function openRun(frames, link = {}, options = {}) {
+  const parts = harness(options);
+  parts.controller.begin("r1", link);
+  await settled();
+  parts.bring(0, frames);
+  return parts;
+}
+
+/** Begins on the page without a run, with a prompt. */
+async function typed(prompt, options = {}) {
+  const parts = harness(options);
   parts.controller.begin(null, {});
   await settled();
-  parts.store.dispatch({ type: "prompt", prompt: "hello" });
+  parts.store.dispatch({ type: "prompt", prompt });
+  return parts;
+}
+
+async function ownRun(frames = 6) {
+  const parts = await typed("hello");
   parts.controller.submit();
   await settled();
   parts.bring(0, frames);
@@ -170,10 +185,7 @@ test("a prompt that was taken back does not start", async () => {
 });
 
 test("a model that failed to load is told, and the prompt stays", async () => {
-  const { store, controller, calls } = harness({ states: ["failed"] });
-  controller.begin(null, {});
-  await settled();
-  store.dispatch({ type: "prompt", prompt: "hello" });
+  const { store, controller, calls } = await typed("hello", { states: ["failed"] });
   controller.submit();
   assert.match(store.state().problem.detail, /why/);
   assert.equal(store.state().prompt, "hello");
@@ -212,10 +224,7 @@ test("a refused run leaves the one on the page and says why", async () => {
 });
 
 test("a second Enter while a run is being opened starts no second run", async () => {
-  const { store, controller, calls } = harness();
-  controller.begin(null, {});
-  await settled();
-  store.dispatch({ type: "prompt", prompt: "hello" });
+  const { controller, calls } = await typed("hello");
   controller.submit();
   controller.submit();
   await settled();
@@ -235,10 +244,7 @@ test("pause stops the engine of one's own run, play lets it go on", async () => 
 });
 
 test("a viewer's pause leaves the engine of another's run alone", async () => {
-  const { controller, bring, controls, store } = harness();
-  controller.begin("r1", {});
-  await settled();
-  bring(0, 6);
+  const { controller, controls, store } = await openRun(6);
   controller.pause();
   await settled();
   assert.deepEqual(controls(), []);
@@ -246,10 +252,7 @@ test("a viewer's pause leaves the engine of another's run alone", async () => {
 });
 
 test("a run found paused goes on with play", async () => {
-  const { controller, bring, controls } = harness({ status: "paused" });
-  controller.begin("r1", {});
-  await settled();
-  bring(0, 6);
+  const { controller, controls } = await openRun(6, {}, { status: "paused" });
   await settled();
   controller.play();
   await settled();
@@ -289,10 +292,7 @@ test("control requests arrive in the order of the buttons, however slow the serv
 });
 
 test("a link comes back to its step and selection as soon as they are there", async () => {
-  const { controller, store, bring } = harness();
-  controller.begin("r1", { step: 1, layer: 1, head: 0, query: 3, key: 2 });
-  await settled();
-  bring(0, 4);
+  const { store, bring } = await openRun(4, { step: 1, layer: 1, head: 0, query: 3, key: 2 });
   assert.equal(store.state().step, 0);
   bring(4, 9);
   assert.equal(store.state().step, 1);
@@ -301,10 +301,7 @@ test("a link comes back to its step and selection as soon as they are there", as
 });
 
 test("a link's head is chosen before the first step is there, and then left to whoever looks at it", async () => {
-  const { controller, store, bring } = harness();
-  controller.begin("r1", { layer: 1, head: 1, key: 2 });
-  await settled();
-  bring(0, 1);
+  const { store, bring } = await openRun(1, { layer: 1, head: 1, key: 2 });
   const { layer, head } = store.state().selection;
   assert.deepEqual([layer, head], [1, 1]);
   store.dispatch({ type: "select", selection: { layer: 0 } });
@@ -334,10 +331,7 @@ test("a link whose step is not there yet leaves whoever has gone elsewhere meanw
 });
 
 test("a link's view is left to whoever opens another while its step is awaited", async () => {
-  const { controller, store, bring } = harness();
-  controller.begin("r1", { step: 1, view: "tokens" });
-  await settled();
-  bring(0, 4);
+  const { store, bring } = await openRun(4, { step: 1, view: "tokens" });
   assert.equal(store.state().selection.view, "tokens");
   store.dispatch({ type: "select", selection: { view: "cache" } });
   bring(4, 9);
@@ -355,10 +349,7 @@ test("a problem of one run is gone where another is opened", async () => {
 });
 
 test("a link beyond the run's end shows its end", async () => {
-  const { controller, store, bring } = harness();
-  controller.begin("r1", { step: 50, layer: 40 });
-  await settled();
-  bring(0, 9);
+  const { store } = await openRun(9, { step: 50, layer: 40 });
   assert.equal(store.state().step, 2);
   assert.equal(store.state().selection.layer, 1);
 });

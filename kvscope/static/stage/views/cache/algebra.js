@@ -1,7 +1,7 @@
 /** A head's decode step computed twice, with the cache and from the tokens again (docs/frames.md, `algebra`). Pure. */
 
 /** @returns {{largest: number, size: number}} the largest |a − b|, and the largest |a| */
-export function difference(a, b) {
+function difference(a, b) {
   let [largest, size] = [0, 0];
   for (let i = 0; i < a.length; i++) {
     largest = Math.max(largest, Math.abs(a[i] - b[i]));

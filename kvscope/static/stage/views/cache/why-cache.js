@@ -7,7 +7,7 @@ import { disturbance, marked, originOf, timed } from "../../../shared/facts/cond
 import { integer, milliseconds, short, times } from "../../../shared/facts/format.js";
 import { rowsBefore, stepRows } from "../../../shared/facts/step-rows.js";
 import { compareTwin, rowsWithoutCache } from "../../../shared/facts/twins.js";
-import { groupsOf, oneFormat, readAlike } from "../../../shared/facts/weights.js";
+import { formatReadBy, groupsOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Chart } from "../../../shared/ui/chart.js";
 import { Table } from "../../../shared/ui/table.js";
@@ -35,7 +35,7 @@ export function WhyCache({ run, step, twin, ready, starting, recorded, dispatch,
     () => run.steps.map(({ firstQuery, rows }, at) => ({ reused: 0, again: firstQuery, fresh: rows, done: at < done })),
     [run, count, done],
   );
-  const alike = useMemo(() => !log || readAlike(run.steps, log.steps, run.open.model), [run, count, log, done]);
+  const alike = !done || formatReadBy(run.steps) === formatReadBy(log.steps);
   const onPick = (to) => dispatch({ type: "seek", step: to });
   const without = integer(expected.without);
   const both = { names, current: step, onPick };
@@ -152,8 +152,7 @@ const OF_FORMAT = ["ms", "read"];
 
 /** Why memory and time have no ratio: the two runs read the weights in different formats. */
 function differentFormats(run, twin) {
-  const { model } = run.open;
-  const [mine, its] = [run, twin].map(({ steps }) => oneFormat(steps.slice(1), model) ?? msg`several formats`);
+  const [mine, its] = [run, twin].map(({ steps }) => formatReadBy(steps));
   return msg`After prefill, steps read the weights in ${mine} with the cache and in ${its} without it. The bytes and the code differ, so memory and time are not compared. Rows and arithmetic are compared.`;
 }
 

@@ -30,6 +30,9 @@ export function depth(kl, largest) {
   return largest > 0 ? Math.sqrt(Math.max(0, kl) / largest) : 0;
 }
 
+/** @returns {number} 0…255: the shade of an effect in a theme's scale */
+export const shadeOf = ({ kl }, largest) => Math.round(255 * depth(kl, largest));
+
 /** @returns {number[]} the numbers of the parts, the largest effect first */
 export function ranked(effects) {
   return effects.map((_, at) => at).sort((a, b) => effects[b].kl - effects[a].kl);

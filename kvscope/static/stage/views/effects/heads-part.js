@@ -8,11 +8,11 @@ import { Token } from "../../../shared/ui/token.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { HEADS_OFF } from "../../state/effects.js";
-import { apart, compared, depth, looksOf, ranked } from "./facts.js";
+import { apart, compared, looksOf, ranked, shadeOf } from "./facts.js";
 import { Grid, gridOf } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { becomes, comparisonSentences, distance, effectSentence, headName } from "./words.js";
+import { becomes, comparisonSentences, distance, effectSentence, effectTitle, headName } from "./words.js";
 
 const CALLOUTS = 3;
 const LISTED = 6;
@@ -22,9 +22,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
   const { heads, layers } = run;
   const theme = useTheme();
   const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: HEADS_OFF });
-  const { effects, base, status } = measurement;
+  const { effects, base, largest, status } = measurement;
   const looks = useMemo(() => looksOf(run, step), [run, step]);
-  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
   const order = useMemo(() => ranked(effects), [effects]);
   const done = status === "done";
   const { token } = run.steps[step].data;
@@ -55,10 +54,6 @@ export function HeadsPart({ state, client, dispatch, step }) {
     looks[at].key === null
       ? headName(at, heads)
       : msg`${headName(at, heads)}: ${percent(looks[at].share, 0)} on ${quoted(run.tokens[looks[at].key])}`;
-  const effectTitle = (at) =>
-    effects[at]
-      ? msg`${headName(at, heads)}: ${quoted(token)} ${becomes(base, effects[at])}, distance ${distance(effects[at].kl)}`
-      : headName(at, heads);
   const grid = gridOf(layers, heads);
   const rows = apart(
     order.slice(0, CALLOUTS).map((at) => layers - 1 - Math.floor(at / heads)),
@@ -85,8 +80,8 @@ export function HeadsPart({ state, client, dispatch, step }) {
       </figure>
       <figure>
         <figcaption><b>${msg`What changes when the head is off`}</b></figcaption>
-        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${effectTitle} callouts=${done ? callouts : []}
-          colour=${(at) => (effects[at] ? theme.attentionNow.css[Math.round(255 * depth(effects[at].kl, largest))] : null)} />
+        <${Grid} ...${shared} name=${msg`What changes when the head is off`} title=${(at) => effectTitle(headName(at, heads), token, base, effects[at])} callouts=${done ? callouts : []}
+          colour=${(at) => (effects[at] ? theme.attentionNow.css[shadeOf(effects[at], largest)] : null)} />
         <p class="muted small">${
           effects.length
             ? msg`distance of the next token’s distribution (KL), 0 to ${distance(largest)} (√ scale)`

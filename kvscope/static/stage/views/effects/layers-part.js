@@ -2,14 +2,13 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { quoted } from "../../../shared/facts/format.js";
 import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
-import { depth } from "./facts.js";
+import { shadeOf } from "./facts.js";
 import { Grid } from "./grid.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
-import { becomes, distance, effectSentence } from "./words.js";
+import { effectSentence, effectTitle } from "./words.js";
 
 const KINDS = [
   { of: "attention", heading: msg`attention`, name: (layer) => msg`the attention of layer ${layer}` },
@@ -24,21 +23,12 @@ export function LayersPart({ state, client, dispatch, step }) {
   const theme = useTheme();
   const measurement = useEffects({ state, client, dispatch }, { run: run.id, step, kinds: ALL });
   const [selected, setSelected] = useState(null);
-  const { effects, base } = measurement;
-  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
+  const { effects, base, largest } = measurement;
   const effectAt = (at) => effects[(at % KINDS.length) * run.layers + Math.floor(at / KINDS.length)];
   const nameAt = (at) => KINDS[at % KINDS.length].name(Math.floor(at / KINDS.length));
   const { token } = run.steps[step].data;
-  const title = (at) => {
-    const effect = effectAt(at);
-    return effect
-      ? msg`${nameAt(at)}: ${quoted(token)} ${becomes(base, effect)}, distance ${distance(effect.kl)}`
-      : nameAt(at);
-  };
-  const colour = (at) => {
-    const effect = effectAt(at);
-    return effect ? theme.attentionNow.css[Math.round(255 * depth(effect.kl, largest))] : null;
-  };
+  const title = (at) => effectTitle(nameAt(at), token, base, effectAt(at));
+  const colour = (at) => (effectAt(at) ? theme.attentionNow.css[shadeOf(effectAt(at), largest)] : null);
   return html`<${Measured} measurement=${measurement} run=${run} readiness=${readiness} label=${msg`Switch off each layer and half`} name=${msg`Layers switched off`} />
     <figure class="effect-layers">
       <${Grid} layers=${run.layers} columns=${KINDS.length} name=${msg`What changes when a layer is off`} headings=${KINDS.map(({ heading }) => heading)}

@@ -8,7 +8,7 @@ import { useTheme } from "../../../shared/ui/use-theme.js";
 import { msg } from "../../../shared/words/msg.js";
 import { NAME } from "../../changes/change-button.js";
 import { canAsk } from "../../state/run-request.js";
-import { depth, ranked } from "./facts.js";
+import { ranked, shadeOf } from "./facts.js";
 import { Measured } from "./measured.js";
 import { useEffects } from "./use-effects.js";
 import { distance, effectSentence, tokenSentence } from "./words.js";
@@ -23,16 +23,17 @@ export function TokensPart({ state, client, dispatch, step }) {
   const last = run.lastQueryOfStep(step);
   const picked = key !== null && key <= last ? key : null;
   const pick = (at) => dispatch({ type: "select", selection: { query: null, key: at } });
-  const { effects, base, status } = measurement;
-  const largest = Math.max(0, ...effects.map(({ kl }) => kl));
+  const { effects, base, largest, status } = measurement;
   // Without the last token the model continues another place of the text, so another token is shown first.
   const first = ranked(effects.slice(0, -1))[0] ?? 0;
   const done = status === "done";
   const shown = picked ?? (done ? first : null);
   const { token } = run.steps[step].data;
-  const shade = (at) => Math.round(255 * depth(effects[at].kl, largest));
-  const style = (at) =>
-    effects[at] && { background: theme.attentionNow.css[shade(at)], color: theme.attentionNow.ink[shade(at)] };
+  const style = (at) => {
+    if (!effects[at]) return undefined;
+    const shade = shadeOf(effects[at], largest);
+    return { background: theme.attentionNow.css[shade], color: theme.attentionNow.ink[shade] };
+  };
   const title = (at) =>
     effects[at]
       ? msg`${quoted(run.tokens[at])}, position ${at}: distance ${distance(effects[at].kl)}`

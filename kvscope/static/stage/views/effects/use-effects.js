@@ -8,8 +8,8 @@ import { effectsKey, effectsOf } from "../../state/effects.js";
  *
  * @param {{state: Object, client: Object, dispatch: Function}} page
  * @param {{run: string, step: number, kinds: string[]}} about all kinds have as many parts
- * @returns {Object} as `effectsOf`, with `start` and `stop`. `effects`: kind after kind, `count` in all; `ms`: what the passes so far took;
- *   `start` goes on where it stopped
+ * @returns {Object} as `effectsOf`, with `start` and `stop`. `effects`: kind after kind, `count` in all; `largest`: their largest distance;
+ *   `ms`: what the passes so far took; `start` goes on where it stopped
  */
 export function useEffects({ state, client, dispatch }, about) {
   const { run, step, kinds } = about;
@@ -46,5 +46,6 @@ export function useEffects({ state, client, dispatch }, about) {
     if (latest.current.status === "running") store({ ...latest.current, status: "stopped" });
   };
   useEffect(() => stop, [key]);
-  return { ...measurement, start, stop };
+  const largest = Math.max(0, ...measurement.effects.map(({ kl }) => kl));
+  return { ...measurement, largest, start, stop };
 }

@@ -21,6 +21,12 @@ export function becomes(base, effect) {
   return `${chance(base.logprob)} → ${chance(effect.logprob)}`;
 }
 
+/** @returns {string} a part, and how the step's token changes without it, once that is measured */
+export function effectTitle(name, token, base, effect) {
+  if (!effect) return name;
+  return msg`${name}: ${quoted(token)} ${becomes(base, effect)}, distance ${distance(effect.kl)}`;
+}
+
 /** @returns {string} a head, as part of a sentence */
 export function headName(at, heads) {
   return msg`layer ${Math.floor(at / heads)}, head ${at % heads}`;

@@ -53,10 +53,10 @@ export function partsOf(model) {
  */
 export function flowOf(run, step) {
   const { firstQuery, rows: recorded, data } = run.steps[step];
-  const rows = data.rows_computed ?? recorded;
+  const rows = data.rows_computed;
   const first = firstQuery + recorded - rows;
   const cached = run.open.study?.cache === "forgotten" ? 0 : first;
-  return { rows, cached, first, passes: data.ms.chunks?.length ?? 1, inherited: isInherited(run, step) };
+  return { rows, cached, first, passes: data.ms.chunks.length, inherited: isInherited(run, step) };
 }
 
 /**

@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { timed } from "../../../shared/facts/conditions.js";
 import { fixed, integer, quoted } from "../../../shared/facts/format.js";
 import { TO_GET_THEM } from "../../../shared/facts/saved-session.js";
-import { readIn, weightsOf } from "../../../shared/facts/weights.js";
+import { bytesIn, weightsOf } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Fetched } from "../../../shared/ui/fetched.js";
 import { useSize } from "../../../shared/ui/use-size.js";
@@ -72,7 +72,7 @@ function WeightSizes({ model, data, total }) {
   const { stored, held } = weightsOf(model);
   return html`<p class="muted small">
     ${msg`The model has ${integer(total)} parameters, also called weights.`} ${stored ? msg`In the file: ${stored}` : msg`In the file: not recorded`} · ${msg`in memory: ${held}`}
-    ${" "}· ${msg`format read by this step: ${readIn(data, model)}`}
+    ${" "}· ${msg`format read by this step: ${bytesIn(data.weights_read)}`}
   </p>`;
 }
 
@@ -175,19 +175,22 @@ function kindsText(windows) {
   return msg`Local layers: ${local.length}; their attention reads only the newest ${widths} tokens. Global layers, which read all: ${global}.`;
 }
 
+/** By status of the lens. */
+const NO_LENS = {
+  idle: msg`Pause to compute the best guess after each layer.`,
+  none: `${msg`Best guesses after each layer are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`,
+  unavailable: msg`Best guesses after each layer are available when the model is loaded.`,
+  damaged: msg`Best guesses after each layer are stored with this session but damaged.`,
+};
+
 function LensWords({ lens, layerStop }) {
   if (lens.values) {
     const sentence = layerStop ? readingSentence(lens.values, layerStop - 1) : lensSentence(lens.values);
     return html`<b>${sentence}</b> ${msg`After each layer, parts 4, 5 and 6 are applied to the newest row.`} <${Badge} origin="computed" />`;
   }
-  if (lens.status === "idle") return msg`Pause to compute the best guess after each layer.`;
-  if (lens.status === "none")
-    return `${msg`Best guesses after each layer are not stored with this session, and its model cannot be asked for them here.`} ${TO_GET_THEM}`;
-  if (lens.status === "unavailable") return msg`Best guesses after each layer are available when the model is loaded.`;
-  if (lens.status === "damaged") return msg`Best guesses after each layer are stored with this session but damaged.`;
-  if (lens.status === "failed")
-    return msg`The best guesses after each layer could not be computed: ${lens.problem.message}`;
-  return msg`Computing the best guess after each layer…`;
+  return lens.status === "failed"
+    ? msg`The best guesses after each layer could not be computed: ${lens.problem.message}`
+    : (NO_LENS[lens.status] ?? msg`Computing the best guess after each layer…`);
 }
 
 function Outputs({ run, step, flow, parts, reached, go }) {

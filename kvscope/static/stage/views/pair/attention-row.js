@@ -1,6 +1,6 @@
 /** One query's whole row out of a head's exact values (docs/frames.md, `head`): softmax, and the mix of V. Pure. */
 
-import { line } from "./dot-product.js";
+import { lineOf } from "../block/scene.js";
 
 /**
  * Returns the softmax of a row, computed again from the engine's scores: weight = e^(score − max) / Σ e^(score − max).
@@ -15,8 +15,8 @@ import { line } from "./dot-product.js";
  *   `difference`: the largest between the engine's weights and those from `powers`
  */
 export function attentionRow(head, { row, query, first }) {
-  const scores = line(head.scores, row).subarray(0, query + 1);
-  const weights = line(head.weights, row).subarray(0, query + 1);
+  const scores = lineOf(head.scores, row).subarray(0, query + 1);
+  const weights = lineOf(head.weights, row).subarray(0, query + 1);
   const max = scores.subarray(first).reduce((largest, score) => Math.max(largest, score), Number.NEGATIVE_INFINITY);
   const powers = Float64Array.from(scores, (score, key) => (key < first ? 0 : Math.exp(score - max)));
   const powerSum = total(powers);
@@ -50,11 +50,11 @@ export function attentionRow(head, { row, query, first }) {
  */
 export function mixAt(head, { row, query }, dimension) {
   const keys = query + 1;
-  const weights = line(head.weights, row);
-  const values = Float64Array.from({ length: keys }, (_, key) => line(head.v, key)[dimension]);
+  const weights = lineOf(head.weights, row);
+  const values = Float64Array.from({ length: keys }, (_, key) => lineOf(head.v, key)[dimension]);
   const parts = values.map((value, key) => weights[key] * value);
   const sum = total(parts);
-  const output = line(head.output, row)[dimension];
+  const output = lineOf(head.output, row)[dimension];
   return { values, parts, sum, output, difference: Math.abs(sum - output) };
 }
 

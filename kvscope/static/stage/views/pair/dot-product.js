@@ -1,5 +1,7 @@
 /** One query·key pair out of a head's exact values (docs/frames.md, `head`). Pure. */
 
+import { lineOf } from "../block/scene.js";
+
 /**
  * Returns the dot product of a query and a key, term by term.
  *
@@ -11,27 +13,21 @@
  *   `keys`: how many keys the softmax runs over; `output`: the head's, for this query
  */
 export function dotProduct(head, { row, key, query, first }) {
-  const q = line(head.q, row);
-  const k = line(head.k, key);
+  const q = lineOf(head.q, row);
+  const k = lineOf(head.k, key);
   const products = Float64Array.from(q, (value, i) => value * k[i]);
   return {
     q,
     k,
-    v: line(head.v, key),
-    output: line(head.output, row),
+    v: lineOf(head.v, key),
+    output: lineOf(head.output, row),
     products,
     dot: products.reduce((total, value) => total + value, 0),
-    score: line(head.scores, row)[key],
-    weight: line(head.weights, row)[key],
+    score: lineOf(head.scores, row)[key],
+    weight: lineOf(head.weights, row)[key],
     keys: query + 1 - first,
     headDim: q.length,
   };
-}
-
-/** @returns {Float32Array} a view of one row of a matrix */
-export function line({ shape, data }, row) {
-  const width = shape[shape.length - 1];
-  return data.subarray(row * width, (row + 1) * width);
 }
 
 /** @returns {number[]} indices, those of the largest absolute values first */

@@ -7,8 +7,9 @@ import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
 import { Token } from "../../../shared/ui/token.js";
 import { form, msg, nodes, plural } from "../../../shared/words/msg.js";
+import { lineOf } from "../block/scene.js";
 import { VectorLines } from "./dimensions.js";
-import { bySize, line } from "./dot-product.js";
+import { bySize } from "./dot-product.js";
 import { TileStrip } from "./tile-strip.js";
 import { bytesByFormula, tiledRow } from "./tiled-row.js";
 
@@ -52,12 +53,12 @@ export function TileByTile({ run, focus, values, row, stored, still }) {
     </div>
     <${TileStrip} steps=${tiled.steps} at=${at} first=${tiled.first} />
     <div class="tiles-body row">
-      <${TileKeys} step=${step} scores=${line(values.scores, row)} run=${run} />
+      <${TileKeys} step=${step} scores=${lineOf(values.scores, row)} run=${run} />
       <${RunningState} step=${step} output=${tiled.output} />
     </div>
     ${
       at === last
-        ? html`<${End} tiled=${tiled} sum=${step.after.sum} weights=${line(values.weights, row)} output=${line(values.output, row)} stored=${stored} />`
+        ? html`<${End} tiled=${tiled} sum=${step.after.sum} weights=${lineOf(values.weights, row)} output=${lineOf(values.output, row)} stored=${stored} />`
         : html`<p class="pair-how muted small">${plural(
             more,
             form`After ${integer(more)} more tile: weighted sum ÷ sum is the head's output.`,

@@ -4,7 +4,7 @@
  * are rescaled when a tile has a larger score. Every operation is rounded to float32, as in the engine. Pure.
  */
 
-import { line } from "./dot-product.js";
+import { lineOf } from "../block/scene.js";
 
 const FLOAT_BYTES = 4;
 const f32 = Math.fround;
@@ -27,9 +27,9 @@ const f32 = Math.fround;
  *   `…Difference`: the largest from the engine's
  */
 export function tiledRow(head, { row, query }, size) {
-  const own = { weights: line(head.weights, row), output: line(head.output, row) };
+  const own = { weights: lineOf(head.weights, row), output: lineOf(head.output, row) };
   const first = firstRead(own.weights, query);
-  const scores = line(head.scores, row);
+  const scores = lineOf(head.scores, row);
   const steps = [];
   let state = { max: Number.NEGATIVE_INFINITY, sum: 0, mix: new Float32Array(own.output.length) };
   for (let from = first; from <= query; from += size) {
@@ -62,7 +62,7 @@ function stepOf(head, scores, before, from, to) {
   const mix = new Float32Array(before.mix.length);
   powers.forEach((power, at) => {
     sum = f32(sum + power);
-    const values = line(head.v, from + at);
+    const values = lineOf(head.v, from + at);
     for (let i = 0; i < mix.length; i++) mix[i] += f32(power * values[i]);
   });
   const after = {

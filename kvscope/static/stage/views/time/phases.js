@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { bytesShort, integer, milliseconds, short, significant, times } from "../../../shared/facts/format.js";
-import { readAs, readIn } from "../../../shared/facts/weights.js";
+import { bytesIn, formatReadBy } from "../../../shared/facts/weights.js";
 import { Badge } from "../../../shared/ui/badge.js";
 import { Table } from "../../../shared/ui/table.js";
 import { useMeasured } from "../../../shared/ui/use-measured.js";
@@ -50,11 +50,10 @@ const LINES = [
  */
 export function Phases({ run, prefill, decode, measured, here, ready, client }) {
   const { steps } = run;
-  const format = readAs(steps[measured.from].data, run.open.model);
-  const weightsRead = [
-    prefill && readIn(steps[0].data, run.open.model),
-    decode && readIn(steps[measured.to - 1].data, run.open.model),
-  ];
+  const format = formatReadBy(steps);
+  const weightsRead = [prefill && steps[0], decode && steps[measured.to - 1]].map(
+    (step) => step && bytesIn(step.data.weights_read),
+  );
   const disturbed = Boolean(prefill?.disturbed || decode?.disturbed);
   return html`<p class="sheet-say">${comparison(run, prefill, decode, format)}</p>
     <div class="sheet-columns">

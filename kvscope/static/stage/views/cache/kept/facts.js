@@ -59,8 +59,8 @@ export function shareRead(twin, step) {
   const { layers, kvHeads } = twin;
   const { firstQuery, rows } = twin.steps[step];
   const reads = readIn(twin, step);
-  const kept = step ? twin.steps[step - 1].kept.shape : [1, 1];
-  const tables = (kept[0] === 1 ? 1 : layers) * (kept[1] === 1 ? 1 : kvHeads);
+  const [ofLayers, ofHeads] = step ? twin.steps[step - 1].kept.shape : [1, 1];
+  const tables = (ofLayers === 1 ? 1 : layers) * (ofHeads === 1 ? 1 : kvHeads);
   return Float32Array.from({ length: firstQuery + rows }, (_, position) => {
     let count = 0;
     for (let table = 0; table < tables; table++) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { otherNames } from "../../../../../kvscope/static/stage/views/block/other-names.js";
+import { otherNames } from "../../../../../kvscope/static/stage/views/block/name-words.js";
 import { LIKE_GPT2, LIKE_LLAMA } from "../../../support/made-run.js";
 
 test("a layer's other names follow from its own kind", () => {

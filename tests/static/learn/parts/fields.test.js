@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readSearch, searchOf } from "../../../../kvscope/static/learn/parts/address.js";
-import { readWhole } from "../../../../kvscope/static/learn/parts/whole.js";
+import { readSearch, searchOf } from "../../../../kvscope/static/learn/parts/use-address.js";
+import { readWhole } from "../../../../kvscope/static/learn/parts/use-numbers.js";
 
 const FIELD = { name: "Tokens", least: 1, most: 1000 };
 
@@ -10,7 +10,7 @@ test("a number may have separators", () => {
   assert.deepEqual(readWhole("1,000", FIELD), { value: 1000 });
 });
 
-test("what is no number, or out of bounds, is named with what is allowed", () => {
+test("an invalid number is refused with its name and the allowed range", () => {
   for (const text of ["", "abc", "-3", "0", "1001", "1e9", "12px", "9".repeat(40)]) {
     const { problem } = readWhole(text, FIELD);
     assert.match(problem, /Tokens/);
@@ -20,7 +20,7 @@ test("what is no number, or out of bounds, is named with what is allowed", () =>
 
 const FIRST = { n: "512", k: "512" };
 
-test("the address holds what differs, and stays in its language", () => {
+test("the address has the fields that differ, and keeps its language", () => {
   assert.equal(searchOf(FIRST, FIRST, ""), "");
   assert.equal(searchOf({ n: "7", k: "512" }, FIRST, "?lang=xx&n=512"), "?lang=xx&n=7");
   const odd = { n: "<b>&=", k: "1 2" };
