@@ -18,7 +18,7 @@ _CONVERT = "AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_fol
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:
-    """Return the safetensors files of a folder, sorted by name. Raises Refused("model"), which calls the folder `name`."""
+    """Return the safetensors files of the folder that messages call `name`, sorted. Raises Refused("model")."""
     if (folder / _ADAPTER).is_file():
         fault = f"has an adapter ({_ADAPTER}), which would not be applied"
         raise Refused("model", f"The folder {name} {fault}: merge it into its base model, or remove its files.")
