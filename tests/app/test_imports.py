@@ -46,7 +46,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 MODULES = [
-    *("cli", "factory", "server", "engine.capture", "store.gallery"),
+    *("commands.cli", "factory", "web_server.server", "engine.capture", "store.gallery"),
     *("http.live", "http.runs", "http.sessions", "http.files", "http.pages"),
 ]
 
@@ -73,7 +73,7 @@ def test_the_engine_process_loads_no_web_library_of_ours() -> None:
 def imports_of(folder: str) -> dict[str, set[str]]:
     """For each source file of a folder, the modules it imports anywhere, also inside functions."""
     found = {}
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    for path in sorted((ROOT / "kvscope" / folder).rglob("*.py")):
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
         names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
         for node in nodes:
