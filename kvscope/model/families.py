@@ -75,6 +75,6 @@ def fixed_parts(family: str) -> dict[str, Any]:
     }
 
 
-def joined(arch: str) -> tuple[str, ...]:
-    """Matrices that the files of an architecture have in one piece: "qkv", "gate_up"."""
-    return tuple(FAMILIES.get(arch, {}).get("computed", {}).get("joined", ()))
+def joined(family: str) -> tuple[str, ...]:
+    """Matrices that the files of a family have in one piece: "qkv", "gate_up"; none for an unknown family."""
+    return tuple(FAMILIES.get(family, {}).get("computed", {}).get("joined", ()))

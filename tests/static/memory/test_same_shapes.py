@@ -13,7 +13,7 @@ from kvscope.model.api import Refused
 from kvscope.model.checkpoint.hf_config import config_from_hf
 from kvscope.model.families import COMPUTED, FAMILIES
 from tests.static.memory.other_configs import NO_SIZE, changed
-from tests.static.memory.test_transformers import FAMILIES as TINY
+from tests.static.memory.tiny_configs import FAMILIES as TINY
 from tests.support.node import answer_of
 from tools.families import COPY, TABLE
 
