@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.complaints import Complaints
 from tests.support.pages import Pages
 from tests.support.runs import SMALL_RUN
-from tests.support.server import Server
+from tests.support.server import TINY_MODEL, Server, running
 from tests.support.stage import Stage
 from tests.support.wheel import unpacked_wheel
 
 LESSONS = Path(__file__).resolve().parents[1] / "fixtures" / "lessons"
 """Shown after those that ship."""
-TINY_MODEL = ("--service", "tests.support.tiny_service:load_service")
-"""Options of a server with a tiny random model."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,13 +42,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not (folder / "wheel").exists():
             unpacked_wheel(folder / "new").parent.rename(folder / "wheel")
     return folder / "wheel" / "unpacked"
-
-
-@contextmanager
-def running(server: Server) -> Iterator[Server]:
-    """A server until the end of what uses it."""
-    yield server
-    server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,9 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import TINY_MODEL, running
 from tests.support.runs import export, share
 from tests.support.screens import VIEWS
-from tests.support.server import ROOT, Server
+from tests.support.server import ROOT, TINY_MODEL, Server, running
 from tests.support.stage import Stage, open_file, open_link
 from tests.support.wheel import STATIC
 

@@ -8,9 +8,8 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import TINY_MODEL
 from tests.support.complaints import Complaints
-from tests.support.server import Server
+from tests.support.server import TINY_MODEL, Server
 from tests.support.stage import Stage
 
 

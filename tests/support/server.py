@@ -20,6 +20,8 @@ from tests.support.waiting import eventually
 ROOT = Path(__file__).resolve().parents[2]
 LOADING_S = 100
 RUN_S = 240
+TINY_MODEL = ("--service", "tests.support.tiny_service:load_service")
+"""Options of a server with a tiny random model."""
 
 
 class Server:
@@ -228,3 +230,12 @@ class Log:
     def _step_tensors(self, step: int) -> dict[str, Any]:
         payload = next(p for header, p in self._frames if header.kind == "step" and header.data["step"] == step)
         return dict(codec.tensors(payload))
+
+
+@contextmanager
+def running(server: Server) -> Iterator[Server]:
+    """Yields a server, and kills it at the end."""
+    try:
+        yield server
+    finally:
+        server.kill()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -13,7 +15,7 @@ def upgrade() -> None:
     """Make all tables in an empty database."""
     tables = sa.MetaData()
 
-    def now() -> sa.Function[object]:
+    def now() -> sa.ColumnElement[Any]:
         return sa.func.current_timestamp()
 
     sa.Table(
