@@ -84,10 +84,15 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def names_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and name of each function, class, argument and variable."""
+    """Line and name of each function, class, argument and variable; fields of classes may be names of the contract."""
     source = path.read_text("utf-8")
     if path.suffix == ".py":
-        for node in ast.walk(ast.parse(source)):
+        tree = ast.parse(source)
+        classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        fields = {part.target for node in classes for part in node.body if isinstance(part, ast.AnnAssign)}
+        for node in ast.walk(tree):
+            if node in fields:
+                continue
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 yield node.lineno, node.name
             elif isinstance(node, ast.arg):

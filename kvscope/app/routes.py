@@ -19,9 +19,9 @@ HEAD = "| Method | Address | Who | Pages | Cost | Limit | Web process |\n|---|--
 
 def rows(app: Flask) -> list[tuple[str, str, Access]]:
     """Method, address and access of every route, by address; then the events."""
-    found = declared(app.view_functions)
+    endpoints = declared(app.view_functions)
     routes = [
-        (method, path_of(rule), found[rule.endpoint])
+        (method, path_of(rule), endpoints[rule.endpoint])
         for rule in app.url_map.iter_rules()
         for method in METHODS
         if method in (rule.methods or ())

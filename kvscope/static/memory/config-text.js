@@ -23,15 +23,15 @@ const OTHER_MODEL =
  */
 export function textModelOf(outer) {
   const own = familyOf(outer.model_type);
-  const found = [...textModels(outer, [], [outer])];
-  if (found.length > 1) {
-    const paths = found.map(({ path }) => path.join(".")).join(", ");
+  const models = [...textModels(outer, [], [outer])];
+  if (models.length > 1) {
+    const paths = models.map(({ path }) => path.join(".")).join(", ");
     throw new Refused(
-      found[1].path.join("."),
+      models[1].path.join("."),
       msg`The config has several text models: ${paths}. Paste the one that you mean, without the others.`,
     );
   }
-  if (found.length) return found[0];
+  if (models.length) return models[0];
   const given = outer[TEXT_KEY];
   if (given !== undefined && given !== null) {
     const inner = objectOf(given, TEXT_KEY);

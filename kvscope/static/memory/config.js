@@ -32,17 +32,17 @@ export function readConfig(text) {
 
 function read(text) {
   const outer = objectOf(parsed(text), "config.json");
-  const found = textModelOf(outer);
+  const described = textModelOf(outer);
   const whole = familyOf(outer.model_type);
-  const { inner, path } = found;
-  const family = familyOf(found.kind);
-  if (!family || family.text) throw unknownFamily(found.kind, path);
-  const name = /** @type {string} */ (found.kind);
+  const { inner, path } = described;
+  const family = familyOf(described.kind);
+  if (!family || family.text) throw unknownFamily(described.kind, path);
+  const name = /** @type {string} */ (described.kind);
   const fields = new Fields(inner, family.defaults);
   const nested = path.length > 0 || Boolean(whole?.text);
   const partial = nested || OTHER_PARTS.some((field) => Object.hasOwn(inner, field));
   const notes = partial ? [msg`Only the text model is counted, without the encoders for images and audio.`] : [];
-  if (found.levels.some((level) => level.is_encoder_decoder === true)) {
+  if (described.levels.some((level) => level.is_encoder_decoder === true)) {
     throw new Refused(
       "is_encoder_decoder",
       msg`is_encoder_decoder is true. Such a decoder stores further caches, which this calculator cannot count.`,
@@ -51,7 +51,7 @@ function read(text) {
   fields.seen.add("is_encoder_decoder");
   let model = modelOf(fields, family, name);
   const head = new Fields(outer, whole?.defaults ?? {});
-  model = { ...model, tied: tiedOf(found, whole, head, model.tied) };
+  model = { ...model, tied: tiedOf(described, whole, head, model.tied) };
   if (whole?.text && !head.has("tie_word_embeddings")) fields.assumed.add("tie_word_embeddings");
   if (fields.has("quantization_config")) {
     notes.push(msg`This config has quantized weights. Choose their dtype above.`);
@@ -69,7 +69,7 @@ function read(text) {
     notes.push(msg`Missing fields have the defaults of this family in transformers: ${defaults}.`);
   }
   tooLarge(model);
-  return { model, notes, relevant: relevantFields(fields, found, nested) };
+  return { model, notes, relevant: relevantFields(fields, described, nested) };
 }
 
 /** @returns {Refused} with what the visitor can do */

@@ -96,12 +96,12 @@ export function sharingResult(before, after) {
       msg`The list “What happened” has the reason for each.`,
     );
   const rows = rowCount(sumOf(sharers.map(({ shared }) => shared)));
-  const found = plural(
+  const reused = plural(
     sharers.length,
     form`${sharers.length} request found ${rows} of its beginning in the pool, so the engine did not compute these again.`,
     form`${sharers.length} requests found ${rows} of their beginnings in the pool, so the engine did not compute these again.`,
   );
-  return sentences(found, tookLonger(before, after));
+  return sentences(reused, tookLonger(before, after));
 }
 
 /** @param {Side} before @param {Side} after */

@@ -87,9 +87,9 @@ function noRetry(sides) {
 
 /** Blocks that the cancellation released, as the engine counted them. */
 function freed({ name, round }) {
-  const found = cancellation(round);
-  if (!found) return msg`Round “${name}”: nothing was cancelled.`;
-  const { event, freeBefore } = found;
+  const cancelled = cancellation(round);
+  if (!cancelled) return msg`Round “${name}”: nothing was cancelled.`;
+  const { event, freeBefore } = cancelled;
   const held = blockCount(event.count);
   const [before, after, all] = [freeBefore, event.free, round.settings.blocks].map(integer);
   return event.free > freeBefore

@@ -71,8 +71,8 @@ export function howItWent(round, requests, answers) {
 
 /** @returns {Set<number>} requests that were preempted up to a pass of the round */
 export function preemptedBefore({ events }, number) {
-  const found = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
-  return new Set(found.map(({ request }) => request));
+  const preemptions = events.filter(({ what, pass }) => what === "preempted" && pass !== null && pass <= number);
+  return new Set(preemptions.map(({ request }) => request));
 }
 
 /**
@@ -149,14 +149,14 @@ function joined({ request, count, pass, ms: at }, { round, events, answers, requ
   }
   const shared = events.find((each) => each.what === "shared" && each.request === request && each.pass === pass);
   const retried = retriedBy(requests[request]);
-  const { shared: found, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
+  const { shared: reused, rows } = answers[requests[request].retry_of] ?? { shared: 0, rows: 0 };
   return [
     retried ? msg`${letter}, a retry of ${retried}, joins the batch.` : msg`${letter} joins the batch.`,
     waitSentence(request, pass, at, { round, events, answers }),
     ...(shared
       ? sharedSentences(shared, count)
       : [msg`It must read ${tokenCount(count)}.`, whyNothingShared(round, pass, request)]),
-    found + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
+    reused + rows > (shared?.count ?? 0) && msg`The cache no longer holds everything that was computed for ${retried}.`,
     shared &&
       copiesWith(request, pass, events) &&
       msg`The last of these blocks is only partly shared, so ${letter} gets its own copy.`,

@@ -304,8 +304,8 @@ function Shared({ cells, round, tally, pass, blockSize }) {
   const alone = shared ? null : whyNoBlockShared(round, pass, tally.answers, blockSize);
   const tokens = (shared?.ids.length ?? 0) * blockSize;
   const owners = shared ? cells.get(shared.ids[0]).owners : [];
-  const found = Math.min(...owners.map((who) => tally.answers[who].shared).filter(Boolean));
-  const more = found > tokens && found < tokens + blockSize ? found - tokens : 0;
+  const fewest = Math.min(...owners.map((who) => tally.answers[who].shared).filter(Boolean));
+  const more = fewest > tokens && fewest < tokens + blockSize ? fewest - tokens : 0;
   const copyOnWrite = html`<${Term} id="copy-on-write">${msg`copy-on-write`}<//>`;
   return html`
     ${shared && html`<p>${sharedText(shared, tokens)} ${more > 0 && partlySharedText(more)}</p>`}

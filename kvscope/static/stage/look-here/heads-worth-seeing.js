@@ -102,7 +102,7 @@ export function followersOf(tokens, positions) {
 export function headsWorthSeeing(tally, run) {
   const positions = tally.rows[tally.rows.length - 1];
   if (!(positions - run.reused >= LEAST_POSITIONS)) return [];
-  const found = [
+  const heads = [
     best("first", tally.first, positions - Math.max(1, run.reused)),
     best("before", tally.before, positions - Math.max(2, run.reused)),
     best("repeat", tally.repeat, tally.repeats, tally.repeatCell),
@@ -113,7 +113,7 @@ export function headsWorthSeeing(tally, run) {
       tally.linkCell,
     ),
   ];
-  return found
+  return heads
     .filter((item) => item !== null && item.share >= LEAST_SHARE)
     .map(({ kind, at, share, count, cell }) => {
       const place = { layer: Math.floor(at / tally.heads), head: at % tally.heads };

@@ -120,7 +120,7 @@ function sum(values) {
   return total;
 }
 
-/** @returns {boolean} whether two settings choose the next token in the same way (the seed aside) */
+/** @returns {boolean} whether two settings choose the next token in the same way; seeds are not compared */
 export function sameSettings(a, b) {
   if (a.strategy !== b.strategy) return false;
   return a.strategy === "greedy" || (a.temperature === b.temperature && a.top_k === b.top_k && a.top_p === b.top_p);
