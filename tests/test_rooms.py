@@ -119,7 +119,7 @@ ROOMS = {
         *(f"static/stage/{room}" for room in ("draw", "facts", "state", "ui")),
         *("static/gallery", "static/gallery.js", "static/stage/map", "static/stage/look-here", "static/stage/changes"),
         *(f"static/stage/{room}" for room in ("vocabulary", "next-token", "kv-cache", "time", "views", "inspector")),
-        *("static/embed.js", "static/embed", "static/stage/save-panel"),
+        *("static/embed.js", "static/embed", "static/stage/embed", "static/stage/save-panel"),
         *("static/stage/timeline", "static/by-hand", "static/by-hand.js", "static/memory", "static/memory.js"),
         *(
             "static/serving",

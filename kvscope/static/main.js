@@ -2,7 +2,6 @@
 
 import { html } from "htm/preact";
 import { render } from "preact";
-import { createEmbedHost } from "./embed/host.js";
 import { isPicture } from "./embed/picture.js";
 import { embedOfSearch } from "./embed/protocol.js";
 import { IN_SITE, ON_DISK } from "./shared/log/root.js";
@@ -17,6 +16,7 @@ import { moves, nextPlayhead } from "./shared/state/player.js";
 import { storageOr } from "./shared/state/storage.js";
 import { firstTheme, rememberTheme, systemDark } from "./shared/state/theme.js";
 import { followLit } from "./shared/ui/lit.js";
+import { createEmbedHost } from "./stage/embed/host.js";
 import { App } from "./stage/page/app.js";
 import { openStageHelp, openStageSearch } from "./stage/page/dialogs.js";
 import { followAddress, readAddress } from "./stage/state/address.js";
@@ -130,7 +130,7 @@ render(
 );
 setStateAttributes(store.state());
 if (inLesson) {
-  import("./embed/stage-picture.js").then(({ joinLesson }) => joinLesson({ window, store, controller }));
+  import("./stage/embed/stage-picture.js").then(({ joinLesson }) => joinLesson({ window, store, controller }));
 }
 if (embed) {
   // An embedded page never changes its address, so that it adds nothing to the history of the page around it.

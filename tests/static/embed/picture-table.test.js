@@ -5,11 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { readSearch as readByHand } from "../../../kvscope/static/by-hand/address.js";
 import { pageShows } from "../../../kvscope/static/embed/page-picture.js";
-import { stageShows } from "../../../kvscope/static/embed/stage-picture.js";
 import { FIRST } from "../../../kvscope/static/memory/address.js";
 import { EXPERIMENTS } from "../../../kvscope/static/serving/experiments.js";
 import { PROPERTIES } from "../../../kvscope/static/shared/state/location.js";
 import { VIEWS } from "../../../kvscope/static/shared/state/views.js";
+import { stageShows } from "../../../kvscope/static/stage/embed/stage-picture.js";
 import { initialState } from "../../../kvscope/static/stage/state/store.js";
 import { RANGES } from "../../../kvscope/static/stage/views/tokens/what-if-ranges.js";
 

@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { useContext, useRef } from "preact/hooks";
-import { EmbedHeader, SkipToEnd, SkipToStart } from "../../embed/header.js";
-import { useFrameHeight } from "../../embed/use-frame-height.js";
-import { WheelHint } from "../../embed/wheel-hint.js";
 import { Part, Store, useChoice } from "../../shared/painting/part.js";
 import { isWide, PANEL_NAMES } from "../../shared/state/views.js";
 import { msg } from "../../shared/words/msg.js";
 import { MapPlace } from "../changes/map-place.js";
 import { ChangesPlace } from "../changes/panel-place.js";
+import { EmbedHeader, SkipToEnd, SkipToStart } from "../embed/header.js";
+import { useFrameHeight } from "../embed/use-frame-height.js";
+import { WheelHint } from "../embed/wheel-hint.js";
 import { Inspector } from "../inspector/inspector.js";
 import { KvCache, Written } from "../kv-cache/kv-cache.js";
 import { Shelf } from "../kv-cache/shelf.js";

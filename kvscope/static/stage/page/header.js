@@ -1,7 +1,6 @@
 /** The header: name, recorded runs or the title of a saved session, the model and its loading state, theme, large type, help. */
 
 import { html } from "htm/preact";
-import { EmbedButton } from "../../embed/button.js";
 import { OpenFile } from "../../shared/files/open-file.js";
 import { SaveFileButton } from "../../shared/files/save-file.js";
 import { isOfOtherModel } from "../../shared/log/model.js";
@@ -13,6 +12,7 @@ import { ModelOfRun, ModelPill } from "../../shared/ui/model-pill.js";
 import { Places } from "../../shared/ui/places.js";
 import { ThemeButton } from "../../shared/ui/theme-button.js";
 import { msg } from "../../shared/words/msg.js";
+import { EmbedButton } from "../embed/button.js";
 import { momentOf } from "../state/moment.js";
 import { openStageHelp, openStageSearch } from "./dialogs.js";
 

@@ -2,10 +2,10 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { EmbedButton } from "../../embed/button.js";
 import { titleFrom } from "../../shared/share/sharing.js";
 import { SharingForm } from "../../shared/share/sharing-form.js";
 import { msg } from "../../shared/words/msg.js";
+import { EmbedButton } from "../embed/button.js";
 import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareValues } from "./share-values.js";
 

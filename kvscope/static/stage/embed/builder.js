@@ -2,14 +2,14 @@
 
 import { html } from "htm/preact";
 import { useState } from "preact/hooks";
-import { linkTo } from "../shared/log/root.js";
-import { SPEEDS } from "../shared/state/player.js";
-import { VIEWS, viewName } from "../shared/state/views.js";
-import { Copied } from "../shared/ui/copied.js";
-import { msg } from "../shared/words/msg.js";
-import { momentInWords } from "../stage/state/moment.js";
-import { EMBED_THEMES, HIDEABLE } from "./protocol.js";
-import { embedAddress, HOSTS, PLAIN, snippet } from "./snippets.js";
+import { EMBED_THEMES, HIDEABLE } from "../../embed/protocol.js";
+import { embedAddress, HOSTS, PLAIN, snippet } from "../../embed/snippets.js";
+import { linkTo } from "../../shared/log/root.js";
+import { SPEEDS } from "../../shared/state/player.js";
+import { VIEWS, viewName } from "../../shared/state/views.js";
+import { Copied } from "../../shared/ui/copied.js";
+import { msg } from "../../shared/words/msg.js";
+import { momentInWords } from "../state/moment.js";
 
 const PARTS = { prompt: msg`prompt`, controls: msg`playback`, header: msg`title`, notes: msg`notes` };
 const THEMES = { auto: msg`the reader’s`, light: msg`light`, dark: msg`dark` };

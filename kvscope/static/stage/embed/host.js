@@ -3,7 +3,7 @@
  * Messages are accepted only from the parent window.
  */
 
-import { commandOf, PROTOCOL, sizeMessages, stepMessage } from "./protocol.js";
+import { commandOf, PROTOCOL, sizeMessages, stepMessage } from "../../embed/protocol.js";
 
 /** The layout of a run grows while it opens; its height is sent after this time, in ms. */
 const SETTLING_MS = 200;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { stageShows } from "../../../kvscope/static/embed/stage-picture.js";
-import { initialState, reduce } from "../../../kvscope/static/stage/state/store.js";
+import { stageShows } from "../../../../kvscope/static/stage/embed/stage-picture.js";
+import { initialState, reduce } from "../../../../kvscope/static/stage/state/store.js";
 
 const opened = (id) => ({
   id,

@@ -5,7 +5,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useState } from "preact/hooks";
-import { nodes } from "../shared/words/msg.js";
+import { nodes } from "../../shared/words/msg.js";
 
 const SHOWN_MS = 1600;
 /** CSS pixels. A smaller overflow is only a descender or a border, not hidden content. */

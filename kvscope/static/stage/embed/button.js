@@ -2,8 +2,8 @@
 
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Fetched } from "../shared/ui/fetched.js";
-import { msg } from "../shared/words/msg.js";
+import { Fetched } from "../../shared/ui/fetched.js";
+import { msg } from "../../shared/words/msg.js";
 
 /** Loaded on demand: few visitors embed a run. */
 const BUILDER = async () => (await import("./builder.js")).EmbedBuilder;

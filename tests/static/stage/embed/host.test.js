@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEmbedHost } from "../../../kvscope/static/embed/host.js";
+import { createEmbedHost } from "../../../../kvscope/static/stage/embed/host.js";
 
 const selection = { layer: 1, head: 2, query: null, key: null, view: "head" };
 

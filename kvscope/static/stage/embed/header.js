@@ -1,9 +1,9 @@
 /** The header of an embed: the run's title, a link to the whole page, and links that skip the run for keyboard users. */
 
 import { html } from "htm/preact";
-import { under } from "../shared/log/root.js";
-import { msg } from "../shared/words/msg.js";
-import { addressOf } from "../stage/state/address.js";
+import { under } from "../../shared/log/root.js";
+import { msg } from "../../shared/words/msg.js";
+import { addressOf } from "../state/address.js";
 
 const START = "embed-start";
 const END = "embed-end";

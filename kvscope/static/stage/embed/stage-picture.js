@@ -1,10 +1,10 @@
 /** The Stage as the picture of a lesson: reports its state for the lesson's tasks, and shows what the lesson requests. */
 
-import { namesUnder } from "../shared/state/lit.js";
-import { addressOf } from "../stage/state/address.js";
-import { createPicture } from "./picture.js";
-import { commandOf } from "./protocol.js";
-import { createSight } from "./sight.js";
+import { createPicture } from "../../embed/picture.js";
+import { commandOf } from "../../embed/protocol.js";
+import { createSight } from "../../embed/sight.js";
+import { namesUnder } from "../../shared/state/lit.js";
+import { addressOf } from "../state/address.js";
 
 /** @returns {Object|null} what the Stage shows, as plain values; null while it shows no run */
 export function stageShows(state) {
