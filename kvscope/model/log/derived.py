@@ -73,10 +73,8 @@ def twin_study(request: TwinRequest) -> dict[str, Any]:
 
 def _opening(opening: bytes, run: str, changes: Mapping[str, Any]) -> Frame:
     frame = frames.relabel(opening, run, 0, {**changes, "created": now()})
-    if len(frame.payload) > frames.MAX_FRAME_BYTES:
-        message = (
-            f"With what this would add, the first frame of the run's log would have {len(frame.payload):,} bytes; "
-        )
+    if (size := len(frame.payload)) > frames.MAX_FRAME_BYTES:
+        message = f"With what this would add, the first frame of the run's log would have {size:,} bytes; "
         message += f"the limit is {frames.MAX_FRAME_BYTES:,}."
         raise Refused("run", message, limit=frames.MAX_FRAME_BYTES, status=409)
     return frame
