@@ -21,7 +21,7 @@ from kvscope.model.settings import Change, Site
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The hook point of a site; `base`: the hook point of the rows before the layer, if the layer adds to them."""
+    """The hook point of a site. If the site is what a layer adds, `base` is the hook point before the layer."""
 
     point: str
     base: str | None = None

@@ -1,7 +1,7 @@
 """Computes how the next token changes if one part of the model is switched off, or one token is left out.
 
 A head, attention, MLP or layer that is off outputs zeros for every row (ablation, arXiv:1905.10650). If a token is left
-out, all later tokens move one position forward.
+out, the position of each later token is lower by one.
 """
 
 from __future__ import annotations

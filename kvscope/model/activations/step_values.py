@@ -30,7 +30,7 @@ def step_values(
     """Returns by layer the values of the T rows `first_query`… of `ids`, and the last row's lens for `token`.
 
     Always `q` F32 [H, T, Dh], `k` and `v` F32 [Hkv, T, Dh], q and k after RoPE. At level "block" also the tensors of
-    `OF_BLOCK`, [T, width], F16 if every value fits into it and F32 otherwise; and, if the model has RoPE, `rope` F32
+    `OF_BLOCK`, [T, width], F16 if every value fits into it, else F32; and, if the model has RoPE, `rope` F32
     [Dh/2], the angle per position of each pair.
 
     The rows stay in the cache until others need the room, so that the next step does not compute them again. Raises

@@ -1,4 +1,4 @@
-"""Times a step's forward passes, computed again without capture: with the cache and without it, by the same code."""
+"""Times a step's forward passes alone, computed again by the same code: with the cache and without it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PAIRS = 4
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """How much the last token changed the rows before it: the largest ‖change‖ ÷ ‖row‖ of a row of K or V."""
+    """How much the last token changed the rows before it: the largest ‖change‖ ÷ ‖row‖ of their K and V."""
 
     by_layer: list[float]
     by_position: list[float]

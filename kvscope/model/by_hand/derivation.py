@@ -51,7 +51,7 @@ class Step:
     probabilities: np.ndarray | None
     """[vocabulary]: softmax of logits ÷ temperature"""
     projections: int
-    """Products of a row with a head's W_Q, W_K or W_V: three for each new row"""
+    """Products of a row with W_Q, W_K or W_V in one head: three for each new row"""
 
 
 @dataclass(frozen=True, slots=True)

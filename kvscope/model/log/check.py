@@ -39,7 +39,7 @@ KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
 """Largest product of layers, heads and rows of one step."""
 MAX_VALUES_HEADER_BYTES = 1024 * 1024
-"""Limit for the header of a frame of exact values: the lens of all layers takes most of it."""
+"""Largest header of a frame of exact values, enough for the lens of all layers; its tensors may be larger."""
 
 
 class LogCheck:

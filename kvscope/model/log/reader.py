@@ -139,7 +139,7 @@ class LogReader:
         return None if self.close is None else str(self.close["reason"])
 
     def rows(self, step: int) -> range:
-        """Returns the positions that a step computed: in step 0 the prompt's without cached rows, later one."""
+        """Returns the positions that a step computed: in step 0 the prompt's, without its cached rows; later one."""
         _within("step", step, len(self.steps))
         return rows_of(self._prompt_length, step, self.reused)
 

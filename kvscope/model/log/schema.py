@@ -63,7 +63,7 @@ class Tensor:
     optional: bool = False
     """Whether a frame may lack it: some models, steps or layers do not have this tensor."""
     finite: bool = True
-    """Whether all values must be finite. If not, they must still be in a complete step (see `not_finite`)."""
+    """Whether all values must be finite; if not, they must be finite in a complete step (see `not_finite`)."""
     least: int | None = None
     below: str | None = None
     descending: bool = False
@@ -337,7 +337,7 @@ class KV(Data):
     bytes_used: Natural
     bytes_reserved: Natural
     windowed: Windowed | None = None
-    """What layers with a sliding window have in the cache; absent if no layer may have less than the others."""
+    """What layers with a sliding window have in the cache; absent if it cannot be less than other layers have."""
 
 
 class Step(FrameData):
@@ -606,7 +606,7 @@ KINDS: dict[type[FrameData], str] = {data: kind for kind, data in FRAMES.items()
 
 
 def rows_of(prompt: int, step: int, reused: int = 0) -> range:
-    """Returns the positions that a step computes: in step 0 the `prompt` without the first `reused`, later one."""
+    """Returns the positions that a step computes: in step 0 those from `reused` to before `prompt`, later one."""
     return range(prompt + step - 1 if step else reused, prompt + step)
 
 

@@ -363,8 +363,8 @@ static void add(const float *a, const float *b, int64_t count, float *out) {
     for (int64_t i = 0; i < count; i++) out[i] = a[i] + b[i];
 }
 
-/* Computes a block for rows x [rows, d] of the residual stream. Keys and values: [Hkv, pool, Dh], of its layer. The values
- * of all hook points are in the buffer afterwards, the block's output at `end`. */
+/* Computes a block for rows x [rows, d] of the residual stream. Keys and values: [Hkv, pool, Dh], of its layer. The call
+ * writes the values of all hook points to the buffer, the block's output at `end`. */
 void block(const struct block *b, const struct pass *p, const float *x, float *keys, float *values, float *buffer) {
     const int64_t rows = p->rows, d = b->d, Dh = b->head_dim, stride = (b->heads + 2 * b->kv_heads) * Dh;
 #pragma omp parallel
