@@ -157,9 +157,9 @@ def from_stream(data: bytes | mmap) -> Iterator[bytes]:
 
 
 def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None, values: Iterable[bytes] = ()) -> bytes:
-    """Returns one safetensors file of all frames of a run and the `values` frames stored with them.
+    """Returns one safetensors file of a run's frames and its `values` frames, with `about` in its metadata.
 
-    Its metadata includes `about`. Raises BadFrame.
+    Raises BadFrame.
     """
     joined: dict[str, np.ndarray] = {}
     metadata = {**(about or {}), "v": VERSION}

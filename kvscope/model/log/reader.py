@@ -144,10 +144,7 @@ class LogReader:
         return rows_of(self._prompt_length, step, self.reused)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
-        """Returns the attention weights, float32 [queries, keys], within 0.004 of the model's.
-
-        Queries are the positions `rows(step)`; keys are positions 0 … last.
-        """
+        """Returns the weights within 0.004 of the model's, float32 [queries, keys]: keys 0 … last of `rows(step)`."""
         return decompand(self.companded(step, layer, head))
 
     def companded(self, step: int, layer: int, head: int) -> np.ndarray:

@@ -91,10 +91,7 @@ def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:
 
 
 def _run(command: list[str]) -> str:
-    """Runs a compiler and returns its output. After LIMIT_S, it and its child processes are killed.
-
-    Raises Unavailable.
-    """
+    """Runs a compiler and returns its output; kills it and its child processes after LIMIT_S. Raises Unavailable."""
     try:
         process = subprocess.Popen(
             command,
