@@ -144,7 +144,7 @@ class LogReader:
         return rows_of(self._prompt_length, step, self.reused)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
-        """Returns the weights within 0.004 of the model's, float32 [queries, keys]: keys 0 … last of `rows(step)`."""
+        """Returns weights within 0.004 of the model's, float32 [rows(step), keys from 0 to the last row's]."""
         return decompand(self.companded(step, layer, head))
 
     def companded(self, step: int, layer: int, head: int) -> np.ndarray:
