@@ -1,8 +1,7 @@
-"""Edits of what a run shall compute otherwise: where a change takes hold, and the rows that it puts there.
+"""Makes the edits of a changed run: the hook point where each change writes, and the rows that it writes.
 
-A mean, a patch and a direction are rows that the model computes without any change, of the run's own prompt or of
-another. Activation patching: arXiv:2309.16042; steering by a difference of two prompts' rows: arXiv:2308.10248, here of
-their last rows.
+The model computes the rows of a mean, a patch or a direction without any change, from the run's own prompt or another.
+Activation patching: arXiv:2309.16042; steering by a difference of two prompts' rows, here the last: arXiv:2308.10248.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kvscope.model.settings import Change, Site
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The hook point of a site, and the one where its rows stood before the layer, for what the layer adds."""
+    """The hook point of a site. If the site is what a layer adds, `base` is the hook point before the layer."""
 
     point: str
     base: str | None = None
@@ -38,14 +37,14 @@ PLACES: dict[Site, Place] = {
     "k": Place("attn.k_rot"),
     "v": Place("attn.v"),
 }
-"""The output of a head before W_O; what attention, the MLP or the whole layer adds to the residual stream; the residual
-stream after a layer; K and V as they are cached; the embedding of a token, where it enters the first layer."""
+"""A token's embedding before the first layer; a head's output before W_O; what attention, the MLP or the whole layer
+adds to the residual stream; the residual stream after a layer; K and V as cached."""
 
 Encode = Callable[[str], list[int]]
 
 
 class UnequalLength(ValueError):
-    """Change number `index` patches with a prompt of `source` tokens a run whose prompt has `prompt`."""
+    """Change number `index` patches a run whose prompt has `prompt` tokens with a prompt of `source` tokens."""
 
     def __init__(self, index: int, source: int, prompt: int):
         super().__init__(index, source, prompt)
@@ -53,16 +52,16 @@ class UnequalLength(ValueError):
 
 
 def prepare(engine: Engine, encode: Encode, prompt: Sequence[int], changes: Sequence[Change]) -> Changes:
-    """The edits that `changes` are in a run over `prompt`. `encode` gives the ids of another prompt.
+    """Returns `changes` as edits of a run over the ids `prompt`. `encode` returns the ids of another prompt.
 
-    Raises UnequalLength, CacheFull, ValueError for an empty source.
+    Raises UnequalLength, CacheFull and, for an empty source, ValueError.
     """
     edits = tuple(starmap(_Preparing(engine, encode, list(prompt)).edit, enumerate(changes)))
     return Changes((tuple(prompt), tuple(changes)), edits)
 
 
 def place_of(site: Site, layer: int | None) -> tuple[str, str | None]:
-    """Names of the hook point that a change at a site writes at, and of the one it counts from."""
+    """Returns the names of a site's hook point in a layer, where a change writes, and of its base, if it has one."""
     place = PLACES[site]
     block = "" if layer is None else f"blocks.{layer}."
     return f"{block}{place.point}", None if place.base is None else f"{block}{place.base}"
@@ -101,11 +100,11 @@ class _Preparing:
         return Edit(point, first, last, keep, add, change.head, base)
 
     def _rows(self, change: Change, ids: list[int]) -> Tensor:
-        """[len(ids), W]: what lies at the change's place for these tokens, without any change."""
+        """Returns the rows at the change's site for these tokens, computed without any change: [len(ids), W]."""
         if not ids:
             raise ValueError("a prompt without a token has no rows")
         point, base = place_of(change.site, change.layer)
         names = [name for name in (point, base) if name is not None]
-        seen = observe(self.engine.under(None), ids, 0, names).values
-        rows = seen[point] if change.head is None else seen[point][:, change.head]
-        return rows if base is None else rows - seen[base]
+        values = observe(self.engine.under(None), ids, 0, names).values
+        rows = values[point] if change.head is None else values[point][:, change.head]
+        return rows if base is None else rows - values[base]

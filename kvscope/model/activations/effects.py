@@ -1,7 +1,7 @@
-"""How the next token changes: a step computed again with one part of the model off, or with one token left out.
+"""Computes how the next token changes if one part of the model is switched off, or one token is left out.
 
-A head, half or layer that is off gives zeros to every row, from the first on (ablation, arXiv:1905.10650); a token that
-is left out is not in the text, so that those behind it move up.
+A head, attention, MLP or layer that is off outputs zeros for every row (ablation, arXiv:1905.10650). If a token is left
+out, the position of each later token is lower by one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.settings import Site
 
 ROWS = 256
-"""Of a pass: about as many take no longer per row than more would."""
+"""Rows of a pass, about: more would not make a row faster."""
 
 
 SITES: dict[EffectOf, Site] = {"heads": "head", "attention": "attention", "mlp": "mlp", "layers": "layer"}
@@ -32,7 +32,7 @@ SITES: dict[EffectOf, Site] = {"heads": "head", "attention": "attention", "mlp":
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A step computed otherwise: without some of its tokens, or with changes."""
+    """A variant of a step: without one of its tokens, or with changes."""
 
     ids: list[int]
     changes: Changes | None
@@ -40,18 +40,18 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Next-token distribution: the log-probability of the token that the step chose, and the likeliest token."""
+    """A next-token distribution: the log-probability of the step's token, and the likeliest token."""
 
     logprob: float
     best: int
     best_prob: float
     kl: float
-    """Σ p · ln(p ÷ q), in nats, where p is the distribution of the step as it was and q this one."""
+    """Σ p · ln(p ÷ q), in nats: p is the original step's distribution, q this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """`ms`: wall time of the pass."""
+    """The predictions without a variant (`base`) and with each (`found`). `ms`: wall time of the pass."""
 
     base: Prediction
     found: list[Prediction]
@@ -59,7 +59,7 @@ class Effects:
 
 
 def count_of(of: EffectOf, config: ModelConfig, ids: Items[int]) -> int:
-    """How many parts there are to switch off, or tokens to leave out."""
+    """Returns how many parts can be switched off, or tokens left out."""
     match of:
         case "tokens":
             return len(ids)
@@ -72,10 +72,10 @@ def count_of(of: EffectOf, config: ModelConfig, ids: Items[int]) -> int:
 
 
 def effects(engine: Engine, ids: list[int], token: int, of: EffectOf, first: int) -> Effects:
-    """The effects of part number `first` and of those after it that fit into a pass, on the step over `ids` that chose
-    `token`. Heads count layer by layer, tokens by position; the only token of a step cannot be left out.
+    """Returns the effects of part `first`, and of as many later parts as fit into a pass, on the step over `ids` that
+    chose `token`, under `engine.changes`. Heads are numbered layer by layer, tokens by position.
 
-    Computed under `engine.changes`. Raises ValueError for a part that there is not.
+    Raises ValueError if the part does not exist, and for the only token of a step.
     """
     count = count_of(of, engine.transformer.config, ids)
     if not 0 <= first < count or (of == "tokens" and len(ids) == 1):
@@ -98,9 +98,7 @@ def _without(engine: Engine, ids: list[int], of: EffectOf, index: int) -> Varian
 
 
 def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]:
-    """Logits [variants, V] of the last row of each, all in one pass over a cache of their own, and the milliseconds
-    that it took.
-    """
+    """Returns the logits of each variant's last row, [variants, V], from one pass over a new cache; and its ms."""
     blocks = sum(-(-len(variant.ids) // BLOCK_SIZE) for variant in variants)
     cache = type(engine.cache)(engine.transformer.config, blocks, engine.runner.device)
     entries = []
@@ -115,7 +113,7 @@ def _last_rows(engine: Engine, variants: Items[Variant]) -> tuple[Tensor, float]
 
 
 def _prediction(base: Tensor, logprobs: Tensor, token: int) -> Prediction:
-    """`base` and `logprobs`: [V], natural logarithms."""
+    """Compares two next-token distributions. `base` and `logprobs`: [V], natural logarithms."""
     best = int(logprobs.argmax())
     kl = (base.exp() * (base - logprobs)).sum()
     return Prediction(float(logprobs[token]), best, float(logprobs[best].exp()), max(0.0, float(kl)))

@@ -1,4 +1,4 @@
-"""Learned rows of tokens: those of the whole vocabulary that point the same way as one, and words beside each other."""
+"""Compares rows of the embedding table: one token with the whole vocabulary, or some tokens with each other."""
 
 from __future__ import annotations
 
@@ -11,61 +11,61 @@ from torch import Tensor
 from kvscope.model.pieces import pause
 
 Embedding = Callable[[Tensor], Tensor]
-"""Rows of the table, [n, D] of ids [n]."""
+"""Returns the rows [n, D] of ids [n]."""
 NEAREST = 12
 PART_NUMBERS = 8 * 2**20
-"""Of the table, looked through between two pauses."""
+"""How many numbers of the table are read between two pauses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A row of the embedding table among those nearest to it."""
+    """A row of the embedding table and the rows nearest to it."""
 
     row: list[float]
     length: float
     nearest: list[tuple[int, float]]
-    """The other tokens with the largest cosine, that first; none of a row of length 0, which has no direction."""
+    """The other tokens with the largest cosines, largest first; empty if the row has length 0 and so no direction."""
     points: list[tuple[float, float]]
-    """Where the row itself, and then each of `nearest`, lies in the plane that keeps most of their variance."""
+    """Coordinates of the row, then of each of `nearest`, in the plane that has the most of their variance."""
     kept: float
-    """The share of the variance that the plane keeps, 0 to 1."""
+    """The share of the variance in the plane, 0 to 1."""
 
 
 def neighbourhood(embed: Embedding, vocab: int, token: int, device: str = "cpu") -> Neighbourhood:
-    """Row `token` of an embedding table of `vocab` rows, against every other."""
+    """Compares row `token` of an embedding table of `vocab` rows with every other row."""
     row = embed(torch.tensor([token], device=device))[0].float()
     length = float(row.norm())
     nearest = _nearest(embed, torch.arange(vocab, device=device), row, token) if length else []
-    points, kept = plane(embed(torch.tensor([token, *(other for other, _ in nearest)], device=device)))
-    return Neighbourhood(row.tolist(), length, nearest, points, kept)
+    points, share = plane(embed(torch.tensor([token, *(other for other, _ in nearest)], device=device)))
+    return Neighbourhood(row.tolist(), length, nearest, points, share)
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Some rows beside each other."""
+    """Some rows compared with each other."""
 
     lengths: list[float]
     cosines: list[list[float | None]]
-    """Of each row with each; None where one of them has the length 0."""
+    """Cosine of each row with each; None if one of them has length 0."""
     points: list[tuple[float, float]]
     kept: float
-    """As in a neighbourhood."""
+    """As in `Neighbourhood`."""
 
 
 def beside(rows: Tensor) -> Beside:
-    """Rows [n, D] against each other."""
+    """Compares rows [n, D] with each other."""
     wide = rows.double()
     lengths = wide.norm(dim=1)
     cosines = (wide @ wide.T) / (lengths[:, None] * lengths)
     known = [[value if value == value else None for value in line] for line in cosines.tolist()]
-    points, kept = plane(rows)
-    return Beside(lengths.tolist(), known, points, kept)
+    points, share = plane(rows)
+    return Beside(lengths.tolist(), known, points, share)
 
 
 def plane(rows: Tensor) -> tuple[list[tuple[float, float]], float]:
-    """Coordinates of rows [n, D] along their first two principal axes, and the share of their variance that these keep.
+    """Returns coordinates of rows [n, D] along their first two principal axes, and the axes' share of the variance.
 
-    An axis may point either way: here the row furthest along it lies on its positive side.
+    The direction of an axis is arbitrary: here the row furthest from 0 along it has a positive coordinate.
     """
     centred = (rows.double() - rows.double().mean(dim=0)).cpu()
     axes, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
@@ -88,7 +88,7 @@ def _nearest(embed: Embedding, ids: Tensor, row: Tensor, token: int) -> list[tup
 
 
 def _cosines(embed: Embedding, ids: Tensor, row: Tensor) -> Tensor:
-    """Of the row of each of `ids` [n] with a row [D]; −1 of one that has the length 0, and so no direction."""
+    """Returns the cosines of the rows of `ids` [n] with `row` [D]; −1 for a row of length 0, which has no direction."""
     pause()
     wide = embed(ids).float()
     lengths = wide.norm(dim=1)

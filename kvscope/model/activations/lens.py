@@ -1,4 +1,4 @@
-"""What a row says of the next token: after each layer, and of tokens that somebody asks about."""
+"""Computes what a row predicts for the next token: after each layer, and for given tokens."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LENS_TOP = 5
 
 @dataclass(frozen=True, slots=True)
 class LensRow:
-    """What a row says of the next token where one layer leaves it."""
+    """What a row predicts for the next token after one layer."""
 
     top: list[tuple[int, float]]
-    """The best (token, probability) pairs, best first."""
+    """The likeliest tokens with their probabilities, likeliest first."""
     prob: float
     """Probability of the token asked about."""
     rank: int
@@ -27,39 +27,39 @@ class LensRow:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a token stands among all that may come next. `rank`: how many of the vocabulary have a larger logit."""
+    """How one token is rated as the next. `rank`: how many tokens of the vocabulary have a larger logit."""
 
     logit: float
     prob: float
-    """Under softmax of the raw logits."""
+    """Softmax of the raw logits."""
     rank: int
 
 
 def lens_rows(engine: Engine, ids: list[int], token: int) -> list[LensRow]:
-    """Per layer the best next tokens and where `token` stands among all, were the last row of `ids` decoded there.
+    """Decodes the last row of `ids` after each layer: the likeliest next tokens, and probability and rank of `token`.
 
     The logit lens (nostalgebraist 2020). Raises CacheFull.
     """
     names = [left_by(layer) for layer in range(engine.transformer.config.layers)]
-    seen = observe(engine, ids, len(ids) - 1, names)
-    rows = torch.cat([seen.values[name] for name in names])  # layers D
+    observed = observe(engine, ids, len(ids) - 1, names)
+    rows = torch.cat([observed.values[name] for name in names])  # layers D
     return lens_of(engine.transformer.decode_rows(rows), token)
 
 
 def standings(engine: Engine, ids: list[int], tokens: list[int]) -> list[Standing]:
-    """How the last row of `ids` rates each of `tokens` as the next one. Raises CacheFull."""
+    """Returns how the last row of `ids` rates each of `tokens` as the next one. Raises CacheFull."""
     last = left_by(engine.transformer.config.layers - 1)
     row = observe(engine, ids, len(ids) - 1, [last]).values[last]  # 1 D
     return standings_of(engine.transformer.decode_rows(row)[0], tokens)
 
 
 def left_by(layer: int) -> str:
-    """Hook point of the residual stream where `layer` leaves it."""
+    """Returns the hook point of the residual stream after `layer`."""
     return f"blocks.{layer}.resid_out"
 
 
 def lens_of(logits: Tensor, token: int) -> list[LensRow]:
-    """The lens over one row's logits after each layer, [layers, V]."""
+    """Returns the lens from one row's logits after each layer, [layers, V]."""
     probs = logits.softmax(dim=-1)
     # Ranked by logits: probabilities too small for float32 are all 0.
     ranks = (logits > logits[:, token, None]).sum(dim=-1)
@@ -73,7 +73,7 @@ def lens_of(logits: Tensor, token: int) -> list[LensRow]:
 
 
 def standings_of(logits: Tensor, tokens: list[int]) -> list[Standing]:
-    """Where each of `tokens` stands by the logits [V]."""
+    """Rates each of `tokens` by the logits [V]."""
     wide = logits.double()
     probs = wide.softmax(dim=-1)
     return [Standing(float(wide[token]), float(probs[token]), int((wide > wide[token]).sum())) for token in tokens]

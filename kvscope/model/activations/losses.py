@@ -1,4 +1,4 @@
-"""What training would do with a prompt, short of changing a weight: each position predicts, and learns what came."""
+"""Computes the loss of each position of a prompt, as training does, without a change of weights."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kvscope.model.engine.engine import Engine
 from kvscope.model.pieces import pause
 
 ROWS_AT_ONCE = 16
-"""Of logits, in the numbers of twice the width that probabilities are made of: as much as may be computed at once."""
+"""Rows of logits computed at once: probabilities are computed in float64, so they take twice the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one position says of the next token. `prob` to `loss`: of the one that came, None of the last position."""
+    """What one position predicts. `prob` to `loss` are of the prompt's next token; None for the last position."""
 
     best: int
     best_prob: float
@@ -31,24 +31,24 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """All positions of a pass that kept the logits of each. Bytes are read off the tensors."""
+    """The predictions of all positions. `logits_bytes` and `last_logits_bytes` are sizes of tensors."""
 
     predictions: list[Prediction]
     mean: float | None
-    """Of the losses; None of a single token, after which none came."""
+    """Mean of the losses; None for a prompt of one token."""
     logits_bytes: int
     last_logits_bytes: int
-    """Of the last row, all that choosing the next token needs."""
+    """Bytes of the last row's logits, which are enough to choose the next token."""
     kv_bytes: int
 
     @property
     def perplexity(self) -> float | None:
-        """e to the mean loss: among as many equally likely tokens the model would be as unsure."""
+        """Returns e to the mean loss: the number of equally likely tokens that would give the same mean loss."""
         return None if self.mean is None else math.exp(self.mean)
 
 
 def prompt_losses(engine: Engine, ids: list[int]) -> Losses:
-    """One pass over all of `ids`, each position's logits held against the token that came next. Raises CacheFull."""
+    """Computes one pass over `ids` and compares each position's logits with the next token. Raises CacheFull."""
     last = left_by(engine.transformer.config.layers - 1)
     rows = observe(engine, ids, 0, [last]).values[last]  # n D
     predictions: list[Prediction] = []
@@ -65,15 +65,15 @@ def prompt_losses(engine: Engine, ids: list[int]) -> Losses:
 
 
 def predictions_of(logits: Tensor, ids: list[int]) -> list[Prediction]:
-    """Row i of `logits` [n, V] is what position i says; ids[i + 1] is what came."""
-    found: list[Prediction] = []
+    """Compares each row i of `logits` [n, V] with the token that came next, ids[i + 1]."""
+    predictions: list[Prediction] = []
     logs = logits.double().log_softmax(dim=-1)
     best = logs.max(dim=-1)
     for row, token, log in zip(logs, best.indices.tolist(), best.values.tolist(), strict=True):
-        came = ids[len(found) + 1 : len(found) + 2]
-        told = (None, None, None) if not came else _came(row, came[0])
-        found.append(Prediction(token, math.exp(log), *told))
-    return found
+        came = ids[len(predictions) + 1 : len(predictions) + 2]
+        rated = (None, None, None) if not came else _came(row, came[0])
+        predictions.append(Prediction(token, math.exp(log), *rated))
+    return predictions
 
 
 def _came(logs: Tensor, token: int) -> tuple[float, int, float]:

@@ -1,4 +1,4 @@
-"""Exact values at hook points, computed again for tokens that a run has already seen."""
+"""Computes exact values at hook points again, for tokens that a run has already read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kvscope.model.hooks import Observer
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What passed the hook points that were named, and what the cache then held."""
+    """Values at hook points, and the K and V in the cache after the pass."""
 
     values: dict[str, Tensor]
-    """By hook point, whose `shape` names the axes; T and Q are the rows that were asked for."""
+    """Values by hook point; the hook point's `shape` names the axes. T and Q are the observed rows."""
     cache: dict[int, tuple[Tensor, Tensor]]
     """K and V of all rows, [Hkv, K, Dh] each, by layer."""
 
     def block(self, layer: int) -> dict[str, Tensor]:
-        """What is of one block, by the name it has there, such as `attn.weights`."""
+        """Returns the values of one block by their names in it, such as `attn.weights`."""
         prefix = f"blocks.{layer}."
         return {name.removeprefix(prefix): value for name, value in self.values.items() if name.startswith(prefix)}
 
@@ -37,18 +37,18 @@ def observe(
     form: Callable[[str, Tensor], Tensor] = lambda name, value: value,
     keep: bool = False,
 ) -> Observed:
-    """What rows `first_query`… of `ids` have at the hook points `names`, and the cache of the layers `cache_of`.
+    """Returns the values of rows `first_query`… of `ids` at the hook points `names`, and K and V of layers `cache_of`.
 
-    `form(name, value)` says what of a value is wanted, while it passes: no more than that is held. `keep`: leave the
-    rows in the cache until others need the room, so that the next look does not compute them again.
+    Only what `form(name, value)` returns of a value is stored. `keep`: leave the rows in the cache until others need
+    the room, so that the next call does not compute them again.
 
-    Raises CacheFull, KeyError for a hook point that is not there, and ValueError for a row that `ids` does not have.
+    Raises CacheFull, KeyError for an unknown hook point, and ValueError for a row that `ids` does not have.
     """
     values: dict[str, Tensor] = {}
 
     def observer(name: str) -> Observer:
         def take(value: Tensor) -> None:
-            # A copy: a view would hold all that the pass computed with it.
+            # A copy: a view would keep the whole tensor of the pass in memory.
             values[name] = form(name, value).clone(memory_format=torch.contiguous_format)
 
         return take

@@ -1,8 +1,8 @@
-"""One layer really computed on several devices: each has some of the heads and some of the MLP, and sums join them.
+"""Computes one layer as several devices would: each has some of the heads and a part of the MLP, and sums join them.
 
-The way of Megatron-LM (arXiv:1909.08053, §3): W_Q, W_K and W_V are cut by heads, W_O by the columns that those heads
-fill; the MLP's first matrices by rows, its last by columns. Then each device works alone until its part of a change is
-there, and the change is the sum of the parts. The devices here are slices of the loaded weights, one after another.
+As in Megatron-LM (arXiv:1909.08053, §3): W_Q, W_K and W_V are cut by heads, W_O by the columns that read those heads;
+the MLP's first matrices by rows, its last by columns. Each device computes its part of a change alone; the sum of the
+parts is the change. The devices here are slices of the loaded weights, computed one after another.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ HALVES = ("attn", "mlp")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one device has: K/V heads with all the query heads that read them, and numbers inside the MLP."""
+    """The part of one device: KV heads with all query heads that read them, and columns inside the MLP."""
 
     kv_heads: range
     columns: range
 
 
 def shares_of(config: ModelConfig, devices: int) -> list[Share]:
-    """As even as whole K/V heads allow, the larger ones first."""
+    """Divides a layer as evenly as whole KV heads allow, the larger parts first."""
     parts = zip(_even(config.kv_heads, devices), _even(config.d_mlp, devices), strict=True)
     return [Share(*part) for part in parts]
 
@@ -47,41 +47,41 @@ def _even(count: int, parts: int) -> list[range]:
 
 
 def layer_shards(engine: Engine, ids: list[int], layer: int, devices: int) -> bytes:
-    """The last row of `ids` through one layer on `devices` devices, as safetensors.
+    """Computes the last row of `ids` in one layer on `devices` devices, as safetensors.
 
-    For each half of the layer, `attn` and `mlp`: `partials` F32 [devices, D], what each device adds; `bias` F32 [D],
-    added once, of a model that has one; `sum` F32 [D]; `change` F32 [D], what the model itself gives, before the norm
-    of a model that norms its changes: each device norms the whole sum. The MLP's row is the one that the devices' own
-    attention gave. By device `kv_heads` and `columns`, I32 [devices, 2] (first, and the
-    one after the last), and `parameters` I32 [devices], how many weights it holds. Raises CacheFull.
+    For `attn` and `mlp`: `partials` F32 [devices, D], each device's part of the change; `bias` F32 [D], added once, if
+    the model has one; `sum` F32 [D]; `change` F32 [D], computed by the whole model, before the norm if the model norms
+    its changes: each device norms the whole sum. The MLP's input includes the devices' own attention. By device:
+    `kv_heads` and `columns` I32 [devices, 2] (first, and after the last); `parameters` I32 [devices], its number of
+    weights. Raises CacheFull.
     """
     config = engine.transformer.config
     changes = {f"{half}.change": f"{half}.raw_change" if config.post_norms else f"{half}.change" for half in HALVES}
     names = ("resid_in", *changes.values())
-    seen = observe(engine, ids, len(ids) - 1, [f"blocks.{layer}.{name}" for name in names], cache_of=[layer])
-    own, shares = seen.block(layer), shares_of(config, devices)
+    observed = observe(engine, ids, len(ids) - 1, [f"blocks.{layer}.{name}" for name in names], cache_of=[layer])
+    own, shares = observed.block(layer), shares_of(config, devices)
     with torch.inference_mode():
         attentions = [_attention(engine.transformer, layer, share.kv_heads) for share in shares]
         mlps = [_mlp(engine.transformer, layer, share.columns) for share in shares]
         row = own["resid_in"]  # 1 D
-        told = {"attn.partials": _attended(engine.transformer, attentions, shares, row, ids, seen, layer)}
-        told |= _joined("attn", told["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
-        change = told["attn.sum"]
+        tensors = {"attn.partials": _attended(engine.transformer, attentions, shares, row, ids, observed, layer)}
+        tensors |= _joined("attn", tensors["attn.partials"], part_of(engine.transformer, layer, "attn.out").bias)
+        change = tensors["attn.sum"]
         if config.post_norms:
             change = _block(engine.transformer, layer).attn.post_norm(change)
-        told["mlp.partials"] = torch.cat([mlp(row + change) for mlp in mlps])
-        told |= _joined("mlp", told["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
-    held = [
+        tensors["mlp.partials"] = torch.cat([mlp(row + change) for mlp in mlps])
+        tensors |= _joined("mlp", tensors["mlp.partials"], part_of(engine.transformer, layer, "mlp.down").bias)
+    parameters = [
         sum(weight.numel() for half in halves for weight in half.parameters())
         for halves in zip(attentions, mlps, strict=True)
     ]
-    told |= {name: own[given][0] for name, given in changes.items()}
-    told |= {
+    tensors |= {name: own[point][0] for name, point in changes.items()}
+    tensors |= {
         "kv_heads": _ends([share.kv_heads for share in shares]),
         "columns": _ends([share.columns for share in shares]),
-        "parameters": torch.tensor(held, dtype=torch.int32),
+        "parameters": torch.tensor(parameters, dtype=torch.int32),
     }
-    return save({name: tensor.cpu().contiguous() for name, tensor in told.items()})
+    return save({name: tensor.cpu().contiguous() for name, tensor in tensors.items()})
 
 
 def _joined(half: str, partials: Tensor, bias: Tensor | None) -> dict[str, Tensor]:
@@ -99,17 +99,17 @@ def _attended(
     shares: list[Share],
     row: Tensor,
     ids: list[int],
-    seen: Observed,
+    observed: Observed,
     layer: int,
 ) -> Tensor:
-    """What each device's heads add to the row [1, D]: [devices, D]. Each has the K and V of its own heads alone."""
+    """Returns each device's part of attention's change for `row` [1, D]: [devices, D], from its own heads' K and V."""
     device, partials = str(row.device), []
     has_window = transformer.config.has_window(layer)
     for attention, share in zip(attentions, shares, strict=True):
-        mine = slice(share.kv_heads.start, share.kv_heads.stop)
+        heads = slice(share.kv_heads.start, share.kv_heads.stop)
         cache, sequence = KVCache(attention.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
         slots = cache.extend(sequence, len(ids))
-        k, v = (stored[mine, :-1].transpose(0, 1) for stored in seen.cache[layer])  # T Hkv Dh
+        k, v = (stored[heads, :-1].transpose(0, 1) for stored in observed.cache[layer])  # T Hkv Dh
         cache.write(0, slots[:-1], k, v)
         batch, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], device, attention.config.window)
         partials.append(attention(row, batch, transformer.ropes(batch.positions)[has_window], cache, 0))
@@ -117,7 +117,7 @@ def _attended(
 
 
 def _attention(transformer: Transformer, layer: int, kv_heads: range) -> Attention:
-    """One device's attention: its heads' rows of W_Q, W_K and W_V, and the columns of W_O that they fill."""
+    """Returns one device's attention: its heads' rows of W_Q, W_K and W_V, and the columns of W_O that read them."""
     config, whole = transformer.config, _block(transformer, layer).attn
     width = config.head_dim
     queries = slice(kv_heads.start * config.group * width, kv_heads.stop * config.group * width)
@@ -130,7 +130,7 @@ def _attention(transformer: Transformer, layer: int, kv_heads: range) -> Attenti
     }
     if config.qkv_bias:
         weights["qkv.bias"] = torch.cat([part.bias[rows] for part, rows in parts if part.bias is not None])
-    mine = replace(
+    part_config = replace(
         config,
         layers=1,
         global_layers=() if config.has_window(layer) else (0,),
@@ -139,28 +139,28 @@ def _attention(transformer: Transformer, layer: int, kv_heads: range) -> Attenti
         out_bias=False,
         post_norms=False,
     )
-    return _filled(Attention, mine, weights | _norms(whole))
+    return _filled(Attention, part_config, weights | _norms(whole))
 
 
 def _mlp(transformer: Transformer, layer: int, columns: range) -> MLP:
-    """One device's MLP: rows of the matrices that make the numbers inside, and the columns that read these."""
+    """Returns one device's MLP: rows of the first matrices, and the columns of the last that read their output."""
     config, whole = transformer.config, _block(transformer, layer).mlp
-    mine = slice(columns.start, columns.stop)
+    rows = slice(columns.start, columns.stop)
     into = [part_of(transformer, layer, name) for name in (("mlp.gate", "mlp.up") if whole.gated else ("mlp.up",))]
     name = "gate_up" if whole.gated else "up"
     weights = {
-        f"{name}.weight": torch.cat([part.weight[mine] for part in into]),
-        "down.weight": part_of(transformer, layer, "mlp.down").weight[:, mine],
+        f"{name}.weight": torch.cat([part.weight[rows] for part in into]),
+        "down.weight": part_of(transformer, layer, "mlp.down").weight[:, rows],
     }
     if config.mlp_bias:
-        weights[f"{name}.bias"] = torch.cat([part.bias[mine] for part in into if part.bias is not None])
-        # The sum's own bias is added once, after it.
+        weights[f"{name}.bias"] = torch.cat([part.bias[rows] for part in into if part.bias is not None])
+        # The bias of `mlp.down` is added once, to the sum.
         weights["down.bias"] = torch.zeros(config.d, device=weights["down.weight"].device)
     return _filled(MLP, replace(config, d_mlp=len(columns), post_norms=False), weights | _norms(whole))
 
 
 def _norms(whole: nn.Module) -> dict[str, Tensor]:
-    """The norms before the products, which every device has whole."""
+    """Returns the weights of the norms before the products; every device has all of them."""
     norms = ("norm", "q_norm", "k_norm")
     return {name: value for name, value in whole.state_dict().items() if name.partition(".")[0] in norms}
 
@@ -171,6 +171,6 @@ def _block(transformer: Transformer, layer: int) -> Any:
 
 def _filled(kind: type[Half], config: ModelConfig, weights: Mapping[str, Tensor]) -> Half:
     with torch.device("meta"):
-        made = kind(config)
-    made.load_state_dict(weights, assign=True)
-    return made.eval()
+        module = kind(config)
+    module.load_state_dict(weights, assign=True)
+    return module.eval()

@@ -1,4 +1,4 @@
-"""What a run loses when K and V are stored in fewer bits, or of fewer heads: both ways are run, and compared."""
+"""Compares a run with a smaller cache (K and V in fewer bits, or of fewer heads) with the original: runs both."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kvscope.model.small_cache import Form, SmallCache
 from kvscope.model.transformer import Transformer
 
 LOOKED_AT = 64
-"""Rows whose attention is compared: the last ones."""
+"""How many rows' attention is compared: the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One attention weight, and what it became."""
+    """One attention weight before (`was`) and after (`became`)."""
 
     layer: int
     head: int
@@ -34,10 +34,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """`kl`: by step, Σ p · ln(p ÷ q) of the next token's chances, in nats; `likeliest`: by step, before and after."""
+    """By step: `kl`, Σ p · ln(p ÷ q) of the next token, in nats; `likeliest`, the likeliest token before and after."""
 
     bytes: int
-    """Of all positions, read off the tensors"""
+    """Bytes of all positions in the smaller cache, by the sizes of its tensors."""
     furthest: Look
     """The attention weight that changed most."""
     kl: list[float]
@@ -45,10 +45,9 @@ class Loss:
 
 
 def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, device: str = "cpu") -> Loss:
-    """What the last `steps` rows of `ids` say with K and V stored in this form, beside what they say in float32.
+    """Compares the predictions of the last `steps` rows of `ids` with K and V in `form` with those in float32.
 
-    The same tokens go through both, so a greedy text parts from the other at the first step whose likeliest token is
-    another one.
+    Both read the same tokens, so greedy answers would differ from the first step whose likeliest token differs.
     """
     blocks = -(-len(ids) // BLOCK_SIZE)
     capacity = blocks * BLOCK_SIZE
@@ -66,7 +65,7 @@ def compared(transformer: Transformer, ids: list[int], steps: int, form: Form, d
 
 
 def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Tensor]:
-    """Attention [H, rows, T] of each layer, of its last rows; what the last layer made of the last rows [steps, D]."""
+    """Returns each layer's attention [H, rows, T] in the last rows, and the last layer's output [steps, D]."""
     config = engine.transformer.config
     names = [f"blocks.{layer}.attn.weights" for layer in range(config.layers)]
     last = left_by(config.layers - 1)
@@ -74,8 +73,8 @@ def _look(engine: Engine, ids: list[int], steps: int) -> tuple[list[Tensor], Ten
     def form(name: str, value: Tensor) -> Tensor:
         return value[-steps:] if name == last else value.reshape(config.heads, *value.shape[-2:])[:, -LOOKED_AT:]
 
-    seen = observe(engine, ids, 0, [*names, last], form=form)
-    return [seen.values[name] for name in names], seen.values[last]
+    observed = observe(engine, ids, 0, [*names, last], form=form)
+    return [observed.values[name] for name in names], observed.values[last]
 
 
 def _furthest(before: list[Tensor], after: list[Tensor]) -> Look:

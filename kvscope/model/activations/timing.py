@@ -1,4 +1,4 @@
-"""A step's forward passes once more, to be timed alone: with the cache and without it, by the same code."""
+"""Times a step's forward passes alone, computed again by the same code: with the cache and without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvscope.model.weights import ByFormat
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """`ms`: wall time of the forward passes of `rows` rows; `weights`: as the last of them read them."""
+    """`ms`: wall time of the forward passes of `rows` rows; `weights`: bytes that the last pass read, by format."""
 
     ms: float
     rows: int
@@ -23,10 +23,10 @@ class Timed:
 
 
 def timed_step(engine: Engine, ids: list[int], *, cached: bool) -> Timed:
-    """Time the passes that a step over `ids` takes: of its last row over what the cache holds of the others, or of all.
+    """Times the passes of a step over `ids`: of its last row with the others `cached`, or of all rows.
 
-    Both are taken `alike`: one row is faster in other code, and the two would differ by more than the cache. Making the
-    cache is not timed. Raises CacheFull, and Interrupted where runs went on between its pieces.
+    Both run with `alike`: other code is faster for one row, and the two times would differ by more than the cache.
+    Filling the cache is not timed. Raises CacheFull, and Interrupted if runs advanced between its pieces.
     """
     scheduler, runner = engine.scheduler, engine.runner
     changes = engine.changes

@@ -1,4 +1,4 @@
-"""The learned weights of one block: a row of a matrix, exactly, or a whole matrix as a picture."""
+"""Returns the weights of one block: a row of a matrix, exactly, or a whole matrix as a picture."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from kvscope.model.linear import Linear
 from kvscope.model.transformer import Transformer
 
 ZERO, STEPS = 128, 127
-"""The shade of a weight of 0, and how many there are on either side."""
+"""The shade of a weight of 0, and the number of shades below and above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows of a matrix, [rows, columns] or [rows] for what a norm multiplies with; `bias` [rows], if it has one."""
+    """Rows of a matrix, [rows, columns], or a norm's weights, [rows]; `bias` [rows], if it has one."""
 
     weight: Tensor
     bias: Tensor | None = None
     eps: float | None = None
-    """What a norm adds to the mean square, or to the variance."""
+    """The number that a norm adds to the mean square, or to the variance."""
 
 
 def weight_row(transformer: Transformer, layer: int, of: str, index: int) -> bytes:
-    """`row` F32: what makes number `index` of `of`, [columns] of a matrix, [1] of a norm; `bias` F32 [1] if it has one,
-    `eps` F32 [1] of a norm. `attn.rope`: the angle by which pair `index` of q and k is turned for each position.
-
-    Raises Refused for what the model does not have.
+    """Returns the weights of output `index` of `of`: `row` F32, [columns] of a matrix or [1] of a norm; `bias` F32 [1],
+    if it has one; `eps` F32 [1] of a norm. For `attn.rope`, `row` is the angle by which pair `index` of q and k turns
+    for each position. Raises Refused if the model does not have `of` or `index`.
     """
     part = part_of(transformer, layer, of)
     last = len(part.weight) - 1
@@ -46,11 +45,10 @@ def weight_row(transformer: Transformer, layer: int, of: str, index: int) -> byt
 
 
 def weight_picture(transformer: Transformer, layer: int, of: str) -> bytes:
-    """`shades` U8 [rows, columns]: 128 ± √(|weight| ÷ largest) × 127; `largest` F32 [1], the largest size.
+    """Returns `shades` U8 [rows, columns], 128 ± √(|weight| ÷ largest) × 127; `largest` F32 [1], the largest |weight|.
 
-    The root lets small weights be seen: most are far smaller than the largest.
-
-    Raises Refused for what the model does not have, or is no matrix.
+    The root makes small weights visible: most are far smaller than the largest. Raises Refused if the model does not
+    have `of`, or it is not a matrix.
     """
     weight = part_of(transformer, layer, of).weight.float()
     if weight.dim() != 2:
@@ -61,7 +59,7 @@ def weight_picture(transformer: Transformer, layer: int, of: str) -> bytes:
 
 
 def part_of(transformer: Transformer, layer: int, of: str) -> Part:
-    """What `of` of a block is: `attn.q`, `mlp.down`, … Raises Refused."""
+    """Returns the weights of part `of` of a block: `attn.q`, `mlp.down`, … Raises Refused if the model has none."""
     config = transformer.config
     block: Any = transformer.blocks[layer]
     heads, kv_heads = config.heads * config.head_dim, config.kv_heads * config.head_dim

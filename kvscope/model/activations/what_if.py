@@ -1,4 +1,4 @@
-"""What would be otherwise in another model: each is really run, beside the run as it was."""
+"""Runs variants of the model to show what the mask, positions and the cache change."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from kvscope.model.transformer import Batch, Transformer
 
 TAKES = 3
 PART_BYTES = 32 * 2**20
-"""Read between two pauses."""
+"""How many bytes are read between two pauses."""
 PAIRS = 4
-"""Of a head's numbers, that are told one by one."""
+"""How many pairs of a head's numbers are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What the last token changed of the rows before it: ‖change‖ ÷ ‖row‖ of a row of K or V, the largest."""
+    """How much the last token changed the rows before it: the largest ‖change‖ ÷ ‖row‖ of their K and V."""
 
     by_layer: list[float]
     by_position: list[float]
     logits: Tensor
-    """[V], of the last row"""
+    """[V], of the last row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """One token alone at two positions. `changes`: by hook point, ‖difference‖ ÷ ‖value‖ in one head; `pairs`: what the
-    first pairs of its q, (i, i + Dh/2), are before and at either position.
+    """One token alone at two positions. `changes`: by hook point, ‖difference‖ ÷ ‖value‖ in one head; `pairs`: the
+    first pairs of its q, (i, i + Dh/2), before RoPE and at each position.
     """
 
     changes: dict[str, float]
@@ -48,25 +48,25 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bytes, and milliseconds that merely reading them takes."""
+    """Bytes of all hook points' values and of K and V, and the milliseconds that reading them once takes."""
 
     everything: int
     kv: int
     everything_ms: float
     kv_ms: float
     conditions: dict[str, Any]
-    """Of both times (docs/frames.md)."""
+    """The conditions of both times (docs/frames.md)."""
 
 
 def appended(transformer: Transformer, ids: list[int], *, masked: bool, device: str = "cpu") -> Appended:
-    """What the last of `ids` changes of the rows before it; without the mask they may look at it."""
+    """Computes how much the last of `ids` changes the rows before it; without the mask they can attend to it."""
     (before, _), (after, logits) = (_whole_pass(transformer, each, masked, device) for each in (ids[:-1], ids))
     change = (after[:, :, :, :-1] - before).norm(dim=-1) / before.norm(dim=-1).clamp_min(1e-12)  # L 2 Hkv T
     return Appended(change.amax(dim=(1, 2, 3)).tolist(), change.amax(dim=(0, 1, 2)).tolist(), logits)
 
 
 def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: str) -> tuple[Tensor, Tensor]:
-    """K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
+    """Returns K and V of every layer [L, 2, Hkv, T, Dh], and the last row's logits [V]."""
     cache, slots, batch = _by_itself(transformer, ids, device)
     stand_in = InPieces(transformer, len(ids))
     if not masked:
@@ -79,7 +79,7 @@ def _whole_pass(transformer: Transformer, ids: list[int], masked: bool, device: 
 def _by_itself(
     transformer: Transformer, ids: list[int], device: str, position: int = 0
 ) -> tuple[KVCache, Tensor, Batch]:
-    """A cache for these tokens alone, their slots in it, and the batch of them; the first stands at `position`."""
+    """Returns a new cache, these tokens' slots in it, and a batch of them; the first token is at `position`."""
     cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
     slots = cache.extend(sequence, len(ids))
     entry = Entry(ids, 0, slots, slots, forgotten=position)
@@ -90,29 +90,27 @@ def _by_itself(
 def turned(
     transformer: Transformer, token: int, positions: tuple[int, int], layer: int, head: int, device: str = "cpu"
 ) -> Turned:
-    """What a position changes of a token that stands alone: of q and k where they are turned, and of v."""
+    """Computes how q, k and v of one token alone differ between two positions, before and after RoPE."""
     config = transformer.config
     kv_head = head // config.group
     first, second = (_alone(transformer, token, position, layer, device) for position in positions)
     heads = {name: kv_head if name in ("attn.k", "attn.k_rot", "attn.v") else head for name in first}
-    mine = [{name: each[name][0, heads[name]] for name in each} for each in (first, second)]
-    changes = {
-        name: float((value - mine[1][name]).norm() / value.norm().clamp_min(1e-12)) for name, value in mine[0].items()
-    }
+    one, other = ({name: each[name][0, heads[name]] for name in each} for each in (first, second))
+    changes = {name: float((one[name] - other[name]).norm() / one[name].norm().clamp_min(1e-12)) for name in one}
     half = config.head_dim // 2
-    told = (mine[0]["attn.q"], mine[0]["attn.q_rot"], mine[1]["attn.q_rot"])
-    pairs = [[(float(q[at]), float(q[at + half])) for q in told] for at in range(min(PAIRS, half))]
+    vectors = (one["attn.q"], one["attn.q_rot"], other["attn.q_rot"])
+    pairs = [[(float(q[at]), float(q[at + half])) for q in vectors] for at in range(min(PAIRS, half))]
     return Turned(changes, pairs)
 
 
 def _alone(transformer: Transformer, token: int, position: int, layer: int, device: str) -> dict[str, Tensor]:
-    """One layer's q, k and v [1, heads, Dh] of a token that sees itself alone, at a position of a text."""
+    """Returns one layer's q, k and v [1, heads, Dh] of a token at `position` that attends only to itself."""
     cache, _, batch = _by_itself(transformer, [token], device, position)
-    seen: dict[str, Tensor] = {}
+    values: dict[str, Tensor] = {}
 
     def observer(name: str) -> Observer:
         def take(value: Tensor) -> None:
-            seen[name] = value.clone()
+            values[name] = value.clone()
 
         return take
 
@@ -122,11 +120,11 @@ def _alone(transformer: Transformer, token: int, position: int, layer: int, devi
         observing(hook_points(transformer), {f"blocks.{layer}.{name}": observer(name) for name in names}),
     ):
         transformer(batch, cache)
-    return seen
+    return values
 
 
 def everything(engine: Engine, ids: list[int]) -> Kept:
-    """What all the rows before the last of `ids` left at every hook point, and K and V of them. Raises CacheFull."""
+    """Measures all hook points' values, and K and V, of the rows before the last of `ids`. Raises CacheFull."""
     old = ids[:-1]
     sizes: dict[str, int] = {}
 
@@ -142,9 +140,9 @@ def everything(engine: Engine, ids: list[int]) -> Kept:
 
 
 def _reading_ms(count: int, device: torch.device) -> float:
-    """What reading so many bytes takes, once: the best of three."""
-    held = torch.empty(max(1, count // 4), device=device)
-    parts = held.split(PART_BYTES // held.itemsize)  # type: ignore[no-untyped-call]
+    """Returns the milliseconds of reading so many bytes once: the best of `TAKES`."""
+    buffer = torch.empty(max(1, count // 4), device=device)
+    parts = buffer.split(PART_BYTES // buffer.itemsize)  # type: ignore[no-untyped-call]
     for part in parts:
         part.fill_(1.0)
         pause()

@@ -1,1 +1,1 @@
-"""Worked examples small enough for a pencil: ordinary models of the ordinary engine, with given weights."""
+"""Worked examples that a reader can compute with a pencil: the normal engine with small models of known weights."""

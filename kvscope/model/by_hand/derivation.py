@@ -1,4 +1,4 @@
-"""What a worked example gives: two passes of the ordinary engine with a cache, and one without."""
+"""Computes a worked example: two passes of the normal engine with a cache, and one without."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from kvscope.model.transformer import Transformer
 _ATTENTION = ("q", "k", "v", "scores", "weights", "mixed", "change")
 _POINTS = ("embedded", *(f"blocks.0.attn.{name}" for name in _ATTENTION), "final")
 LEAST_TEMPERATURE = 0.01
-"""With logits of the largest numbers, what is divided by it stays finite."""
+"""The largest possible logits, divided by it, are still finite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One pass: n new rows (all of the prompt, or the one new token) of t in all. Float32 arrays."""
+    """One pass: n new rows (the whole prompt, or one new token) of t rows in total. Float32 arrays."""
 
     x: np.ndarray
     """[n, d]"""
     q: np.ndarray
     """[heads, n, d_k]"""
     k: np.ndarray
-    """[heads, t, d_k]: of the rows before, those of the cache"""
+    """[heads, t, d_k]: rows before the new ones are from the cache"""
     v: np.ndarray
     """[heads, t, d_k]"""
     scores: np.ndarray
-    """[heads, n, t]: q · k, of keys that are masked too; worked out from `q` and `k`, as the engine scales at once"""
+    """[heads, n, t]: q · k, also of masked keys; computed from `q` and `k`, as the engine has only scaled scores"""
     scaled: np.ndarray
     """[heads, n, t]: q · k ÷ √d_k"""
     weights: np.ndarray
@@ -45,28 +45,28 @@ class Step:
     mixed: np.ndarray
     """[heads, n, d_k]: weights × v"""
     output: np.ndarray | None
-    """[n, d]: the heads beside each other × W_O"""
+    """[n, d]: the concatenated heads × W_O"""
     logits: np.ndarray | None
     """[vocabulary], of the last row"""
     probabilities: np.ndarray | None
     """[vocabulary]: softmax of logits ÷ temperature"""
     projections: int
-    """Rows that went through one of a head's W_Q, W_K and W_V"""
+    """Products of a row with W_Q, W_K or W_V in one head: three for each new row"""
 
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """An example from its prompt to the step after it."""
+    """The prefill and the first decode step of an example."""
 
     prefill: Step
     token: int
-    """The likeliest token, or the one that was given."""
+    """The likeliest token, or the example's `given`."""
     decode: Step
     without_cache: Step
-    """The same step with every row computed again."""
+    """The decode step with every row computed again."""
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-able: arrays as lists."""
+        """Returns a value for JSON, with arrays as lists."""
         return {
             "token": self.token,
             "prefill": _step_json(self.prefill),
@@ -82,7 +82,7 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def derive(example: Example) -> Derivation:
-    """Raises Refused, naming the part, for shapes that do not fit and for numbers that are too large or none."""
+    """Computes an example. Raises Refused, naming the part, for shapes that do not fit and numbers too large or NaN."""
     _check(example)
     engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
     prefill = _step(engine, example, prompt, 0)
@@ -94,20 +94,20 @@ def derive(example: Example) -> Derivation:
 
 
 def example_lines(example: Example, phase: Phase) -> StepLines:
-    """What each line of the model's source computed in a step of the example. Raises Refused."""
-    made = derive(example)
+    """Returns what each line of the model's source computed in a step of the example. Raises Refused."""
+    derivation = derive(example)
     engine, prompt = Engine(_model(example), capacity=4 * BLOCK_SIZE), list(example.prompt)
     if phase == "prefill":
         return pass_lines(engine, prompt, 0, 0)
-    return pass_lines(engine, [*prompt, made.token], len(prompt), 0)
+    return pass_lines(engine, [*prompt, derivation.token], len(prompt), 0)
 
 
 def _check(example: Example) -> None:
-    """Raises Refused, naming the part."""
+    """Checks an example. Raises Refused, naming the part."""
     d, width = len(example.embeddings[0]), len(example.heads[0].w_q[0])
     if not 1 <= len(example.prompt) <= MOST_TOKENS:
-        said = f"prompt has {len(example.prompt)} tokens; it must have 1 to {MOST_TOKENS}."
-        raise Refused("prompt", said, limit=MOST_TOKENS)
+        message = f"prompt has {len(example.prompt)} tokens; it must have 1 to {MOST_TOKENS}."
+        raise Refused("prompt", message, limit=MOST_TOKENS)
     if (example.lm_head is None) == (example.given is None):
         raise Refused("given", "given and lm_head exclude each other: exactly one of them selects the next token.")
     for name, ids in {"prompt": example.prompt, "given": () if example.given is None else (example.given,)}.items():
@@ -123,8 +123,8 @@ def _check(example: Example) -> None:
     for name, matrix in example.parts.items():
         _check_matrix(name, matrix, shapes.get(name, (d, width)))
     if not LEAST_TEMPERATURE <= example.temperature <= MOST:
-        said = f"temperature is {example.temperature:g}; it must be from {LEAST_TEMPERATURE} to {MOST:,.0f}."
-        raise Refused("temperature", said, limit=[LEAST_TEMPERATURE, MOST])
+        message = f"temperature is {example.temperature:g}; it must be from {LEAST_TEMPERATURE} to {MOST:,.0f}."
+        raise Refused("temperature", message, limit=[LEAST_TEMPERATURE, MOST])
 
 
 def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
@@ -136,13 +136,13 @@ def _check_matrix(name: str, matrix: Matrix, shape: tuple[int, int]) -> None:
     for row in matrix:
         for value in row:
             if not abs(value) <= MOST:  # NaN is not
-                said = f"{name} contains {value:g}; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
-                raise Refused(name, said, limit=[-MOST, MOST])
+                message = f"{name} contains {value:g}; it must be a number from −{MOST:,.0f} to {MOST:,.0f}."
+                raise Refused(name, message, limit=[-MOST, MOST])
 
 
 def _model(example: Example) -> Transformer:
-    """What an example has no weights for is left out of the model. (W_O and the LM head cannot be: without them, what
-    they give is not looked at.)"""
+    """Returns the example's model, without parts that have no weights. (W_O and the LM head are always there; if the
+    example lacks them, nothing reads their output.)"""
     d, heads, width = len(example.embeddings[0]), len(example.heads), len(example.heads[0].w_q[0])
     config = ModelConfig(
         arch="by hand",
@@ -178,16 +178,16 @@ def _tensor(matrix: Matrix) -> Tensor:
 
 
 def _step(engine: Engine, example: Example, ids: list[int], first: int) -> Step:
-    seen = observe(engine, ids, first, _POINTS, cache_of=(0,), keep=True)
-    block = {name.removeprefix("attn."): value for name, value in seen.block(0).items()}
-    k, v = seen.cache[0]
+    observed = observe(engine, ids, first, _POINTS, cache_of=(0,), keep=True)
+    block = {name.removeprefix("attn."): value for name, value in observed.block(0).items()}
+    k, v = observed.cache[0]
     new = len(block["q"])
     logits = probabilities = None
     if example.lm_head is not None:
-        logits = engine.transformer.lm_head(seen.values["final"])[-1]
+        logits = engine.transformer.lm_head(observed.values["final"])[-1]
         probabilities = (logits / example.temperature).softmax(0).numpy()
     return Step(
-        x=seen.values["embedded"].numpy(),
+        x=observed.values["embedded"].numpy(),
         q=block["q"].transpose(0, 1).numpy(),
         k=k.numpy(),
         v=v.numpy(),

@@ -1,7 +1,7 @@
-"""The two worked examples, and what one is made of.
+"""Defines a worked example, and the two examples A and B.
 
-Of B's weights only W_Q of the first head was published. The others were chosen here, with two decimals at most, so that
-what they give is what was published of Q, K, V, the output and the logits (tests/model/by_hand has those figures).
+Of B's weights only W_Q of the first head was published. The others were chosen here, with two decimals at most, to give
+the published Q, K, V, output and logits (tests/model/by_hand has these figures).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 MOST = 1_000.0
-"""Of any number of an example."""
+"""Largest absolute value of a number in an example."""
 MOST_TOKENS, MOST_WIDTH = 15, 8
 Matrix = tuple[tuple[float, ...], ...]
 Phase = Literal["prefill", "decode"]
@@ -19,7 +19,7 @@ Phase = Literal["prefill", "decode"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """[d, d_k] each: a row of Q is a row of X times `w_q`."""
+    """The weights of a head, [d, d_k] each: a row of Q is a row of X times `w_q`."""
 
     w_q: Matrix
     w_k: Matrix
@@ -35,21 +35,21 @@ class Example:
     embeddings: Matrix
     """[vocabulary, d]"""
     prompt: tuple[int, ...]
-    """Ids."""
+    """Ids of tokens."""
     heads: tuple[Head, ...]
     positions: Matrix | None = None
-    """[positions, d], added to the embeddings; None where there are none."""
+    """[positions, d], added to the embeddings; None for an example without positions."""
     w_o: Matrix | None = None
-    """[heads · d_k, d]; None where the example ends with the heads' output."""
+    """[heads · d_k, d]; None if the example ends with the heads' output."""
     lm_head: Matrix | None = None
-    """[vocabulary, d]; None where the next token is given."""
+    """[vocabulary, d]; None if `given` is the next token."""
     given: int | None = None
-    """The next token where no LM head chooses one."""
+    """The next token; None if the LM head chooses it."""
     temperature: float = 1.0
 
     @property
     def parts(self) -> dict[str, Matrix]:
-        """Its matrices by name: embeddings, positions, w_q1 … w_v1 of the first head and so on, w_o, lm_head."""
+        """Returns matrices by name: embeddings, positions, w_q1 … w_v1 of the first head and so on, w_o, lm_head."""
         heads = {
             f"{name}{number}": getattr(head, name)
             for number, head in enumerate(self.heads, 1)
@@ -59,7 +59,7 @@ class Example:
         return {name: matrix for name, matrix in {**ends[0], **heads, **ends[1]}.items() if matrix is not None}
 
     def with_parts(self, parts: Mapping[str, Matrix]) -> Example:
-        """The same with others in place of these matrices."""
+        """Returns the example with these matrices replaced."""
         heads = tuple(
             Head(*(parts.get(f"{name}{number}", getattr(head, name)) for name in Head.__slots__))
             for number, head in enumerate(self.heads, 1)
@@ -109,6 +109,6 @@ B = Example(
         (-0.15, 0.5, 0, 0.55),
     ),
 )
-"""Two heads, d = 4, a vocabulary of five: “I love”, which “AI” follows."""
+"""Two heads, d = 4, a vocabulary of five: “I love”, and the next token “AI”."""
 
 EXAMPLES: Mapping[str, Example] = {"a": A, "b": B}

@@ -1,4 +1,4 @@
-"""Reads a joined file (docs/frames.md, One file) that a stranger made."""
+"""Reads a joined file (docs/frames.md, One file) from an untrusted source."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ENTRY, VALUES_ENTRY = re.compile(r"[0-9]{6}"), re.compile(r"values-[0-9]{6}-[0-9
 
 
 class Archive:
-    """The frames in `buffer`, which must stay as it is. Raises BadFile for what is no joined file.
+    """Reads the frames in `buffer`, which must not change. Raises BadFile if it is not a joined file.
 
-    What the frames say is still to be checked (kvscope.model.log.check.LogCheck).
+    It does not check the contents of the frames: kvscope.model.log.check.LogCheck does.
     """
 
     def __init__(self, buffer: memoryview) -> None:
@@ -44,7 +44,7 @@ class Archive:
 
     @property
     def about(self) -> dict[str, Any]:
-        """The entry `session`: what a saved session says of itself; empty where the file is of a run."""
+        """Returns the entry `session`, which describes a saved session; empty if the file has a run. Raises BadFile."""
         if "session" not in self._layout.metadata:
             return {}
         about = read_json(self._layout.metadata["session"], "The entry 'session'")
@@ -53,11 +53,11 @@ class Archive:
         return about
 
     def frames(self) -> Iterator[bytes]:
-        """Payloads of the log, in order. Raises BadFile."""
+        """Yields the payloads of the log, in order. Raises BadFile."""
         return (self._payload(key, f"parts[{int(key)}]") for key in self._entries)
 
     def values(self) -> Iterator[bytes]:
-        """Payloads of the `values` frames, by step and then by layer; none where there are none. Raises BadFile."""
+        """Yields the payloads of the `values` frames, by step and then by layer. Raises BadFile."""
         return (self._payload(key, key) for key in self._values)
 
     def _payload(self, key: str, where: str) -> bytes:
@@ -68,5 +68,5 @@ class Archive:
 
 
 def words_of(about: Mapping[str, Any]) -> bytes:
-    """The words of a session as JSON, out of what it says of itself."""
+    """Returns the title, notes and `open` of a session's description as JSON."""
     return json.dumps({name: about[name] for name in ("title", "notes", "open") if name in about}).encode()

@@ -1,4 +1,4 @@
-"""Checks a whole log that a stranger made, before it is kept: each frame by model.log.schema, and their order."""
+"""Checks a whole log from an untrusted source before it is stored: each frame by model.log.schema, and their order."""
 
 from __future__ import annotations
 
@@ -37,22 +37,20 @@ RUN = re.compile(r"[0-9A-Za-z_-]{1,64}")
 KINDS_OF_A_RUN = ("open", "layer", "step", "close")
 KINDS_OF_A_WORKLOAD = ("open", "asked", "pass", "round", "close")
 MOST_CELLS = 64 * 1024 * 1024
-"""Layers × heads × rows of one step."""
+"""Largest product of layers, heads and rows of one step."""
 MAX_VALUES_HEADER_BYTES = 1024 * 1024
-"""A frame of exact values is as large as its numbers; what else it says is no more than a lens of all layers."""
+"""Largest header of a frame of exact values, enough for the lens of all layers; its tensors may be larger."""
 
 
 class LogCheck:
-    """Takes the frames of one log in order, a run's or a workload's. Raises BadFile at the first that does not belong
-    there.
-    """
+    """Checks the frames of one log in order, a run's or a workload's. Raises BadFile at the first invalid frame."""
 
     opening: Open
-    """Data of the first frame, once that is taken."""
+    """Data of the first frame, set by the first call of `take`."""
 
     def __init__(self) -> None:
         self.steps = 0
-        """Complete ones."""
+        """Number of complete steps."""
         self.run = ""
         self._next = 0
         self._closed = False
@@ -61,34 +59,34 @@ class LogCheck:
         self._parts: list[tuple[range, range, range]] = []
         self._sizes: dict[str, int] = {}
         self._serving: ServingCheck | None = None
-        """Of a workload, which has passes in place of steps."""
+        """Checks a workload, which has passes in place of steps; None for a run."""
 
     @property
     def passes(self) -> int | None:
-        """Those of a workload; None for a run."""
+        """Returns the number of passes of a workload; None for a run."""
         return None if self._serving is None else self._serving.passes
 
     @property
     def positions(self) -> int:
-        """Rows of the complete steps; the token of the last one has none yet."""
+        """Returns the number of rows of the complete steps; the last step's token has no row yet."""
         return self._prompt + self.steps - 1 if self.steps else 0
 
     def take(self, payload: bytes) -> None:
-        """The next frame."""
+        """Checks the next frame."""
         where = f"parts[{self._next}]"
         if self._closed:
             raise BadFile(where, "follows the end of the run")
         if len(payload) > MAX_FRAME_BYTES:
             raise BadFile(where, f"has {len(payload)} bytes; a frame has at most {MAX_FRAME_BYTES}")
-        found = layout(payload, where)
-        kind = described(found.metadata, where, self._next, self.run or None)
+        frame = layout(payload, where)
+        kind = described(frame.metadata, where, self._next, self.run or None)
         kinds = KINDS_OF_A_RUN if self._serving is None else KINDS_OF_A_WORKLOAD
         if kind not in kinds or (kind == "open") != (self._next == 0):
             raise BadFile(where, f"is of the kind {kind!r}, which is not allowed there")
-        data: FrameData = read_data(FRAMES[kind], read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")
-        arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
+        data: FrameData = read_data(FRAMES[kind], read_json(frame.metadata["data"], f"{where}.data"), f"{where}.data")
+        arrays = {name: array(payload, tensor) for name, tensor in frame.tensors.items()}
         sizes = check_tensors(data.tensors, arrays, self._sizes, where)
-        self.run = found.metadata["run"]
+        self.run = frame.metadata["run"]
         if isinstance(data, Open):
             self._open(data, where)
         elif isinstance(data, Layer):
@@ -109,7 +107,7 @@ class LogCheck:
         self._next += 1
 
     def finish(self) -> None:
-        """There are no more frames."""
+        """Checks that the log is complete: there are no more frames."""
         if not self._closed:
             raise BadFile("The log", "has no end: its last frame must be of the kind 'close'")
         if not (self.steps if self.passes is None else self.passes):
@@ -170,7 +168,7 @@ class LogCheck:
         self._cells, self._parts = 0, []
 
     def _refuse_more(self, data: Step, where: str) -> None:
-        """Whoever reads the log goes through as many places, blocks and passes as it says there are."""
+        """Refuses too many positions, blocks or passes: readers loop over as many as the log states."""
         kv, size = data.kv, self.opening.block_size
         if kv.positions > data.position + 1:
             raise BadFile(f"{where}.data.kv.positions", f"are more than the {data.position + 1} that there are")
@@ -182,14 +180,14 @@ class LogCheck:
             raise BadFile(f"{where}.data.ms", "has the times of more passes or layers than there are")
 
     def _refuse_later_keys(self, first_query: int, attention: np.ndarray, where: str) -> None:
-        """A query sees no key that comes after it."""
+        """Refuses attention of a query to a key that comes after it."""
         for query in range(attention.shape[2] - 1):  # the last one has no later key
             position = first_query + query
             if attention[:, :, query, position + 1 :].any():
                 raise BadFile(f"{where}: tensor 'attention'", f"has a query that sees later keys, {position}")
 
     def _refuse_overlaps(self, where: str) -> None:
-        """As many rows as the step has are there; none of them may be there twice."""
+        """Refuses a row that occurs twice. `_step` has checked the number of rows."""
         import numpy as np
 
         rows = self._rows
@@ -221,14 +219,14 @@ class LogCheck:
 
     @property
     def _rows(self) -> range:
-        """The positions that the step being read computes."""
+        """Returns the positions that the current step computes."""
         return rows_of(self._prompt, self.steps, self.opening.reused)
 
 
 class ValuesCheck:
-    """Takes the `values` frames that are stored with a log, step by step and layer by layer in each. `log` is checked.
+    """Checks the `values` frames stored with `log`, by step and then by layer, after `log` itself was checked.
 
-    Raises BadFile at the first that does not belong there.
+    Raises BadFile at the first invalid frame.
     """
 
     def __init__(self, log: LogCheck) -> None:
@@ -238,36 +236,36 @@ class ValuesCheck:
         self.level = ""
 
     def take(self, payload: bytes) -> None:
-        """The next frame."""
+        """Checks the next frame."""
         step, layer = divmod(self._next, self._layers)
         where = f"values[step {step}, layer {layer}]"
         if step >= self._log.steps:
             raise BadFile(where, "belongs to no step of the run")
-        found = layout(payload, where, MAX_VALUES_HEADER_BYTES)
-        if described(found.metadata, where, self._next, self._log.run) != VALUES:
+        frame = layout(payload, where, MAX_VALUES_HEADER_BYTES)
+        if described(frame.metadata, where, self._next, self._log.run) != VALUES:
             raise BadFile(where, f"is not of the kind {VALUES!r}")
-        data = read_data(Values, read_json(found.metadata["data"], f"{where}.data"), f"{where}.data")
+        data = read_data(Values, read_json(frame.metadata["data"], f"{where}.data"), f"{where}.data")
         if layer == self._layers - 1 and data.lens is None:
             raise BadFile(f"{where}.data.lens", "is missing")
         rows = rows_of(len(self._log.opening.tokens), step)
         self.level = self.level or data.level
         if (data.step, data.layer, data.first_query, data.level) != (step, layer, rows.start, self.level):
             raise BadFile(where, "belongs to another step, layer or level")
-        arrays = {name: array(payload, tensor) for name, tensor in found.tensors.items()}
+        arrays = {name: array(payload, tensor) for name, tensor in frame.tensors.items()}
         check_tensors(data.tensors, arrays, {**self._log.opening.model.sizes, "T": len(rows)}, where)
         if data.level == "block" and ("mlp.gate" in arrays) != self._gated:
-            said = "is missing" if self._gated else "belongs to a gate that the model does not have"
-            raise BadFile(f"{where}: tensor 'mlp.gate'", said)
+            reason = "is missing" if self._gated else "belongs to a gate that the model does not have"
+            raise BadFile(f"{where}: tensor 'mlp.gate'", reason)
         self._next += 1
 
     def finish(self) -> None:
-        """There are no more frames."""
+        """Checks that no frame is missing: there are no more frames."""
         if self._next != self._log.steps * self._layers:
             raise BadFile("The exact values", "are not those of every step and layer")
 
 
 def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None) -> str:
-    """The kind that a frame's metadata says, once all of it is as it must be: `seq`, and of `run` unless that is None.
+    """Checks a frame's metadata and returns its kind. It must have the number `seq` and the id `run`, if not None.
 
     Raises BadFile.
     """
@@ -282,6 +280,6 @@ def described(metadata: Mapping[str, str], where: str, seq: int, run: str | None
 
 
 def check_version(metadata: Mapping[str, str], where: str) -> None:
-    """Check that a frame or file is of the version that this KVScope reads. Raises BadFile."""
+    """Checks that this KVScope reads the version of a frame or file. Raises BadFile if not."""
     if reason := foreign_version(metadata):
         raise BadFile(where, reason)

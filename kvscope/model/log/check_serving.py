@@ -1,4 +1,4 @@
-"""Checks the `pass` and `round` frames of a workload's log that a stranger made, in their order (model.log.check)."""
+"""Checks the `asked`, `pass` and `round` frames of a workload's log from an untrusted source (model.log.check)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kvscope.model.log.untrusted import BadFile
 
 MOST_REQUESTS = 1000
 COUNTED = ("joined", "shared", "preempted", "evicted", "refused")
-"""Events that say of how many tokens or blocks."""
+"""Events that state a number of tokens or blocks."""
 
 
 class ServingCheck:
-    """What was asked for, and how far its rounds are. Methods raise BadFile at the first thing that cannot be.
+    """Checks frames against the workload's requests and the rounds so far. Methods raise BadFile at the first fault.
 
-    Nobody who reads the log has to look for what it says of requests, rounds or blocks that there are not.
+    So readers of the log never meet a request, round or block that does not exist.
     """
 
     def __init__(self, study: Serving, block_size: int, where: str) -> None:
@@ -24,7 +24,7 @@ class ServingCheck:
         self._round = 0
         self._from_ms = 0.0
         self._chosen = [0] * len(study.requests)
-        """Tokens that each request got in the round."""
+        """How many tokens each request got in the round."""
         for number, request in enumerate(study.requests):
             again = request.retry_of
             if again is not None and not (again < number and study.requests[again].is_cancelled):
@@ -32,7 +32,7 @@ class ServingCheck:
                 raise BadFile(place, "must be an earlier request that was cancelled")
 
     def take_asked(self, data: Asked, where: str) -> None:
-        """Somebody who joined the only round."""
+        """Checks a request that joined the only round."""
         number, again = len(self._requests), data.request.retry_of
         if data.number != number or number == MOST_REQUESTS or len(self._rounds) > 1 or self._round:
             raise BadFile(where, f"is not request {number} of a workload that can be joined")
@@ -42,7 +42,7 @@ class ServingCheck:
         self._chosen.append(0)
 
     def take_pass(self, data: Pass, where: str) -> None:
-        """The next pass."""
+        """Checks the next pass."""
         if data.number != self.passes or data.round != self._round or self._round == len(self._rounds):
             raise BadFile(where, f"is not pass {self.passes}, of round {self._round}")
         if data.start_ms < self._from_ms:
@@ -56,7 +56,7 @@ class ServingCheck:
         self.passes, self._from_ms = self.passes + 1, data.start_ms
 
     def take_round(self, data: Round, where: str) -> None:
-        """The end of the round."""
+        """Checks the end of the round."""
         if data.round != self._round or self._round == len(self._rounds):
             raise BadFile(where, f"is not the end of round {self._round}")
         self._refuse_events(data.events, f"{where}.data.events")
@@ -67,17 +67,17 @@ class ServingCheck:
         if len(set(numbers)) != len(numbers) or any(number >= len(self._requests) for number in numbers):
             raise BadFile(where, "name a request twice, or one that does not exist")
         for at, member in enumerate(members):
-            asked = self._requests[member.request]
+            request = self._requests[member.request]
             chosen = (member.token is not None) + len(member.more)
             if member.guessed >= member.rows or len(member.more) > member.guessed:
                 raise BadFile(f"{where}[{at}]", "has more tokens than rows that could give them")
             if member.token is None and (member.more or member.phase == "decode"):
                 raise BadFile(f"{where}[{at}].token", "is missing")
-            if member.first + member.rows > asked.tokens + asked.max_new_tokens + member.guessed:
+            if member.first + member.rows > request.tokens + request.max_new_tokens + member.guessed:
                 raise BadFile(f"{where}[{at}]", "has rows beyond the last token of its request")
             self._chosen[member.request] += chosen
-            if self._chosen[member.request] > asked.max_new_tokens:
-                raise BadFile(f"{where}[{at}]", f"is given more than the {asked.max_new_tokens} tokens requested")
+            if self._chosen[member.request] > request.max_new_tokens:
+                raise BadFile(f"{where}[{at}]", f"is given more than the {request.max_new_tokens} tokens requested")
 
     def _refuse_tables(self, states: Sequence[RequestState], blocks: int, others: Sequence[int], where: str) -> None:
         owned: set[int] = set()
@@ -107,8 +107,8 @@ class ServingCheck:
 
     def _refuse_events(self, events: Sequence[ServingEvent], where: str) -> None:
         for at, event in enumerate(events):
-            named = [event.request, *([] if event.other is None else [event.other])]
-            if any(number >= len(self._requests) for number in named):
+            numbers = [event.request, *([] if event.other is None else [event.other])]
+            if any(number >= len(self._requests) for number in numbers):
                 raise BadFile(f"{where}[{at}]", "belongs to a request that does not exist")
             if event.why == "stretch" and None in (event.count, event.free, event.longest):
                 raise BadFile(f"{where}[{at}]", "does not say how many blocks are needed, and free in all and in a row")
@@ -117,7 +117,7 @@ class ServingCheck:
 
 
 def tokens_of(data: Pass) -> Iterator[Token]:
-    """All tokens that came out of a pass."""
+    """Yields all tokens that a pass produced."""
     for member in data.members:
         yield from () if member.token is None else (member.token, *member.more)
 

@@ -1,4 +1,4 @@
-"""Logs that begin with another run's: those of forks and of studies (docs/frames.md, Studies)."""
+"""Makes the logs of forks and studies, which begin with another run's frames (docs/frames.md, Studies)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from kvscope.model.log import frames
 from kvscope.model.log.recorder import now
 
 LARGEST_OPENING = frames.MAX_FRAME_BYTES - 512
-"""Most bytes of a run's `open` frame. A fork's or a study's is this one and more: a longer id, where it branched off,
-what it is about. With ids of 64 characters that is less than 300 bytes."""
+"""Most bytes of a run's `open` frame. A fork or a study adds to it: a longer id, where it branched off, what it is
+about; less than 300 bytes with ids of 64 characters."""
 
 MOST_RECOMPUTED = {"rows": 65_536, "ms": 99_999_999.999, "held": False}
-"""As long in a frame as any."""
+"""The `recomputed` that takes the most bytes in a frame."""
 
 NOTHING_REUSED = {"reused": 0, "prefix": None}
 """Fields of the `open` frame of a run that computes its whole prompt."""
 
 
 def fork_opening(request: ForkRequest, recomputed: Mapping[str, Any]) -> Frame:
-    """The `open` frame of a fork. `recomputed`: as it has it. Raises Refused when it would be too large."""
+    """Returns the `open` frame of a fork with this `recomputed` field. Raises Refused if it would be too large."""
     parent = {"run": request.parent, "position": request.position, "token": request.token, "recomputed": recomputed}
     return _opening(request.frames[0], request.run, {"parent": parent})
 
 
 def forked(request: ForkRequest, token: Mapping[str, Any], recomputed: Mapping[str, Any]) -> list[Frame]:
-    """The log that a fork begins with: its parent's frames under the new id, `token` forced in place of the last one.
-    Where that is the parent's own token, nothing is forced: the fork continues what its parent began.
+    """Returns a fork's first frames: its parent's under the new id, with `token` forced in place of the last token.
 
-    Raises as `fork_opening`.
+    If that is the parent's own token, nothing is forced and the fork continues its parent. Raises as `fork_opening`.
     """
     _, *between, last = request.frames
     continued = frames.header(last).data["token"]["id"] == request.token
@@ -43,9 +42,9 @@ def forked(request: ForkRequest, token: Mapping[str, Any], recomputed: Mapping[s
 
 
 def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_tokens: int) -> Frame:
-    """The `open` frame of a study: that of the run it is about, with what it is.
+    """Returns the `open` frame of a study: `opening`, of the run it is about, with the field `study`.
 
-    Raises Refused when it would be too large.
+    Raises Refused if it would be too large.
     """
     opened = frames.header(opening).data
     limits = {**opened["limits"], "max_new_tokens": max_new_tokens}
@@ -53,7 +52,7 @@ def study_opening(opening: bytes, run: str, study: Mapping[str, Any], max_new_to
 
 
 def changed_opening(request: ChangedRequest) -> Frame:
-    """The `open` frame of a changed run: that of the run it was made from, with what is changed. Raises Refused."""
+    """Returns a changed run's `open` frame: its original's, with the changes. Raises Refused if it is too large."""
     changes = [change.model_dump() for change in request.changes]
     return _opening(
         request.frames[0],
@@ -63,7 +62,7 @@ def changed_opening(request: ChangedRequest) -> Frame:
 
 
 def twin_study(request: TwinRequest) -> dict[str, Any]:
-    """What a twin is about, as its `open` frame has it."""
+    """Returns the field `study` of a twin's `open` frame."""
     about = {"kind": "twin", "of": request.of}
     if request.keeping is None:
         return {**about, "cache": request.caching}
@@ -73,18 +72,18 @@ def twin_study(request: TwinRequest) -> dict[str, Any]:
 
 
 def _opening(opening: bytes, run: str, changes: Mapping[str, Any]) -> Frame:
-    made = frames.relabel(opening, run, 0, {**changes, "created": now()})
-    if len(made.payload) > frames.MAX_FRAME_BYTES:
-        message = f"With what this would add, the first frame of the run's log would have {len(made.payload):,} bytes; "
+    frame = frames.relabel(opening, run, 0, {**changes, "created": now()})
+    if (size := len(frame.payload)) > frames.MAX_FRAME_BYTES:
+        message = f"With what this would add, the first frame of the run's log would have {size:,} bytes; "
         message += f"the limit is {frames.MAX_FRAME_BYTES:,}."
         raise Refused("run", message, limit=frames.MAX_FRAME_BYTES, status=409)
-    return made
+    return frame
 
 
 def _forced(step: bytes, token: Mapping[str, Any]) -> dict[str, Any]:
-    """The `token` that is put in place of the one that the frame `step` has.
+    """Returns `token` as it replaces the token of the frame `step`.
 
-    Its raw probability is known where it is among the frame's top tokens.
+    Its raw probability is known if it is among the frame's top tokens.
     """
     log_z, stored = frames.header(step).data["log_z"], frames.tensors(step)
     logits = dict(zip(stored["top_ids"].tolist(), stored["top_logits"].tolist(), strict=True))

@@ -1,7 +1,7 @@
-"""The one codec of a run's log. The format is described in docs/frames.md.
+"""Encodes and decodes the frames of a run's log. docs/frames.md describes the format.
 
-A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` carries the log's own
-keys. This module imports neither torch nor a web framework; readers of `data` alone never import numpy.
+A frame is a safetensors buffer (https://huggingface.co/docs/safetensors) whose `__metadata__` has the log's own keys.
+This module imports neither torch nor a web framework, and no numpy for a reader of `data` alone.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 VERSION = "2"
 """Version of the log's format, the only one that KVScope reads and writes. A change of model.log.schema needs a new
-version unless all logs of this one still match it."""
+version, unless all logs of the current one still match it."""
 KINDS = ("open", "layer", "step", "beams", "asked", "pass", "round", "close")
 VALUES = "values"
-"""Kind of the frames that keep exact values with a saved session: they are in no log."""
+"""Kind of the frames that store exact values with a saved session; no log has them."""
 ORDER = ("<f4", "<i4", "<f2", "|u1")
-"""The dtypes of a log's tensors as numpy calls them, in the order in which a safetensors buffer has them."""
+"""The dtypes of a log's tensors by their numpy names, in the order of a safetensors buffer."""
 NAMES = {array: name for name, array in DTYPES.items()}
 MAX_FRAME_BYTES = 65_536
-"""No frame of a log is larger: simple-websocket truncates large sends."""
+"""Largest size of a log's frame: simple-websocket truncates large sends."""
 
 
 class BadFrame(ValueError):
-    """Bytes that are not a frame of this schema; the message says what is wrong."""
+    """The bytes are not a frame of this schema; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a frame says of itself, read without touching its tensors."""
+    """A frame's kind, number, run and data, read without its tensors."""
 
     kind: str
     seq: int
@@ -52,27 +52,27 @@ class Header:
 def encode(
     run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
 ) -> Frame:
-    """One frame. `data` must be JSON without NaN. Raises ValueError for a kind or value the schema does not have."""
+    """Returns a frame. Raises ValueError for an unknown kind and for `data` that is not JSON, such as NaN."""
     if kind not in (*KINDS, VALUES):
         raise ValueError(f"unknown frame kind {kind!r}")
     return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
 
 
 def header(payload: bytes) -> Header:
-    """Kind, seq, run and data of a frame. Raises BadFrame."""
+    """Returns the kind, seq, run and data of a frame. Raises BadFrame."""
     metadata = _metadata(payload)
     try:
-        found = Header(metadata["kind"], int(metadata["seq"]), metadata["run"], _json_object(metadata["data"]))
-        _step(found.data)
+        head = Header(metadata["kind"], int(metadata["seq"]), metadata["run"], _json_object(metadata["data"]))
+        _step(head.data)
     except (KeyError, ValueError, TypeError) as error:
         raise BadFrame(f"frame metadata is incomplete: {error}") from None
-    if found.kind not in (*KINDS, VALUES):
-        raise BadFrame(f"unknown frame kind {found.kind!r}")
-    return found
+    if head.kind not in (*KINDS, VALUES):
+        raise BadFrame(f"unknown frame kind {head.kind!r}")
+    return head
 
 
 def tensors(payload: bytes) -> dict[str, np.ndarray]:
-    """The frame's tensors by name. Raises BadFrame."""
+    """Returns the frame's tensors by name. Raises BadFrame."""
     import safetensors
     import safetensors.numpy
 
@@ -83,7 +83,7 @@ def tensors(payload: bytes) -> dict[str, np.ndarray]:
 
 
 def octets(payload: bytes, name: str) -> tuple[tuple[int, ...], memoryview]:
-    """Shape and values, row by row, of a U8 tensor, read without numpy. Raises BadFrame."""
+    """Returns the shape and the values, row by row, of a U8 tensor, without numpy. Raises BadFrame."""
     described = raw_header(payload).get(name)
     if not isinstance(described, dict):
         raise BadFrame(f"no tensor {name}")
@@ -91,22 +91,22 @@ def octets(payload: bytes, name: str) -> tuple[tuple[int, ...], memoryview]:
         shape, (start, end) = tuple(described["shape"]), described["data_offsets"]
         (length,) = struct.unpack_from("<Q", payload)
         values = memoryview(payload)[8 + length + start : 8 + length + end]
-        whole = described["dtype"] == "U8" and len(values) == math.prod(shape)
+        is_complete = described["dtype"] == "U8" and len(values) == math.prod(shape)
     except (KeyError, TypeError, ValueError) as error:
         raise BadFrame(f"{name} is not described: {error}") from None
-    if not whole:
+    if not is_complete:
         raise BadFrame(f"{name} is not the U8 tensor that was meant")
     return shape, values
 
 
 def frame(payload: bytes) -> Frame:
-    """The payload with its index fields. Raises BadFrame."""
+    """Returns the payload with its index fields. Raises BadFrame."""
     head = header(payload)
     return Frame(head.run, head.seq, head.kind, _step(head.data), payload)
 
 
 def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | None = None) -> Frame:
-    """The same frame in another run's log, `changes` laid over its data; its tensors stay as they are.
+    """Returns the frame for another run's log: `changes` replace fields of its data, its tensors stay the same.
 
     Raises BadFrame.
     """
@@ -118,14 +118,14 @@ def relabel(payload: bytes, run: str, seq: int, changes: Mapping[str, Any] | Non
 
 
 def only_qkv(payload: bytes) -> bytes:
-    """A `values` frame of the level "block" as it is at the level "qkv". Raises BadFrame."""
-    head, kept = header(payload), tensors(payload)
+    """Returns a `values` frame of the level "block" reduced to the level "qkv". Raises BadFrame."""
+    head, stored = header(payload), tensors(payload)
     data = {**head.data, "level": "qkv"}
-    return encode(head.run, head.seq, head.kind, data, {name: kept[name] for name in ("q", "k", "v")}).payload
+    return encode(head.run, head.seq, head.kind, data, {name: stored[name] for name in ("q", "k", "v")}).payload
 
 
 def token_ids(payloads: Iterable[bytes]) -> list[int]:
-    """The run's tokens, prompt first, from its `open` and `step` frames in log order."""
+    """Returns the ids of the run's tokens, prompt first, from its `open` and `step` frames in log order."""
     ids: list[int] = []
     for payload in payloads:
         head = header(payload)
@@ -137,13 +137,13 @@ def token_ids(payloads: Iterable[bytes]) -> list[int]:
 
 
 def to_stream(payloads: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks of a frame stream: u32 little-endian length, then the frame, repeated."""
+    """Yields a frame stream in chunks, one for each frame: its length (u32, little-endian), then the frame."""
     for payload in payloads:
         yield struct.pack("<I", len(payload)) + payload
 
 
 def from_stream(data: bytes | mmap) -> Iterator[bytes]:
-    """The frames of a stream. Raises BadFrame when it ends inside a frame."""
+    """Yields the frames of a stream. Raises BadFrame if it ends inside a frame."""
     at = 0
     while at < len(data):
         if at + 4 > len(data):
@@ -157,8 +157,9 @@ def from_stream(data: bytes | mmap) -> Iterator[bytes]:
 
 
 def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None, values: Iterable[bytes] = ()) -> bytes:
-    """All frames of one run as a single safetensors file, `about` among its metadata, and the `values` frames that are
-    stored with them. Raises BadFrame.
+    """Returns one safetensors file of a run's frames and its `values` frames, with `about` in its metadata.
+
+    Raises BadFrame.
     """
     joined: dict[str, np.ndarray] = {}
     metadata = {**(about or {}), "v": VERSION}
@@ -172,12 +173,12 @@ def join(payloads: Iterable[bytes], about: Mapping[str, str] | None = None, valu
 
 
 def values_key(step: int, layer: int) -> str:
-    """Under which a joined file has a `values` frame."""
+    """Returns the key of a `values` frame in a joined file."""
     return f"values-{step:06d}-{layer:04d}"
 
 
 def split(session: bytes) -> list[Frame]:
-    """The frames of a joined file, in order. Raises BadFrame."""
+    """Returns the log's frames of a joined file, in order. Raises BadFrame."""
     metadata = _metadata(session)
     by_frame: dict[str, dict[str, np.ndarray]] = {}
     for name, tensor in tensors(session).items():
@@ -191,7 +192,7 @@ def split(session: bytes) -> list[Frame]:
 
 
 def raw_header(payload: bytes) -> dict[str, Any]:
-    """The JSON header of a safetensors buffer. Raises BadFrame."""
+    """Returns the JSON header of a safetensors buffer. Raises BadFrame."""
     try:
         (length,) = struct.unpack_from("<Q", payload)
         if length > len(payload) - 8:
@@ -202,7 +203,7 @@ def raw_header(payload: bytes) -> dict[str, Any]:
 
 
 def _metadata(payload: bytes) -> dict[str, str]:
-    """The `__metadata__` of a frame or a joined file of this schema version."""
+    """Returns the `__metadata__` of a frame or a joined file. Raises BadFrame, also for another format version."""
     metadata = _strings(raw_header(payload).get("__metadata__", {}))
     if reason := foreign_version(metadata):
         raise BadFrame(f"the log {reason}")
@@ -210,7 +211,7 @@ def _metadata(payload: bytes) -> dict[str, str]:
 
 
 def foreign_version(metadata: Mapping[str, str]) -> str | None:
-    """Return why a frame or file with this metadata cannot be read, as the predicate of a sentence; None if it can."""
+    """Returns why a frame or file with this metadata cannot be read, as the predicate of a sentence; None if it can."""
     version = metadata.get("v")
     if version is None:
         return "is not from KVScope: it has no format version"
@@ -236,7 +237,7 @@ def _json_object(text: str | bytes) -> dict[str, Any]:
 
 
 def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[str, str]:
-    """The metadata of a frame. Raises ValueError for what JSON does not have."""
+    """Returns the metadata of a frame. Raises ValueError for a value that JSON does not have."""
     return {
         "v": VERSION,
         "kind": kind,
@@ -247,14 +248,14 @@ def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[s
 
 
 def _step(data: Mapping[str, Any]) -> int:
-    """The step a frame belongs to; -1 for `open` and `close`."""
+    """Returns the step of a frame; -1 for `open` and `close`."""
     return int(data.get("step", -1))
 
 
 def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> bytes:
-    """A safetensors buffer whose bytes depend on its content alone: the library writes metadata in a random order.
+    """Returns a safetensors buffer whose bytes depend only on its content; the library orders metadata at random.
 
-    Tensors lie in the library's order: by dtype, then by name. Its `save` would take three times as long.
+    Tensors are in the library's order: by dtype, then by name. The library's `save` would take three times as long.
     """
     described: dict[str, Any] = {}
     body: list[bytes] = []
@@ -269,7 +270,7 @@ def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> byt
 
 
 def _with_header(described: Mapping[str, Any], metadata: Mapping[str, str], body: bytes | memoryview) -> bytes:
-    """A safetensors buffer of `body`, whose tensors the header `described` places, with this metadata."""
+    """Returns the safetensors buffer of `body` with this metadata; `described` says where each tensor is in it."""
     described = {**described, "__metadata__": dict(sorted(metadata.items()))}
     head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)

@@ -1,4 +1,4 @@
-"""Folds a log's frames (docs/frames.md) into the run that they tell of, for whoever reads one in Python.
+"""Reads a run from its log's frames (docs/frames.md) in Python.
 
     run = LogReader(frame.payload for frame in split(Path("session.safetensors").read_bytes()))
     run.attention(step=3, layer=13, head=8)
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
 
 
 PLACE = ("first_layer", "first_head", "first_query")
-"""Where a part of a step begins."""
+"""Fields that say where a part of a step begins."""
 
 
 class NotThere(LookupError):
-    """A step, layer or head that the log does not have; the message is a sentence."""
+    """The log does not have this step, layer or head; the message is a sentence."""
 
 
 class LogReader:
-    """One run, as far as `payloads` tell: its log from the first frame on, and `values` frames anywhere among them.
+    """Reads one run from `payloads`: its log from the first frame on, and `values` frames anywhere among them.
 
-    A log that is still growing, or was cut short between frames, has the steps that are complete in it; parts of a
-    step without its `step` frame are dropped. Nothing is decoded, and numpy not imported, before it is asked for.
+    If the log is still growing, or was cut short between frames, the reader has its complete steps and ignores parts of
+    a step without a `step` frame. A method decodes tensors and imports numpy only when it is called.
 
-    What is asked for raises NotThere where the log does not have it and BadFrame where its frames contradict
-    themselves; nothing is allocated by a size that a frame only states. A stranger's file is better checked first
+    Methods raise NotThere if the log lacks the value and BadFrame if its frames contradict each other. No method
+    allocates memory by a size that a frame only states. Check a file from an untrusted source first
     (kvscope.model.log.check.LogCheck).
     """
 
     def __init__(self, payloads: Iterable[bytes]) -> None:
-        """Read the frames. Raises BadFrame for what is no log."""
+        """Reads the frames. Raises BadFrame if they are not a log."""
         self.run = ""
         """Id of the run."""
         self.open: dict[str, Any] = {}
         """Data of the `open` frame."""
         self.reused = 0
-        """Rows of the prompt that were read from the cache: no step of this log computed them."""
+        """Number of the prompt's rows that were read from the cache; no step of this log computed them."""
         self.steps: list[dict[str, Any]] = []
         """Data of the `step` frames."""
         self.depths: list[dict[str, Any]] = []
-        """Data of the `beams` frames: what a beam search has in place of steps."""
+        """Data of the `beams` frames, which a beam search has in place of steps."""
         self.joined: list[dict[str, Any]] = []
-        """Data of the `asked` frames: who joined a workload while it was answered."""
+        """Data of the `asked` frames, one for each request that joined a running workload."""
         self.passes: list[dict[str, Any]] = []
-        """Data of the `pass` frames: what a workload has in place of steps."""
+        """Data of the `pass` frames, which a workload has in place of steps."""
         self.rounds: list[dict[str, Any]] = []
         """Data of the `round` frames, each after the passes of its round."""
         self.close: dict[str, Any] | None = None
-        """Data of the `close` frame, None while the run goes on or where the log was cut short."""
+        """Data of the `close` frame; None while the run goes on, or if the log was cut short."""
         self.values_level: str | None = None
-        """"qkv" or "block" where exact values are stored, else None."""
+        """Level of the stored exact values, "qkv" or "block"; None if the log has none."""
         self._parts: dict[int, list[tuple[dict[str, Any], bytes]]] = {}
         self._step_payloads: list[bytes] = []
         self._values: dict[tuple[int, int], tuple[dict[str, Any], bytes]] = {}
@@ -120,45 +120,45 @@ class LogReader:
 
     @property
     def prompt(self) -> str:
-        """The prompt as typed."""
+        """Returns the prompt as typed."""
         return str(self.open["prompt"])
 
     @property
     def prompt_length(self) -> int:
-        """Tokens of the prompt, as fed."""
+        """Returns how many tokens of the prompt the model read."""
         return self._prompt_length
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
-        """The prompt's tokens, then the one that each step chose: {id, text, bytes, special}, and more if chosen."""
+        """Returns the prompt's tokens, then each step's: {id, text, bytes, special}, and more if a step chose it."""
         return [*self.open["tokens"], *(step["token"] for step in self.steps)]
 
     @property
     def reason(self) -> str | None:
-        """Why the run ended: eos, length, stopped, failed or interrupted; None where the log does not say."""
+        """Returns why the run ended: eos, length, stopped, failed or interrupted; None without a `close` frame."""
         return None if self.close is None else str(self.close["reason"])
 
     def rows(self, step: int) -> range:
-        """The positions that a step computed: all of the prompt but what was read from the cache, then one each."""
+        """Returns the positions that a step computed: in step 0 the prompt's, without its cached rows; later one."""
         _within("step", step, len(self.steps))
         return rows_of(self._prompt_length, step, self.reused)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
-        """Weights, float32 [queries, keys], within 0.004 of the model's own. Queries: `rows(step)`; keys: 0 … last."""
+        """Returns weights within 0.004 of the model's, float32 [rows(step), keys from 0 to the last row's]."""
         return decompand(self.companded(step, layer, head))
 
     def companded(self, step: int, layer: int, head: int) -> np.ndarray:
-        """The same as the log has them, U8 [queries, keys]: round(255·√w)."""
+        """Returns the attention weights w as the log stores them, U8 [queries, keys]: round(255·√w)."""
         self._place(step, layer, head)
         return self._assembled(step, range(layer, layer + 1), range(head, head + 1))[0, 0]
 
     def companded_step(self, step: int) -> np.ndarray:
-        """All of a step, U8 [layers, heads, queries, keys]."""
+        """Returns the stored attention weights of a step, U8 [layers, heads, queries, keys]."""
         self._place(step, 0, 0)
         return self._assembled(step, range(self._layers), range(self._heads))
 
     def companded_run(self) -> np.ndarray:
-        """All steps, U8 [layers, heads, positions, positions]: what a decode step computed is one row of queries."""
+        """Returns the stored weights of all steps, U8 [layers, heads, positions, positions]; a decode step is a row."""
         import numpy as np
 
         steps = [self.companded_step(step) for step in range(len(self.steps))]
@@ -172,8 +172,9 @@ class LogReader:
         return whole
 
     def experts(self, layer: int, position: int) -> list[tuple[int, float]]:
-        """Experts of a layer's MLP that the row of a position went through, with their shares, the largest first; none
-        in a layer without. Raises NotThere for a row that no step of this log computed.
+        """Returns the experts of a layer's MLP that a position's row went through, with their shares, largest first.
+
+        The list is empty if the layer has no experts. Raises NotThere if no step of this log computed the row.
         """
         step = max(0, position - self._prompt_length + 1)
         _within("layer", layer, self._layers)
@@ -191,19 +192,19 @@ class LogReader:
         return []
 
     def norms(self, step: int) -> dict[str, np.ndarray]:
-        """Lengths of a step's new rows by name: `q_norm` float32 [layers, heads, queries], `k_norm` and `v_norm`
-        [layers, kv_heads, queries], `residual_norm` [layers, queries].
+        """Returns the lengths of a step's new rows by name, float32: `q_norm` [layers, heads, queries], `k_norm` and
+        `v_norm` [layers, kv_heads, queries], `residual_norm` [layers, queries].
         """
         import numpy as np
 
         rows = self.rows(step)
-        found: dict[str, list[tuple[dict[str, Any], np.ndarray]]] = {}
+        pieces_by_name: dict[str, list[tuple[dict[str, Any], np.ndarray]]] = {}
         for data, payload in self._parts.get(step, []):
             for name, tensor in codec.tensors(payload).items():
                 if name in NORMS:
-                    found.setdefault(name, []).append((data, tensor))
+                    pieces_by_name.setdefault(name, []).append((data, tensor))
         result = {}
-        for name, pieces in found.items():
+        for name, pieces in pieces_by_name.items():
             shape = (self._layers, *pieces[0][1].shape[1:-1], len(rows))
             if sum(piece.size for _, piece in pieces) != prod(shape):
                 raise BadFrame(f"step {step} lacks a part of {name}")
@@ -216,22 +217,22 @@ class LogReader:
         return result
 
     def top_ids(self, step: int) -> np.ndarray:
-        """Int32 [n]: the tokens with the largest raw logits after a step, best first."""
+        """Returns the tokens with the largest raw logits after a step, best first, int32 [n]."""
         return self._step_tensor(step, "top_ids")
 
     def top_logits(self, step: int) -> np.ndarray:
-        """Float32 [n]: their raw logits. exp(logit − steps[step]["log_z"]) is the probability."""
+        """Returns the raw logits of `top_ids`, float32 [n]. exp(logit − steps[step]["log_z"]) is the probability."""
         return self._step_tensor(step, "top_logits")
 
     def exact(self, step: int, layer: int) -> dict[str, np.ndarray]:
-        """Exact values by name, float32, as docs/frames.md has them under `values`; those stored as F16 are rounded."""
+        """Returns exact values by name, float32 (docs/frames.md, `values`); values stored as F16 are rounded."""
         import numpy as np
 
         payload = self._stored(step, layer)[1]
         return {name: tensor.astype(np.float32) for name, tensor in codec.tensors(payload).items()}
 
     def lens(self, step: int) -> dict[str, Any]:
-        """What the newest row says after each layer: {token, layers: [{layer, top, chosen}]}."""
+        """Returns what the newest row predicts after each layer: {token, layers: [{layer, top, chosen}]}."""
         data, _ = self._stored(step, self._layers - 1)
         if not isinstance(data.get("lens"), dict):
             raise BadFrame(f"the exact values of step {step} lack the lens")
@@ -256,7 +257,7 @@ class LogReader:
         _within("head", head, self._heads)
 
     def _assembled(self, step: int, layers: range, heads: range) -> np.ndarray:
-        """U8 [layers, heads, queries, keys] out of the parts of a step."""
+        """Returns a step's stored attention weights, joined from its parts, U8 [layers, heads, queries, keys]."""
         import numpy as np
 
         rows, pieces = self.rows(step), []
@@ -270,8 +271,8 @@ class LogReader:
                 raise BadFrame(f"step {step}: attention is not [layers, heads, queries, keys]")
             first = data["first_layer"], data["first_head"]
             layer, head = (
-                range(max(wanted.start, at), min(wanted.stop, at + size))
-                for wanted, at, size in zip((layers, heads), first, shape, strict=False)
+                range(max(needed.start, at), min(needed.stop, at + size))
+                for needed, at, size in zip((layers, heads), first, shape, strict=False)
             )
             if layer and head:
                 part = np.frombuffer(values, np.uint8).reshape(shape)

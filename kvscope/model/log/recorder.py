@@ -1,4 +1,4 @@
-"""Writes one run's log: the engine's records become frames (docs/frames.md)."""
+"""Encodes the engine's records of a run as the frames of its log (docs/frames.md)."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
 
 HEADER_ROOM = 2048
-"""Bytes kept free in a frame for its safetensors header and metadata."""
+"""Bytes reserved in a frame for its safetensors header and metadata."""
 NAMED_CANDIDATES = 32
 
 
 def now() -> str:
-    """The time as logs write it: ISO 8601, UTC, whole seconds."""
+    """Returns the time in the format of logs: ISO 8601, UTC, whole seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Recorder:
     """Numbers and encodes the frames of run `run` of a model described by `info`, beginning at `seq`.
 
-    Everything goes through model.log.schema, so that nothing is written that a reader would refuse; it raises
-    ValueError where that is tried.
+    model.log.schema checks all data: it raises ValueError for data that a reader would refuse.
     """
 
     def __init__(self, run: str, info: Mapping[str, Any], tokenizer: Tokenizer, temperature: float, seq: int = 0):
@@ -40,8 +39,8 @@ class Recorder:
         self._tokenizer = tokenizer
         self._temperature = temperature
         self._seq = seq
-        self._told: dict[int, schema.Token] = {}
-        """The likely tokens of one step are often those of the next."""
+        self._tokens: dict[int, schema.Token] = {}
+        """Tokens already described, by id: the likely tokens of a step are often likely in the next one too."""
 
     def open(
         self,
@@ -52,8 +51,8 @@ class Recorder:
         reused: int = 0,
         prefix: schema.Prefix | None = None,
     ) -> Frame:
-        """The log's first frame. `study`: of a workload, whose first request this is; `reused`: rows that are read;
-        `prefix`: how many could have been.
+        """Returns the log's first frame. `study`: the workload, if `request` is its first; `reused`: rows read from
+        the cache; `prefix`: how many could have been read.
         """
         return self.frame(
             "open",
@@ -75,7 +74,7 @@ class Recorder:
         )
 
     def record(self, record: RowsRecord | StepRecord | BeamsRecord | CloseRecord) -> list[Frame]:
-        """The frames of one record, in log order."""
+        """Returns the frames of one record, in log order."""
         if isinstance(record, RowsRecord):
             return [self.frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
         if isinstance(record, StepRecord):
@@ -155,16 +154,16 @@ class Recorder:
         )
 
     def token(self, token: int) -> schema.Token:
-        """A token as frames describe it."""
-        if token not in self._told:
-            self._told[token] = schema.Token(**self._tokenizer.token(token))
-        return self._told[token]
+        """Returns a token as frames describe it."""
+        if token not in self._tokens:
+            self._tokens[token] = schema.Token(**self._tokenizer.token(token))
+        return self._tokens[token]
 
     def frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
-        """The log's next frame."""
-        made = _encoded(self._run, self._seq, kind, data, tensors or {})
+        """Encodes the log's next frame."""
+        encoded = _encoded(self._run, self._seq, kind, data, tensors or {})
         self._seq += 1
-        return made
+        return encoded
 
 
 def values_frames(
@@ -173,9 +172,9 @@ def values_frames(
     layers: Sequence[Mapping[str, np.ndarray]],
     lens: dict[str, Any],
 ) -> list[Frame]:
-    """One `values` frame per layer of what a step computed, the `lens` in the last one. `info` describes the model.
+    """Returns a step's `values` frames, one for each layer, the `lens` in the last one. `info` describes the model.
 
-    Raises ValueError for what a reader would refuse.
+    Raises ValueError for data, and BadFile for tensors, that a reader would refuse.
     """
     model, rest = schema.Model(**info), [dict[str, Any]()] * (len(layers) - 1)
     place: dict[str, Any] = {
@@ -184,29 +183,29 @@ def values_frames(
         "level": request.level,
         **_needed_for_answers(model),
     }
-    windows, made = model.windows or [None] * len(layers), []
+    windows, encoded = model.windows or [None] * len(layers), []
     for layer, (tensors, also) in enumerate(zip(layers, [*rest, {"lens": lens}], strict=True)):
         seq = request.step * len(layers) + layer
         data = schema.Values(**place, layer=layer, window=windows[layer], **also)
         schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
-        made.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
-    return made
+        encoded.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
+    return encoded
 
 
 def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
-    """What makes scores and the MLP's product, where it is not as in most models."""
-    usual = "silu" if model.gated else "gelu_tanh"
-    said = {"score_width": (model.score_width, model.head_dim), "activation": (model.activation, usual)}
-    return {name: value for name, (value, most) in said.items() if value != most}
+    """Returns the model's `score_width` and `activation`, each only if it differs from most models'."""
+    usual_activation = "silu" if model.gated else "gelu_tanh"
+    settings = {"score_width": (model.score_width, model.head_dim), "activation": (model.activation, usual_activation)}
+    return {name: value for name, (value, usual_value) in settings.items() if value != usual_value}
 
 
 def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:
-    """Tensors of a log's frames are not checked here, in every step, but in tests and by whoever reads a log."""
+    """Encodes a frame without a check of its tensors, which would take time in every step; tests and readers check."""
     return frames.encode(run, seq, kind, data.model_dump(exclude_unset=True), tensors)
 
 
 def _bits(where: np.ndarray, positions: int) -> np.ndarray:
-    """U8 [layers or 1, KV heads or 1, bytes]: which of so many positions are in `where`, the first in a lowest bit."""
+    """Returns a bit for each position, 1 if it is in `where`, lowest first: U8 [layers or 1, KV heads or 1, bytes]."""
     where = where if where.ndim == 3 else where[None, None]
     there = np.zeros((*where.shape[:2], positions), bool)
     np.put_along_axis(there, where, True, axis=-1)
@@ -226,7 +225,7 @@ def _milliseconds(timing: Timing) -> schema.Milliseconds:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What decides how large the `layer` frames of a model are. `row_norms`: bytes of a row's norms in a layer."""
+    """What decides the size of a model's `layer` frames. `row_norms`: bytes of a row's norms and experts in a layer."""
 
     layers: int
     heads: int
@@ -234,17 +233,18 @@ class Shape:
 
     @classmethod
     def of(cls, info: Mapping[str, Any]) -> Self:
-        """Of a model described as in an `open` frame: the norms of Q, K, V and the residual stream in 16 bits each, and
-        its experts with their shares, if it has some.
+        """Returns the shape of a model described as in an `open` frame.
+
+        The norms of Q, K, V and the residual stream take 16 bits each; an expert and its share take 6 bytes.
         """
         experts = info["experts"]["chosen"] if info["experts"] else 0
         return cls(info["layers"], info["heads"], 2 * (info["heads"] + 2 * info["kv_heads"] + 1) + 6 * experts)
 
 
 def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice, slice, slice]]:
-    """Which layers, heads and query rows each `layer` frame of a pass has, within `frames.MAX_FRAME_BYTES`.
+    """Yields the layers, heads and query rows of each `layer` frame of a pass, within `frames.MAX_FRAME_BYTES`.
 
-    As many whole layers as fit; or else query rows of one layer; or else heads of one row.
+    A frame has as many whole layers as fit; if none fits, query rows of one layer; if none fits, heads of one row.
     """
     layers, heads, row_norms = shape.layers, shape.heads, shape.row_norms
     room = frames.MAX_FRAME_BYTES - HEADER_ROOM
@@ -264,7 +264,7 @@ def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice,
 
 
 def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
-    """The `layer` frames of a pass. A part's keys end with its last query."""
+    """Yields the data and tensors of the `layer` frames of a pass. A part's keys end with its last query."""
     layers, heads, queries, _ = rows.attention.shape
     norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm, rows.experts, rows.expert_shares)
     shape = Shape(layers, heads, sum(norm[0].nbytes for norm in norms if norm is not None) // queries)

@@ -1,8 +1,8 @@
-"""What each kind of frame holds: the one definition of the log's format, which docs/frames.md explains.
+"""Defines the log's format: the data and tensors of each kind of frame. docs/frames.md explains it.
 
 Each kind of frame is a class: its fields are the frame's `data`, and `tensors` lists the frame's tensors. The recorder
 builds frames from these classes, and the checker refuses files that do not match them. Every field is in every log,
-except those with a default, which are absent where docs/frames.md says so. Readers ignore unknown fields.
+except fields with a default: docs/frames.md says when they are absent. Readers ignore unknown fields.
 
 This module does not import torch or the engine. It imports numpy only where it reads the values of tensors.
 """
@@ -26,22 +26,22 @@ MOST_LAYERS, MOST_HEADS, MOST_POSITIONS, MOST_TOP, TAIL_BINS = 512, 512, 65_536,
 MOST_HEAD_DIM, MOST_WIDTH, MOST_MLP_WIDTH = 4096, 2**16, 2**18
 MOST_BLOCK_SIZE = 1024
 LONGEST_MS = 7 * 24 * 60 * 60 * 1000
-"""No step, pass or round lasts longer."""
+"""Longest time of a step, pass or round."""
 MOST_ERROR = 10_000
-"""Characters of the sentence that a run ended with."""
+"""Most characters of the message of an error that ended a run."""
 
 Natural = Annotated[int, Field(ge=0, le=2**53)]
 Positive = Annotated[int, Field(ge=1, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, lt=2**31)]
 Logit = Annotated[float, Field(ge=-(2.0**128), le=2.0**128)]
-"""A raw logit or what is summed of them: what float32 holds."""
+"""A raw logit or a sum of them, in the range of float32."""
 Share = Annotated[float, Field(ge=0, le=1.001)]
-"""Of 1, which a sum of rounded shares may pass."""
+"""A part of 1; a sum of rounded shares may be a little greater than 1."""
 Ms = Annotated[float, Field(ge=0, le=LONGEST_MS)]
 WholeMs = Annotated[int, Field(ge=0, le=LONGEST_MS)]
 Temperature = Annotated[float, Field(ge=0, le=1e6)]
 Place = Annotated[int, Field(ge=0, le=MOST_POSITIONS)]
-"""A position, a row, a step or a block; or how many of them."""
+"""The number or count of positions, rows, steps or blocks."""
 Places = Annotated[int, Field(ge=1, le=MOST_POSITIONS)]
 Vocabulary = Annotated[int, Field(ge=1, le=2**24)]
 Name = Annotated[str, Field(max_length=1000)]
@@ -53,23 +53,23 @@ PerPosition = Annotated[list[Natural], Field(max_length=MOST_POSITIONS)]
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a frame. `shape`: numbers, or names of sizes; one that nothing else fixes is the tensor's own.
+    """A tensor of a frame. `shape`: numbers, or names of sizes; the first tensor with a new name sets that size.
 
-    Values reach from `least` to below the size that `below` names.
+    Values are from `least` to below the size that `below` names.
     """
 
     dtypes: tuple[str, ...]
     shape: tuple[str | int, ...]
     optional: bool = False
-    """Whether some frames lack it: some models, steps or layers do not have this tensor."""
+    """Whether a frame may lack it: some models, steps or layers do not have this tensor."""
     finite: bool = True
-    """Where it need not be, it is in a step that is complete (see `not_finite`)."""
+    """Whether all values must be finite; if not, they must be finite in a complete step (see `not_finite`)."""
     least: int | None = None
     below: str | None = None
     descending: bool = False
-    """The greatest value comes first."""
+    """Whether values must be in order, the greatest first."""
     distinct: bool = False
-    """No value is there twice."""
+    """Whether all values must differ."""
 
 
 Tensors = Mapping[str, Tensor]
@@ -78,7 +78,7 @@ Tensors = Mapping[str, Tensor]
 class Data(BaseModel):
     """Part of a frame's data."""
 
-    # Built when first used: whoever imports this module mostly needs few of them.
+    # Built when first used: most importers of this module need few of the classes.
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True)
 
 
@@ -87,7 +87,7 @@ class FrameData(Data):
 
     @property
     def tensors(self) -> Tensors:
-        """The frame's tensors by name: these and no other."""
+        """Returns the tensors that the frame may have, by name."""
         return {}
 
 
@@ -100,7 +100,7 @@ class Token(Data):
 
 class ChosenToken(Token):
     prob: Share | None
-    """None where a fork put the token there and it is not among `top_ids`."""
+    """None if a fork forced the token and it is not among `top_ids`."""
     raw_prob: Share | None
     forced: bool = False
 
@@ -118,18 +118,18 @@ Activation = Literal["silu", "gelu_tanh"]
 Factor = Annotated[float, Field(gt=0, le=2.0**64, allow_inf_nan=False)]
 
 ByFormat = Annotated[dict[Name, Natural], Field(max_length=16)]
-"""Bytes of weights by what they are kept as."""
+"""Bytes of weights by their format in memory or in a file."""
 
 
 class Weights(Data):
-    """Of the whole model: in its file, and in memory when the run began."""
+    """Bytes of the whole model: in its file (`stored`), and in memory when the run began (`held`)."""
 
     stored: ByFormat
     held: ByFormat
 
 
 class ModelExperts(Data):
-    """Of the layers whose MLP has some: how many, how many a row goes through, and the width of one."""
+    """Experts of each layer that has some: their number, how many a row goes through, and the width of one."""
 
     count: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
     chosen: Annotated[int, Field(ge=1, le=MOST_MLP_WIDTH)]
@@ -172,7 +172,7 @@ class Model(Data):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """What the shapes of tensors go by."""
+        """Returns the sizes that shapes of tensors name."""
         names = ("layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab")
         return {**{name: getattr(self, name) for name in names}, "head_dim / 2": self.head_dim // 2}
 
@@ -183,8 +183,9 @@ class Limits(Data):
 
 
 class Recomputed(Data):
-    """Rows that were not in the KV cache any more when a branch began, or not on its engine: `rows` were computed again
-    in `ms`. `held`: whether the engine still had blocks of the parent.
+    """Rows that the KV cache, or the engine, no longer had when a branch began: `rows` were computed again in `ms`.
+
+    `held`: whether the engine still had blocks of the parent.
     """
 
     rows: Place
@@ -197,7 +198,7 @@ class Parent(Data):
     position: Place
     token: TokenId | None
     recomputed: Recomputed
-    """What the branch cost before its first step."""
+    """The work before the branch's first step."""
 
 
 class Twin(Data):
@@ -205,9 +206,9 @@ class Twin(Data):
     of: Name
     cache: Literal["none", "forgotten", "window", "sinks", "heavy"]
     budget: Places | None = None
-    """Positions that stay in each layer after a step, where some are dropped."""
+    """Positions that stay in each layer after a step; None if the twin drops none."""
     tokens: Literal["given", "own"] | None = None
-    """Whether its tokens are those of the run it is about, or those that it chooses."""
+    """Whether it gets the tokens of the run it is about, or chooses its own."""
 
 
 class Beam(Data):
@@ -219,14 +220,14 @@ class Beam(Data):
 
 
 class Changed(Data):
-    """What a run computes otherwise than the model would, and the run that it was made from."""
+    """A changed run's changes, and the run that it was made from."""
 
     of: Name
     changes: list[Change] = Field(min_length=1, max_length=MAX_CHANGES)
 
 
 class ServedRequest(Data):
-    """What one request of a workload asks for, and when: milliseconds since its round began."""
+    """One request of a workload; times are milliseconds since its round began."""
 
     prompt: str = Field(max_length=100_000)
     tokens: Places
@@ -234,13 +235,13 @@ class ServedRequest(Data):
     arrives_ms: WholeMs
     cancel_ms: WholeMs | None
     cancel_tokens: Place | None
-    """Its client cancels it once it has so many."""
+    """Its client cancels it when it has this many tokens."""
     retry_of: Place | None
     """The number of the cancelled request that this one repeats."""
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether its client cancels it, unless it is over before."""
+        """Returns whether its client cancels it, if it has not ended before."""
         return self.cancel_ms is not None or self.cancel_tokens is not None
 
 
@@ -252,8 +253,8 @@ class Serving(Data):
 
 
 class Prefix(Data):
-    """How much of a prompt's beginning other runs of the same client had computed when the run began, and why not all
-    of that was read.
+    """How many of a prompt's first tokens other runs of the same client had computed when the run began (`common`),
+    and why not all of these were read from the cache.
     """
 
     common: Place
@@ -272,7 +273,7 @@ class Open(FrameData):
     study: Annotated[Twin | Beam | Serving, Field(discriminator="kind")] | None
     changed: Changed | None
     reused: Place
-    """Rows of the prompt that were read from the cache, where an earlier run had left them."""
+    """Rows of the prompt that an earlier run had left in the cache and this run read."""
     prefix: Prefix | None
     created: Name
 
@@ -336,7 +337,7 @@ class KV(Data):
     bytes_used: Natural
     bytes_reserved: Natural
     windowed: Windowed | None = None
-    """What layers with a window hold, where that may be less."""
+    """What layers with a sliding window have in the cache; absent if it cannot be less than other layers have."""
 
 
 class Step(FrameData):
@@ -345,7 +346,7 @@ class Step(FrameData):
     position: Place
     token: ChosenToken
     entropy: Annotated[float, Field(ge=-0.001, le=64)]
-    """Below 0 by rounding."""
+    """Rounding can make it slightly negative."""
     log_z: Logit
     top_tokens: list[Token] = Field(max_length=MOST_TOP)
     tail: Tail
@@ -360,7 +361,7 @@ class Step(FrameData):
     computed_by: ComputedBy
     conditions: Conditions | None
     own: OwnToken | None = None
-    """What a twin that is given its tokens would have chosen."""
+    """The token that a twin would have chosen, if it gets its tokens from another run."""
     kl: Annotated[float, Field(ge=0, le=2.0**128)] | None = None
 
     @property
@@ -399,11 +400,11 @@ Waits = Literal["static", "places", "blocks", "stretch", "order"]
 
 
 class ServingEvent(Data):
-    """Something that happened to a request; `count` and `other` say of how many tokens or blocks, and with whom.
+    """An event of a request. `count`: how many tokens or blocks; `other`: the number of the other request.
 
-    `why` it waits: nobody joins those who are being answered, all places are taken, too few blocks are free, or it
-    stands behind another, or no stretch of free blocks is long enough. `free`: blocks that are, where `count` are
-    needed; `longest`: those of the longest stretch of them.
+    `why` it waits: no request may join the running ones (static); all places are taken (places); too few blocks are
+    free (blocks); no stretch of free blocks is long enough (stretch); another request is before it (order). `free`: the
+    number of free blocks when `count` are needed; `longest`: blocks of the longest free stretch.
     """
 
     ms: Ms
@@ -429,7 +430,7 @@ class ServingEvent(Data):
 
 
 class PassMember(Data):
-    """Rows that one request of the workload brought to a pass."""
+    """The rows of one request of the workload in a pass."""
 
     request: Place
     phase: Literal["prefill", "decode"]
@@ -460,8 +461,8 @@ class Region(Data):
 
 
 class Slots(Data):
-    """What is in the blocks that a round may hold, counted in rows: with a token of a running request; held by a
-    running request and empty; held by ended ones alone; free; and, without paging, free in the longest stretch.
+    """The rows of the blocks that a round may use: filled by running requests; reserved by them and empty; cached of
+    ended requests only; free; and, without paging, free in the longest stretch.
     """
 
     filled: Place
@@ -479,14 +480,14 @@ class PoolState(Data):
 
 
 class Asked(FrameData):
-    """Somebody joined the workload while it was answered: it is the next of its requests, number `number`."""
+    """A request joined the running workload; `number` is its place among the workload's requests."""
 
     number: Natural
     request: ServedRequest
 
 
 class Draft(Data):
-    """What the guesses took that a pass checks, of all its requests."""
+    """The cost of the drafted tokens that a pass checks, of all its requests."""
 
     ms: Ms
     passes: Place
@@ -545,11 +546,11 @@ class Values(FrameData):
     level: Literal["qkv", "block"]
     window: Annotated[int, Field(ge=1, le=2**53)] | None
     score_width: Factor | None = None
-    """Where it is not head_dim."""
+    """Absent if it is head_dim."""
     activation: Activation | None = None
-    """Where it is not SiLU with a gate or GELU without one."""
+    """Absent if it is SiLU with a gate or GELU without one."""
     lens: Lens | None = None
-    """In the last layer's frame only."""
+    """Only the last layer's frame has it."""
 
     @property
     def tensors(self) -> Tensors:
@@ -557,7 +558,7 @@ class Values(FrameData):
 
 
 ATTENTION: dict[str, Tensor] = {"attention": Tensor(("U8",), ("part_layers", "part_heads", "queries", "keys"))}
-# A model that fails may have computed what is no number before it does, in a step that is then left unfinished.
+# A model that fails may leave a step unfinished that has values that are not numbers.
 NORMS = {
     "q_norm": Tensor(("F16",), ("part_layers", "heads", "queries"), finite=False, least=0),
     "k_norm": Tensor(("F16",), ("part_layers", "kv_heads", "queries"), finite=False, least=0),
@@ -580,7 +581,7 @@ QKV = {
     "v": Tensor(("F32",), ("kv_heads", "T", "head_dim")),
 }
 _HALVED = ("F16", "F32")
-"""F32 where a number does not fit into F16."""
+"""F32 if a value does not fit into F16."""
 BLOCK = {
     **dict.fromkeys(
         ("resid_in", "attn.normed", "attn.change", "mlp.normed", "mlp.change"), Tensor(_HALVED, ("T", "d"))
@@ -605,7 +606,7 @@ KINDS: dict[type[FrameData], str] = {data: kind for kind, data in FRAMES.items()
 
 
 def rows_of(prompt: int, step: int, reused: int = 0) -> range:
-    """The positions that a step computes: all `prompt` of them at first but for those `reused`, then one each."""
+    """Returns the positions that a step computes: in step 0 those from `reused` to before `prompt`, later one."""
     return range(prompt + step - 1 if step else reused, prompt + step)
 
 
@@ -613,7 +614,7 @@ _Frame = TypeVar("_Frame", bound=FrameData)
 
 
 def read_data(kind: type[_Frame], value: Any, where: str) -> _Frame:
-    """`value`, out of JSON, as data of that kind. Raises BadFile."""
+    """Returns `value`, parsed from JSON, as frame data of the class `kind`. Raises BadFile."""
     try:
         return kind.model_validate(value, extra="ignore", context=IN_A_LOG)
     except ValidationError as error:
@@ -626,26 +627,26 @@ def read_data(kind: type[_Frame], value: Any, where: str) -> _Frame:
 def check_tensors(
     expected: Tensors, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int], where: str
 ) -> dict[str, int]:
-    """Refuses a frame whose tensors are not those `expected`. Returns `sizes` and those that the tensors set.
+    """Checks that a frame's tensors are as `expected`. Returns `sizes` with the sizes that the tensors set.
 
     Raises BadFile, naming the tensor.
     """
     for name in arrays:
         if name not in expected:
             raise BadFile(f"{where}: tensor {name[:80]!r}", "does not belong there")
-    found = dict(sizes)
+    all_sizes = dict(sizes)
     for name, tensor in expected.items():
         array, here = arrays.get(name), f"{where}: tensor {name!r}"
         if array is not None:
-            _check_form(tensor, array, found, here)
-            _check_values(tensor, array, found, here)
+            _check_form(tensor, array, all_sizes, here)
+            _check_values(tensor, array, all_sizes, here)
         elif not tensor.optional:
             raise BadFile(here, "is missing")
-    return found
+    return all_sizes
 
 
 def not_finite(expected: Tensors, arrays: Mapping[str, np.ndarray], where: str) -> str | None:
-    """Where the first value stands that is no finite number, of those that only a complete step must not have."""
+    """Returns the first tensor with a non-finite value that a complete step must not have; None if there is none."""
     import numpy as np
 
     names = [name for name, tensor in expected.items() if not tensor.finite and name in arrays]

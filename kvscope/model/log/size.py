@@ -1,6 +1,6 @@
-"""How many bytes a log can come to have, known before it is begun: a server lets in no more than it has room for.
+"""Computes the most bytes that a log can have before it begins, so that a server accepts only runs that fit.
 
-Each is a bound and not a guess, but for how long the texts of tokens are, of which some room is allowed for.
+Each result is an upper bound, except that tokens' texts are assumed to fit into TOKEN_BYTES.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from kvscope.model.log.recorder import HEADER_ROOM, Shape, tiles
 from kvscope.model.settings import MAX_ASKS, MAX_PROMPT_TOKENS, MAX_WORKLOAD_TOKENS, ServingSettings
 
 TOKEN_BYTES = 160
-"""Of a token that is told of, with what is said of it in a list: text, bytes, numbers."""
+"""Bytes of one token in a list: its text, bytes and numbers."""
 STEP_BYTES = 3 * 256 * 4 + 32 * TOKEN_BYTES + 2 * HEADER_ROOM
-"""Of a `step` frame: its three tensors, the tokens that it names, and numbers."""
+"""Bytes of a `step` frame: its three tensors, the tokens that it names, and numbers."""
 STATE_BYTES, EVENTS_PER_REQUEST = 100, 8
-"""Of one request in a `pass` frame, without its blocks; and how many things may happen to it in a round."""
+"""Bytes of one request in a `pass` frame, without its blocks; and how many events it may have in a round."""
 NUMBER_BYTES = 5
-"""Of a block's number in a list."""
+"""Bytes of a block's number in a list."""
 
 
 def of_steps(shape: Shape, first: int, prompt: int, last: int, chunk: int) -> int:
-    """The frames of a run from position `first` on, whose prompt has `prompt` tokens, up to position `last`, which is
-    fed no more; `chunk` rows of the prompt are computed in a pass.
+    """Returns the bytes of a run's `layer` and `step` frames from position `first` to before `last`.
+
+    The prompt has `prompt` tokens; a pass computes `chunk` of its rows.
     """
     passes = [range(row, min(row + chunk, prompt)) for row in range(first, prompt, chunk)]
     passes += [range(row, row + 1) for row in range(max(first, prompt), last)]
@@ -34,26 +35,27 @@ def of_steps(shape: Shape, first: int, prompt: int, last: int, chunk: int) -> in
 
 
 def of_step(shape: Shape, positions: int) -> int:
-    """A `step` frame, when so many are in the cache: it names its blocks twice, and a time for each layer."""
+    """Returns the bytes of a `step` frame with so many cached positions: each block twice, a time for each layer."""
     return STEP_BYTES + 2 * NUMBER_BYTES * (positions // BLOCK_SIZE + 1) + 10 * shape.layers
 
 
 def of_kept(model: Mapping[str, Any], policy: Policy, positions: int) -> int:
-    """What the `step` frame of a twin that drops positions has beside that: a bit for each, and the token it would have
-    chosen. Heavy hitters differ from one KV head to the next.
+    """Returns the further bytes of a `step` frame of a twin that drops positions: a bit for each position, and the
+    token that it would have chosen. Heavy hitters differ between KV heads.
     """
     tables = model["layers"] * model["kv_heads"] if policy == "heavy" else 1
     return tables * -(-positions // 8) + 2 * TOKEN_BYTES
 
 
 def of_beams(beams: int, length: int) -> int:
-    """The frames of a beam search."""
+    """Returns the bytes of the frames of a beam search."""
     return length * (HEADER_ROOM + 2 * beams * 2 * TOKEN_BYTES)
 
 
 def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[ServingSettings], pool: int) -> int:
-    """The `pass` and `round` frames of a workload whose requests have such prompts and ask for so many tokens; `pool`:
-    blocks of the engine's cache. Of one round, others may join it.
+    """Returns the bytes of a workload's `pass` and `round` frames. Requests may join a workload of one round.
+
+    `prompts`: tokens of each request's prompt; `new`: most tokens of its answer; `pool`: blocks of the engine's cache.
     """
     rounds = list(rounds)
     if len(rounds) == 1:
@@ -61,18 +63,18 @@ def of_workload(prompts: Sequence[int], new: Sequence[int], rounds: Iterable[Ser
         prompts, new = [*prompts, *[MAX_PROMPT_TOKENS] * missing], [*new, *[MAX_WORKLOAD_TOKENS] * missing]
     size = 0
     for settings in rounds:
-        # In each pass somebody gets on by a chunk or a token; who gives way reads what it had once more.
+        # Each pass computes a chunk or a token of a request; an evicted request computes its rows a second time.
         passes = 2 * sum(-(-prompt // settings.chunk) + tokens for prompt, tokens in zip(prompts, new, strict=True))
         drafted = settings.draft.tokens if settings.draft else 0
         members = min(settings.at_once, len(prompts)) * (1 + drafted) * TOKEN_BYTES
-        told = HEADER_ROOM + len(prompts) * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
+        pass_bytes = HEADER_ROOM + len(prompts) * STATE_BYTES + members + NUMBER_BYTES * (pool + 2 * settings.blocks)
         events = EVENTS_PER_REQUEST * len(prompts) * STATE_BYTES
-        size += passes * min(told, MAX_FRAME_BYTES) + events + HEADER_ROOM
+        size += passes * min(pass_bytes, MAX_FRAME_BYTES) + events + HEADER_ROOM
     return size
 
 
 def _of_layers(shape: Shape, rows: range) -> int:
-    """The `layer` frames of a pass over these rows."""
+    """Returns the bytes of the `layer` frames of a pass over these rows."""
     return sum(
         HEADER_ROOM
         + (layers.stop - layers.start)

@@ -1,6 +1,6 @@
-"""Reads what strangers made: JSON and safetensors buffers whose every number is checked before anything relies on it.
+"""Reads JSON and safetensors buffers from untrusted sources and checks every number before its use.
 
-Nothing here allocates by a size that the input states, and no library reads the input before this has.
+No function allocates memory by a size that the input states, and no library reads the input before this module.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 MAX_HEADER_BYTES = 32 * 1024 * 1024
 MOST_MARKS, MOST_DEPTH = 4_000_000, 64
-"""Of JSON: characters that can begin a value (an element takes 50 bytes of memory for the two it is written with), and
-values within one another."""
+"""Limits of JSON: characters that can begin a value (an element written in two bytes takes 50 bytes of memory), and
+levels of nesting."""
 MAX_DIMENSIONS = 4
 DTYPES = {"U8": "|u1", "F16": "<f2", "F32": "<f4", "I32": "<i4"}
-"""The types that frames use, as numpy writes them; the last character is how many bytes an element has."""
+"""The types that frames use, by their numpy names; the last character is the number of bytes of an element."""
 
 
 HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""How half of a surrogate pair may be written."""
+"""Matches half of a surrogate pair, escaped or not."""
 
 
 class BadFile(ValueError):
-    """What is wrong with the input, in a sentence, and where."""
+    """The input has a fault; the message is a sentence that says where."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where} {reason}.")
@@ -39,7 +39,7 @@ class BadFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Where a tensor is: `begin` and `end` count from the start of the buffer, in bytes."""
+    """Type, shape and place of a tensor: `begin` and `end` are bytes from the start of the buffer."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -49,17 +49,14 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a safetensors buffer says of itself."""
+    """The metadata and tensors that a safetensors buffer's header lists."""
 
     metadata: Mapping[str, str]
     tensors: Mapping[str, Tensor]
 
 
 def read_json(text: bytes | str, where: str) -> Any:
-    """The value of JSON as RFC 8259 has it: no name twice in an object, no NaN, no half of a surrogate pair.
-
-    Raises BadFile.
-    """
+    """Parses JSON (RFC 8259). Raises BadFile, also for a name twice in an object, NaN or half of a surrogate pair."""
     if marks(text) > MOST_MARKS:
         raise BadFile(where, f"has more than {MOST_MARKS} values")
     try:
@@ -79,7 +76,7 @@ def read_json(text: bytes | str, where: str) -> Any:
 
 
 def marks(text: bytes | str) -> int:
-    """A lower bound of the number of values in unparsed JSON: commas and brackets, also those inside strings."""
+    """Counts commas and opening brackets in unparsed JSON, also inside strings; it has at most one more values."""
     each = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
     return sum(map(text.count, each))  # type: ignore[arg-type]
 
@@ -97,7 +94,7 @@ def _deeper_than(value: Any, most: int) -> bool:
 
 
 def layout(buffer: Sequence[int] | bytes | memoryview, where: str, most_header_bytes: int = MAX_HEADER_BYTES) -> Layout:
-    """The layout of a safetensors buffer whose tensors fill it, one after another. Raises BadFile."""
+    """Returns the layout of a safetensors buffer. Raises BadFile unless its tensors fill it without gaps."""
     if len(buffer) < 8:
         raise BadFile(where, "is not a safetensors buffer: it is truncated")
     (length,) = struct.unpack("<Q", bytes(buffer[:8]))
@@ -125,11 +122,11 @@ def layout(buffer: Sequence[int] | bytes | memoryview, where: str, most_header_b
 
 
 def array(buffer: bytes | memoryview, tensor: Tensor) -> np.ndarray:
-    """A tensor of `buffer`, which it looks at and does not copy."""
+    """Returns a tensor of `buffer` as a view, without a copy."""
     import numpy as np
 
-    found: np.ndarray = np.frombuffer(memoryview(buffer)[tensor.begin : tensor.end], DTYPES[tensor.dtype])
-    return found.reshape(tensor.shape)
+    values: np.ndarray = np.frombuffer(memoryview(buffer)[tensor.begin : tensor.end], DTYPES[tensor.dtype])
+    return values.reshape(tensor.shape)
 
 
 def _tensor(entry: Any, where: str, start: int) -> Tensor:
@@ -152,10 +149,10 @@ def _naturals(value: Any) -> bool:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("an object has a name twice")
-    return found
+    return members
 
 
 def _no_constant(name: str) -> NoReturn:

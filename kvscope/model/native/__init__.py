@@ -1,4 +1,4 @@
-"""Native code for what torch runs slowly on a CPU: compiled once on each machine, compared with torch at each start."""
+"""Native code for operations that torch runs slowly on a CPU: compiled once per machine, checked at each start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Native", "Unavailable"]
 
 
 class Native:
-    """What is made of the functions of `library`. Raises Unavailable where they give other values than torch does."""
+    """Products and decode steps by `library`. Raises Unavailable if its values differ from torch's."""
 
     def __init__(self, library: CDLL):
         self._library, self.products = library, products(library)
@@ -27,9 +27,9 @@ class Native:
 
     @classmethod
     def from_folder(cls, folder: Path) -> Native:
-        """Over code from `folder`, or compiled and stored there. Raises Unavailable."""
+        """Loads the code from `folder`, or compiles it and stores it there. Raises Unavailable."""
         return cls(load(folder))
 
     def steps(self, transformer: Transformer, cache: KVCache) -> NativeSteps | None:
-        """Decode steps, where the transformer's blocks are such as the native code has."""
+        """Returns native decode steps; None if the native code does not implement the transformer's blocks."""
         return NativeSteps(self._library, transformer, cache) if implements(transformer, cache) else None

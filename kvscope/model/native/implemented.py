@@ -1,7 +1,7 @@
-"""What `block` of kernels.c implements: a model or a pass that has anything else is left to the modules.
+"""Decides whether `block` of kernels.c implements a model; if not, the modules compute it.
 
-All of it is listed, what only the code around a block uses too. So a field, a module, a weight or a hook point that is
-added to the transformer is not passed over here: it turns native steps off, and tests/model/native/test_steps.py fails.
+The lists include fields that only the code around a block uses. So a new field, module, weight or hook point of the
+transformer turns native steps off, and tests/model/native/test_steps.py fails, until it is listed here.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ ANY_VALUE = frozenset(
         *("arch", "layers", "heads", "kv_heads", "head_dim", "d", "d_mlp", "vocab", "context", "norm_eps", "tied"),
         *("rope_theta", "rotary_dim", "rope_scaling", "local_rope_theta", "embedding_scale", "window"),
         *("qkv_bias", "out_bias", "mlp_bias", "qk_norm"),
-        *("experts_chosen", "d_expert", "shares_normalized", "dense_layers"),  # nothing without experts
+        *("experts_chosen", "d_expert", "shares_normalized", "dense_layers"),  # no effect without experts
     )
 )
-"""Fields of a config whose every value is implemented, here or around a block …"""
+"""Fields of a config with every value implemented, in a block or around it …"""
 VALUES: Mapping[str, tuple[Any, ...]] = {
     "norm": ("rms",),
     "mlp": ("swiglu",),
@@ -38,7 +38,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "residual": (True,),
     "global_layers": ((),),
 }
-"""… and those with the values that are. `score_width` has to be as wide as a head."""
+"""… and fields with only these values implemented. `score_width` must be `head_dim`."""
 MODULES: Mapping[str, type[nn.Module]] = {
     "": Block,
     "attn": Attention,
@@ -46,9 +46,9 @@ MODULES: Mapping[str, type[nn.Module]] = {
     **dict.fromkeys(("attn.norm", "attn.q_norm", "attn.k_norm", "mlp.norm"), RMSNorm),
     **dict.fromkeys(("attn.qkv", "attn.out", "mlp.gate_up", "mlp.down"), Linear),
 }
-"""Those of a block, but for its hook points."""
+"""The modules of a block, except its hook points."""
 TENSORS = frozenset(f"{name}.{'weight' if kind is RMSNorm else 'bias'}" for name, kind in MODULES.items())
-"""Weights of a block that are in no groups."""
+"""Weights of a block that are not in groups."""
 OF_A_PASS: Mapping[type, frozenset[str]] = {
     Batch: frozenset(("ids", "positions", "slots", "groups", "out_rows")),
     AttentionGroup: frozenset(("start", "sequences", "queries", "slots", "visible", "near")),
@@ -57,7 +57,7 @@ OF_A_PASS: Mapping[type, frozenset[str]] = {
 
 
 def implements(transformer: Transformer, cache: KVCache) -> bool:
-    """Whether native steps of this transformer over this cache compute what its modules do."""
+    """Returns whether native steps of this transformer over this cache compute the same as its modules."""
     return (
         all(names == {field.name for field in fields(described)} for described, names in OF_A_PASS.items())
         and type(cache) in (KVCache, WindowedCache)
@@ -68,9 +68,9 @@ def implements(transformer: Transformer, cache: KVCache) -> bool:
 
 
 def _has_config(config: ModelConfig) -> bool:
-    given = {field.name: getattr(config, field.name) for field in fields(config) if field.name not in ANY_VALUE}
-    return given.pop("score_width") in (None, config.head_dim) and all(
-        value in VALUES.get(name, ()) for name, value in given.items()
+    settings = {field.name: getattr(config, field.name) for field in fields(config) if field.name not in ANY_VALUE}
+    return settings.pop("score_width") in (None, config.head_dim) and all(
+        value in VALUES.get(name, ()) for name, value in settings.items()
     )
 
 

@@ -1,11 +1,11 @@
-/* What torch runs slowly on a CPU: products with quantized weights, and a block of the Llama family in a decode step,
- * which in torch is forty small operations around four products. All in float32.
+/* Computes what torch runs slowly on a CPU: products with quantized weights, and a block of the Llama family in a decode
+ * step, for which torch needs forty small operations around four products. All in float32.
  *
- * Vectors have 16 numbers (GCC's vector extensions, which Clang has too): the compiler makes of one what the processor
- * has, an AVX-512 register, two of AVX2 or four of NEON.
+ * Vectors have 16 numbers (vector extensions of GCC and Clang): the compiler uses one AVX-512 register, two of AVX2 or
+ * four of NEON.
  *
- * Layout of a weight [N, K] (kvscope/model/grouped.py): panels of 16 outputs. One word of 32 bits for each output of a
- * panel holds 8 weights of 4 bits or 4 of 8 bits, so a vector of words, shifted, gives a weight of all 16 outputs.
+ * Layout of a weight [N, K] (kvscope/model/grouped.py): panels of 16 outputs. Each output of a panel has words of 32
+ * bits with 8 weights of 4 bits or 4 of 8 bits, so a shifted vector of words has one weight of all 16 outputs.
  */
 #include <math.h>
 #include <stdint.h>
@@ -15,12 +15,12 @@
 #define INLINE static inline __attribute__((always_inline))
 #define LANES 16
 #if defined(__AVX512F__)
-#define ROWS 12 /* of a product at a time: as many sums as there are registers for */
+#define ROWS 12 /* rows of a product at a time: their sums fill the registers */
 #else
 #define ROWS 6
 #endif
-#define TERMS 64 /* of a sum before it is added to the total: sums of sums round less */
-#define PANELS 4 /* whose weights are dequantized at a time for more rows: they stay in the processor's cache */
+#define TERMS 64 /* terms of a sum before it is added to the total: sums of sums have smaller rounding errors */
+#define PANELS 4 /* panels dequantized at a time for more rows: their weights fit into the processor's cache */
 
 typedef float floats __attribute__((vector_size(4 * LANES)));
 typedef int32_t ints __attribute__((vector_size(4 * LANES)));
@@ -28,8 +28,8 @@ typedef int32_t ints __attribute__((vector_size(4 * LANES)));
 struct weight {
     const int32_t *q; /* [panels, K / size, words, 16] */
     const void *d, *m; /* [panels, K / size, 16], float16 or float32; m may be NULL */
-    int64_t panels, groups, outputs; /* groups = K / size; outputs: of the last panel some may not exist */
-    int32_t bits, size, wide; /* bits of a weight: 4 or 8; weights of a group: 32 or 16; whether d and m are float32 */
+    int64_t panels, groups, outputs; /* groups = K / size; outputs = N: the last panel may have fewer than 16 */
+    int32_t bits, size, wide; /* bits of a weight: 4 or 8; weights of a group: 32 or 16; 1 if d and m are float32 */
 };
 
 INLINE floats load(const float *from) { floats v; memcpy(&v, from, sizeof v); return v; }
@@ -37,7 +37,7 @@ INLINE void store(float *to, floats v) { memcpy(to, &v, sizeof v); }
 INLINE ints bits_of(floats v) { ints i; memcpy(&i, &v, sizeof i); return i; }
 INLINE floats of_bits(ints i) { floats v; memcpy(&v, &i, sizeof v); return v; }
 
-/* 16 float16 as float32, exactly: shifted into place, the exponent is 112 too small. */
+/* Converts 16 float16 to float32, exactly: after the shift, the exponent is 112 too small. */
 INLINE floats from_half(const uint16_t *half) {
     int32_t wide[LANES];
     for (int lane = 0; lane < LANES; lane++) wide[lane] = half[lane];
@@ -49,7 +49,7 @@ INLINE floats scale(const void *from, int64_t at, int wide) {
     return wide ? load((const float *)from + at * LANES) : from_half((const uint16_t *)from + at * LANES);
 }
 
-/* Weight number i of a vector of words, and its place in the group, for word j of it. */
+/* `unpacked` returns weight i of each word; `place` returns the place in the group of weight i of word j. */
 INLINE floats unpacked(const int bits, ints words, int i) {
     return __builtin_convertvector(bits == 4 ? words >> 4 * i & 15 : words << (24 - 8 * i) >> 24, floats);
 }
@@ -60,11 +60,11 @@ struct scales { floats d, m; };
 INLINE struct scales scales_of(const struct weight *w, const int bits, int64_t group) {
     struct scales s = {scale(w->d, group, w->wide), {0}};
     if (w->m) s.m = scale(w->m, group, w->wide);
-    else if (bits == 4) s.m = s.d * -8.0f; /* the four bits stand for -8 to 7 */
+    else if (bits == 4) s.m = s.d * -8.0f; /* four bits mean -8 to 7 */
     return s;
 }
 
-/* One panel times R rows x [R, K]. `sums`: how many independent sums of each row hide the time that an addition takes. */
+/* Multiplies one panel with R rows x [R, K]. `sums`: independent sums of each row, which hide an addition's latency. */
 INLINE void few_rows(const int R, const int sums, const int bits, const struct weight *w, int64_t panel,
                      const float *x, float *out) {
     const int words = w->size * bits / 32;
@@ -93,7 +93,7 @@ INLINE void few_rows(const int R, const int sums, const int bits, const struct w
     }
 }
 
-/* The same over weights that are already float32, [K, 16]. */
+/* Multiplies R rows with weights of one panel that are already float32, [K, 16]. */
 INLINE void from_floats(const int R, const float *weights, int64_t K, const float *x, float *out) {
     memset(out, 0, R * LANES * sizeof(float));
     for (int64_t first = 0; first < K; first += TERMS) {
@@ -145,14 +145,14 @@ static void dense(int rows, const float *weights, int64_t K, const float *x, flo
     }
 }
 
-/* `outputs` of the panel's 16 for each row. */
+/* Copies the first `outputs` of a panel's 16 for each row. */
 INLINE void put(const float *from, int rows, int64_t outputs, float *out, int64_t stride) {
     for (int r = 0; r < rows; r++) memcpy(out + r * stride, from + r * LANES, outputs * sizeof(float));
 }
 
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* out [rows, outputs], whose rows are `stride` apart, = x [rows, K] times the weight. All threads of a team call it. */
+/* out [rows, outputs], with rows `stride` apart, = x [rows, K] times the weight. All threads of a team call it. */
 static void multiply(const struct weight *w, const float *x, int64_t rows, float *out, int64_t stride) {
     const int64_t K = w->groups * w->size;
     if (rows <= ROWS) {
@@ -187,7 +187,7 @@ static void multiply(const struct weight *w, const float *x, int64_t rows, float
 }
 
 struct linear {
-    const struct weight *parts; /* some of the outputs after others */
+    const struct weight *parts; /* consecutive outputs */
     int64_t count, outputs;
     const float *bias; /* [outputs], or NULL */
 };
@@ -217,7 +217,7 @@ INLINE void rms_norm(const float *x, const float *weight, float eps, int64_t wid
     for (int64_t i = 0; i < width; i++) out[i] = x[i] * factor * weight[i];
 }
 
-/* Rows x [rows, D], plus the change if there is one, and their norms. */
+/* Adds the change, unless it is NULL, to rows x [rows, D], and norms the sums. */
 static void add_and_norm(const float *x, const float *change, int64_t rows, int64_t D, float *sum, const float *weight,
                          float eps, float *normed) {
 #pragma omp for schedule(static)
@@ -231,7 +231,7 @@ static void add_and_norm(const float *x, const float *change, int64_t rows, int6
     }
 }
 
-/* e^x to 1 part in 10^7 (Cephes, expf). Where float32 would leave its normal range it is 0, or e^88. */
+/* e^x with a relative error of 10^-7 (Cephes, expf); 0 below x = -87.3 and e^88 above 88, near float32's limits. */
 INLINE floats exponential(floats x) {
     const ints small = x < -87.3f, large = x > 88.0f;
     x = of_bits((bits_of(x) & ~large) | (bits_of((floats){0} + 88.0f) & large));
@@ -244,7 +244,7 @@ INLINE floats exponential(floats x) {
     return of_bits(bits_of(p * of_bits((__builtin_convertvector(n, ints) + 127) << 23)) & ~small);
 }
 
-/* silu(gate) * up of rows [gate, up], each of the two F wide (arXiv:2002.05202). */
+/* silu(gate) * up of rows [gate, up], each F wide (arXiv:2002.05202). */
 static void swiglu(const float *gate_up, int64_t rows, int64_t F, float *out) {
     const int64_t parts = (F + LANES - 1) / LANES;
 #pragma omp for schedule(static)
@@ -263,24 +263,24 @@ static void swiglu(const float *gate_up, int64_t rows, int64_t F, float *out) {
 /* A block of the Llama family (kvscope/model/transformer.py) and its weights. */
 struct block {
     struct linear qkv, out, gate_up, down;
-    const float *attn_norm, *mlp_norm, *q_norm, *k_norm; /* the last two NULL where a model has none */
+    const float *attn_norm, *mlp_norm, *q_norm, *k_norm; /* the last two NULL if a model has none */
     int64_t heads, kv_heads, head_dim, d, d_mlp;
     float eps;
 };
 
-/* One new row of each of `rows` sequences. */
+/* A pass with one new row of each of `rows` sequences. */
 struct pass {
     const float *cosine, *sine; /* [rows, head_dim]; the first half of the sine negated */
     const int64_t *slots; /* [rows]: where in the cache each row's K and V go */
-    const int64_t *read; /* [rows, length]: where each sequence's are */
-    const uint8_t *visible; /* [rows, length], NULL where all are */
+    const int64_t *read; /* [rows, length]: where each sequence's K and V are */
+    const uint8_t *visible; /* [rows, length], NULL if all are visible */
     int64_t rows, length, pool; /* pool: slots of the cache */
-    /* Where in the buffer each value is, in floats. */
+    /* The place of each value in the buffer, in floats. */
     int64_t normed, qkv, qk, rotated, scores, weights, mixed, change, middle;
     int64_t mlp_normed, gate_up, hidden, mlp_change, end;
 };
 
-/* The norms of Q and K, of each head, which Qwen3 has. */
+/* Norms Q and K of each head, as Qwen3 does. */
 static void norm_heads(const struct block *b, const float *qk, int64_t stride, int64_t rows, float *out) {
     const int64_t both = b->heads + b->kv_heads, Dh = b->head_dim;
 #pragma omp for schedule(static)
@@ -289,7 +289,7 @@ static void norm_heads(const struct block *b, const float *qk, int64_t stride, i
                  out + i * Dh);
 }
 
-/* Q and K of a row turned by its position, [H + Hkv, Dh]; K and V go to the cache. */
+/* Rotates Q and K of each row, [H + Hkv, Dh], by its position, and stores K and V in the cache. */
 static void rotate_and_store(const struct block *b, const struct pass *p, const float *qk, int64_t stride,
                              const float *v, float *rotated, float *keys, float *values) {
     const int64_t Dh = b->head_dim, half = Dh / 2, both = b->heads + b->kv_heads;
@@ -330,7 +330,7 @@ static void softmax(const float *scores, const uint8_t *visible, int64_t length,
     for (int64_t k = 0; k < length; k++) weights[k] /= sum;
 }
 
-/* softmax(q K^T / sqrt(Dh)) V of each row and head (arXiv:1706.03762, eq. 1); the scores are those before the mask. */
+/* softmax(q K^T / sqrt(Dh)) V of each row and head (arXiv:1706.03762, eq. 1); the scores are from before the mask. */
 static void attend(const struct block *b, const struct pass *p, const float *rotated, const float *keys,
                    const float *values, float *all_scores, float *all_weights, float *all_mixed) {
     const int64_t Dh = b->head_dim, length = p->length, each = b->heads / b->kv_heads;
@@ -363,8 +363,8 @@ static void add(const float *a, const float *b, int64_t count, float *out) {
     for (int64_t i = 0; i < count; i++) out[i] = a[i] + b[i];
 }
 
-/* Rows of the residual stream [rows, d] through a block. Keys and values: [Hkv, pool, Dh], of its layer. All that the
- * hook points of a block show is in the buffer afterwards, what it gives at `end`. */
+/* Computes a block for rows x [rows, d] of the residual stream. Keys and values: [Hkv, pool, Dh], of its layer. The call
+ * writes the values of all hook points to the buffer, the block's output at `end`. */
 void block(const struct block *b, const struct pass *p, const float *x, float *keys, float *values, float *buffer) {
     const int64_t rows = p->rows, d = b->d, Dh = b->head_dim, stride = (b->heads + 2 * b->kv_heads) * Dh;
 #pragma omp parallel

@@ -1,8 +1,8 @@
 """Compiles `kernels.c` with the machine's C compiler, once, and loads it.
 
-The file's name has a digest of all that the code depends on (the source, the command, the compiler's version and the
-processor) and one of its content: half a library would end the process that loads it. A file is renamed when it is
-whole, so two engines may compile at once, and be killed at any time.
+The file's name has a digest of everything that the code depends on (the source, the command, the versions of the
+compiler and torch, the processor) and one of its content: loading an incomplete library would end the process. A file
+gets its name when it is complete, so two engines may compile at once, and may be killed at any time.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi"
 OPENMP, LINK = ("-fopenmp",), ("-shared",)
 if sys.platform == "darwin":
     OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
-"""Linking without OpenMP leaves its functions to be found in the library that torch has loaded: two in one process
-would each have threads of their own."""
+"""On macOS, linked without OpenMP: its functions come from the library that torch has loaded, because two OpenMP
+libraries in one process would each start threads."""
 ONE_THREAD = ("-fopenmp-simd",)
-"""For Clang on Linux: what it makes of OpenMP calls functions of LLVM's library, and torch has GCC's there."""
+"""For Clang on Linux: its OpenMP code would call LLVM's library, but torch loads GCC's there."""
 FUNCTIONS = ("product", "block")
 LIMIT_S = 120.0
 
 
 def load(folder: Path) -> CDLL:
-    """The native code, from `folder` or compiled and stored there. Raises Unavailable."""
+    """Loads the native code from `folder`, or compiles it and stores it there. Raises Unavailable."""
     compiler = c_compiler()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,11 +49,11 @@ def load(folder: Path) -> CDLL:
         for path in folder.glob(f"{name}-*.so"):
             if path.name == _named(name, path):
                 with suppress(Unusable):  # it is compiled again
-                    return _opened(path)
+                    return _open(path)
         with work_folder(folder) as work:
-            made = _compile(compiler, openmp, work)
-            library = _opened(made)
-            made.replace(folder / _named(name, made))
+            compiled = _compile(compiler, openmp, work)
+            library = _open(compiled)
+            compiled.replace(folder / _named(name, compiled))
         return library
     except Unusable as error:
         raise Unavailable(f"{shlex.join(compiler)} gave no library that can be used: {error}") from error
@@ -62,11 +62,11 @@ def load(folder: Path) -> CDLL:
 
 
 class Unusable(Exception):
-    """Of a library: why."""
+    """A library cannot be used; the message says why."""
 
 
-def _opened(path: Path) -> CDLL:
-    """Raises Unusable."""
+def _open(path: Path) -> CDLL:
+    """Loads the library at `path` and checks its functions. Raises Unusable."""
     try:
         library = CDLL(str(path))
     except OSError as error:
@@ -78,12 +78,12 @@ def _opened(path: Path) -> CDLL:
 
 
 def _named(name: str, path: Path) -> str:
-    """What the file at `path` is called where it is whole."""
+    """Returns the name of a complete library with the content of the file at `path`."""
     return f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.so"
 
 
 def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:
-    """Compile in `work`; the library's path there. Raises Unavailable."""
+    """Compiles in `work` and returns the library's path there. Raises Unavailable."""
     compiled, linked = work / "kernels.o", work / "kernels.so"
     _run([*compiler, *OPTIONS, *openmp, "-c", str(SOURCE), "-o", str(compiled)])
     _run([*compiler, *LINK, str(compiled), "-o", str(linked), "-lm"])
@@ -91,7 +91,7 @@ def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:
 
 
 def _run(command: list[str]) -> str:
-    """What it prints. A compiler has processes of its own, which end with it where it takes too long."""
+    """Runs a compiler and returns its output; kills it and its child processes after LIMIT_S. Raises Unavailable."""
     try:
         process = subprocess.Popen(
             command,
@@ -117,7 +117,7 @@ def _run(command: list[str]) -> str:
 
 
 def _why(lines: Iterable[str], status: int) -> str:
-    """The line that names the error."""
+    """Returns the line that names the error, or else the exit status."""
     return next((line.strip() for line in lines if "error" in line), f"status {status}")
 
 

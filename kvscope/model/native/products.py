@@ -1,4 +1,4 @@
-"""Products with weights in groups, by `product` of kernels.c."""
+"""Multiplies with weights in groups, by `product` of kernels.c."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Linear(Structure):
 
 
 def products(library: CDLL) -> Products:
-    """See `model.linear.Products`; rows are float32 on the CPU."""
+    """Returns `product` of the library as `model.linear.Products`, for float32 rows on the CPU."""
     multiply = function(library.product, POINTER(Linear), c_void_p, c_int64, c_void_p)
 
     def product_with(weight: GroupedWeight, bias: Tensor | None) -> Product:
         native, outputs = linear(weight, bias), sum(part.outputs for part in weight)
 
-        def product(rows: Tensor, held: Any = (weight, bias)) -> Tensor:  # `held` is what `native` points to
+        def product(rows: Tensor, tensors: Any = (weight, bias)) -> Tensor:  # `native` points to these tensors
             rows = rows.contiguous()
             T = rows.shape[0]
             out = rows.new_empty(T, outputs)
@@ -48,7 +48,7 @@ def products(library: CDLL) -> Products:
 
 
 def linear(weight: GroupedWeight, bias: Tensor | None) -> Linear:
-    """A linear layer as kernels.c has it. It points to these tensors and does not keep them."""
+    """Returns a `struct linear`. It points to these tensors: the caller must keep references to them."""
     parts = (Weight * len(weight))(*map(_weight, weight))
     return Linear(parts, len(parts), sum(part.outputs for part in weight), pointer(bias))
 
@@ -66,8 +66,8 @@ def pointer(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
 
 
-def function(found: Any, *arguments: type) -> Callable[..., None]:
-    """A function of the library that takes `arguments` and gives nothing."""
-    found.argtypes, found.restype = arguments, None
-    called: Callable[..., None] = found
+def function(symbol: Any, *arguments: type) -> Callable[..., None]:
+    """Declares a function of the library with these arguments and no result, and returns it."""
+    symbol.argtypes, symbol.restype = arguments, None
+    called: Callable[..., None] = symbol
     return called

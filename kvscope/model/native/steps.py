@@ -1,6 +1,6 @@
-"""Decode steps by `block` of kernels.c: one call for each block, where torch needs forty operations.
+"""Computes decode steps by `block` of kernels.c: one call for each block, where torch needs forty operations.
 
-A step passes the same hook points with the same values, all of which the call leaves in a buffer.
+The call writes all values to a buffer, and the step passes them to the same hook points as torch would.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VALUES = (
     *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
     *("mlp_normed", "gate_up", "hidden", "mlp_change", "end"),
 )
-"""What a call leaves in the buffer, in the order of `struct pass`."""
+"""The values that a call writes to the buffer, in the order of `struct pass`."""
 
 
 class NativeBlock(Structure):
@@ -47,7 +47,7 @@ class NativePass(Structure):
 
 
 class NativeSteps:
-    """Passes of `transformer` over `cache` that take one new row of each sequence."""
+    """Native passes of `transformer` over `cache` with one new row of each sequence."""
 
     by: ComputedBy = "native"
 
@@ -63,8 +63,8 @@ class NativeSteps:
         self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.by_layer]
 
     def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> NativeStep | None:
-        """What takes this pass: one new row of each of its sequences, of which nothing is `written`, and nothing
-        `observed` that a call does not leave in its buffer.
+        """Returns a native step for this pass; None unless the pass has one new row of each sequence, no hook point is
+        `written`, and every `observed` one is in the buffer.
         """
         group = batch.one_row_each
         if group is None or any(written) or not self._hidden.isdisjoint(observed):
@@ -73,20 +73,20 @@ class NativeSteps:
 
 
 class NativeStep:
-    """Stands in for the transformer in one pass."""
+    """Computes one pass in place of the transformer's blocks."""
 
     def __init__(self, steps: NativeSteps, batch: Batch, group: AttentionGroup):
-        self._steps, self._held = steps, (batch, group)  # their tensors are what `_pass` points to
+        self._steps, self._referenced = steps, (batch, group)  # `_pass` points to their tensors
         self.blocks = [self._block] * len(steps.blocks)
         self.head = steps.transformer.decode_rows
         shapes = _shapes(steps.transformer, group)
         starts = [0, *accumulate(map(prod, shapes.values()))]
         self._size = starts.pop()
         self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        # All layers have a window, or none has (`implements`), so the places of one are those of each.
+        # All layers have a window, or none has (`implements`), so the slots of one layer are those of every layer.
         own, places = (steps.cache.places(0, slots) for slots in (batch.slots, group.slots))
         visible = group.seen(steps.transformer.config.has_window(0))
-        self._places_held = own, places
+        self._slots = own, places
         self._pass = NativePass(
             *(None, None, pointer(own), pointer(places), pointer(visible)),
             *(group.sequences, group.keys, steps.cache.by_layer[0].shape[2], *starts),
@@ -107,7 +107,7 @@ class NativeStep:
 
 
 def _native(block: Block) -> NativeBlock:
-    """It points to the block's weights."""
+    """Returns the block as a `struct block`, which points to its weights."""
     config, attn, mlp = block.attn.config, block.attn, block.mlp
     assert isinstance(mlp, MLP)
     norms = [attn.norm, mlp.norm, *((attn.q_norm, attn.k_norm) if config.qk_norm else ())]
@@ -120,7 +120,7 @@ def _native(block: Block) -> NativeBlock:
 
 
 def _shapes(transformer: Transformer, group: AttentionGroup) -> dict[str, tuple[int, ...]]:
-    """Of each of `VALUES`."""
+    """Returns the shape of each of `VALUES`."""
     config, T, K = transformer.config, group.sequences, group.keys
     H, Hkv, Dh, D, F = config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
     rows, attention = (T, D), (T, Hkv, H // Hkv, 1, K)
@@ -136,18 +136,18 @@ Place = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts: dict[str, int]) -> dict[str, Place]:
-    """Where the value of each hook point of a block is, by name: some or all columns or heads of one of `VALUES`."""
-    found = {}
+    """Returns the place of each hook point's value in the buffer: some or all columns or heads of one of `VALUES`."""
+    places = {}
     for name, (value, first, end) in _parts(transformer.config).items():
         T, width, *rest = shapes[value]
         stride = tuple(prod(shapes[value][axis + 1 :]) for axis in range(len(shapes[value])))
-        found[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
-    return found
+        places[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
+    return places
 
 
 def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
-    """The value that each hook point shows, by name, and which of its columns or heads: from the first to before the
-    last.
+    """Returns by hook point the name of its value in `VALUES`, the first of its columns or heads, and the one after the
+    last; None for all the rest.
     """
     H, both, F = config.heads, config.heads + config.kv_heads, config.d_mlp
     qk = "qk" if config.qk_norm else "qkv"
@@ -177,4 +177,4 @@ WHOLE = {
     "mlp.change": "mlp_change",
     "resid_out": "end",
 }
-"""Values that a hook point shows as they are."""
+"""The whole value in `VALUES` of a hook point, by the hook point's name."""
