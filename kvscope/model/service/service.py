@@ -43,7 +43,7 @@ from kvscope.model.service.info import describe
 from kvscope.model.service.limits import alone, among, fits_the_log, not_too_long, refusing_when_full, within
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
-from kvscope.model.serving.workload import Told, Workload
+from kvscope.model.serving.workload import Reported, Workload
 from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.transformer import Transformer
 
@@ -306,7 +306,7 @@ class ModelService(Questions):
         system = self._systems[request.run]
         ask, made = joining(request.ask, system, workload.now_ms, self.tokenizer, self.max_positions)
         number = workload.join(made, ask.retry_of)
-        self._waiting += self._tell(request.run, [schema.Asked(number=number, request=served(ask, made))])
+        self._waiting += self._frames(request.run, [schema.Asked(number=number, request=served(ask, made))])
         return number
 
     def leave(self, run: str, request: int) -> None:
@@ -327,7 +327,7 @@ class ModelService(Questions):
         if run in self._workloads:
             if action != "stop":
                 raise Refused("action", f"action is {action!r}; a workload can only be stopped.", status=409)
-            self._waiting += self._tell(run, [self._workloads[run].stop()])
+            self._waiting += self._frames(run, [self._workloads[run].stop()])
             return "closed"
         state = self.engine.active(run)
         if state is None:
@@ -379,13 +379,13 @@ class ModelService(Questions):
         """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
         made, self._waiting = self._waiting, []
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.prepare())
+            made += self._frames(run, workload.prepare())
         if self._workloads and not self.engine.busy:
             time.sleep(min(IDLE_S, *(workload.until_next_s for workload in self._workloads.values())))
         for record in self.engine.advance():
             made += self._record(record)
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.record_passes(self.engine.passes))
+            made += self._frames(run, workload.record_passes(self.engine.passes))
         return made
 
     def _record(self, record: Record) -> list[Frame]:
@@ -403,9 +403,9 @@ class ModelService(Questions):
             del self._recorders[record.run]
         return made
 
-    def _tell(self, run: str, told: list[Told]) -> list[Frame]:
-        """The frames of what a workload tells."""
-        made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in told]
+    def _frames(self, run: str, reported: list[Reported]) -> list[Frame]:
+        """Returns the frames of a workload's reports, and removes the workload after its last."""
+        made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in reported]
         if self._workloads[run].over:
             del self._workloads[run], self._recorders[run], self._systems[run]
         return made
