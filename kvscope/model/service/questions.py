@@ -147,7 +147,7 @@ class Questions:
         return answer
 
     def everything(self, ids: list[int]) -> dict[str, Any]:
-        """Compares all values of the rows before the last of `ids` with their K and V (docs/frames.md). Raises Refused."""
+        """Compares all values of rows before the last of `ids` with their K and V (docs/frames.md). Raises Refused."""
         if len(ids) < 2:
             raise Refused("step", "The step has only one token, so nothing was computed before it.")
         few_enough(ids)
@@ -334,7 +334,7 @@ class Questions:
         }
 
     def weights(self, layer: int, of: str, index: int) -> bytes:
-        """Returns the weights or angle that compute one number of a block (docs/frames.md, On demand). Raises Refused."""
+        """Returns what computes one number of a block (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         return weight_row(self.engine.transformer, layer, of, index)
 
