@@ -1,4 +1,4 @@
-"""Building a ragged batch: several sequences' new rows side by side."""
+"""Builds a ragged batch: the new rows of several sequences in one tensor."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kvscope.model.transformer import AttentionGroup, Batch
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One sequence's part of a batch: its new `ids` and the place of the first among its rows.
+    """One sequence's part of a batch: its new `ids`, and the index `first` of the first of them among its rows.
 
-    `new_slots` [count] are theirs, `slots` [length] those of the whole sequence. `forgotten`: tokens that stood before
-    the sequence's first row and have no row in it any more; they move what is left to later positions in the text.
-    `outputs`: of how many of the last new rows the logits are wanted. `changes`: what is computed otherwise.
+    `new_slots` [count]: cache slots of the new rows; `slots` [length]: of the whole sequence. `forgotten`: earlier
+    tokens whose rows were dropped; the positions of the rows count them. `outputs`: how many of the last new rows get
+    logits. `changes`: replacements of values in the pass.
     """
 
     ids: list[int]
@@ -39,18 +39,18 @@ class Entry:
 
     @property
     def positions(self) -> range:
-        """Where the new rows stand in the text."""
+        """Positions of the new rows."""
         return range(self.forgotten + self.first, self.forgotten + self.length)
 
 
 def make_batch(
     entries: list[Entry], device: str, window: int | None = None
 ) -> tuple[Batch, list[int], list[list[int]]]:
-    """The batch, the order its rows stand in (indices into `entries`), and per group the lengths of its sequences.
+    """Returns the batch, the order of its sequences (indices into `entries`), and each group's lengths of sequences.
 
-    Sequences that bring equally many rows form one group, so that decoding runs share their products. The last rows of
-    each sequence, `outputs` of them, are output rows, in batch order. `window`: keys a query may look back on, itself
-    included.
+    Sequences with the same number of new rows form one group, so that decoding runs share their matrix products. The
+    last `outputs` rows of each sequence are output rows, in batch order. `window`: the most keys that a query reads,
+    its own included.
     """
     order = sorted(range(len(entries)), key=lambda index: entries[index].count)
     ordered = [entries[index] for index in order]
@@ -86,7 +86,7 @@ def _group(members: list[Entry], start: int, queries: int, device: str, window: 
         first = torch.tensor([entry.first for entry in members], device=device)
         query = first[:, None, None] + torch.arange(queries, device=device)[:, None]  # B Q 1
         key = torch.arange(keys, device=device)  # K
-        seen = key <= query  # B Q K: causal, and so blind to the padding too
-        visible = None if everything else seen[:, None, None]
-        near = visible if window is None else (seen & (key > query - window))[:, None, None]
+        causal = key <= query  # B Q K; excludes the padding too
+        visible = None if everything else causal[:, None, None]
+        near = visible if window is None else (causal & (key > query - window))[:, None, None]
     return AttentionGroup(start, len(members), queries, slots, visible, near)

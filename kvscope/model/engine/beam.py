@@ -1,9 +1,9 @@
-"""Beam search: of all continuations, follow the few that are the most probable so far (Lowerre 1976).
+"""Beam search: follows the few most probable continuations (Lowerre 1976).
 
-The hypotheses are sequences of the paged cache that share what they have in common: one that goes on in two ways is
-forked, and a block is copied when the first of the two writes to it. Each depth feeds the newest token of every
-hypothesis that is alive, all in one ragged batch. What is maximized is the sum of the tokens' log-probabilities under
-softmax of the raw logits, without a penalty or reward for length.
+Hypotheses are sequences of the paged cache that share blocks. A hypothesis with two continuations is forked, and a
+shared block is copied before one of them writes to it. Each depth feeds the newest token of every live hypothesis in
+one ragged batch. The search maximizes the sum of the tokens' log-probabilities under softmax of the raw logits, without
+a penalty or reward for length.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
 
 @dataclass(slots=True, eq=False)
 class Hypothesis:
-    """A continuation that may grow. `pending`: its tokens that are still to be fed; `node`: its last one, None while it
-    is the bare context.
+    """A continuation that may grow. `pending`: tokens still to be fed; `node`: its last token's node, None for the
+    context alone.
     """
 
     node: int | None
@@ -34,10 +34,10 @@ class Hypothesis:
 
 
 class BeamSearch:
-    """The search for the `length` tokens after `ids`, of which the first `len(context)` lie in the cache.
+    """Searches for the `length` tokens after `ids`. `context`: the cached rows of the first of these ids.
 
-    `changes`: what is computed otherwise than the model would.
-    `eos`: tokens that end a hypothesis. An ended hypothesis keeps its place among the `beams` and grows no more.
+    `changes`: replacements of values in its passes.
+    `eos`: tokens that end a hypothesis. An ended hypothesis still counts as one of the `beams` but does not grow.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class BeamSearch:
 
     @property
     def over(self) -> str | None:
-        """Why nothing more can be found: "eos" or "length"; None while the search goes on."""
+        """Why the search has ended: "eos" or "length"; None while it continues."""
         if not self.live:
             return "eos"
         return "length" if self.depth == self.length else None
 
     def feed(self, most: int) -> list[tuple[Sequence, list[int]]]:
-        """What the next forward pass shall compute: at most `most` tokens of each hypothesis."""
+        """Takes the next pass's tokens: at most `most` of each hypothesis, with its sequence."""
         fed = [(each.sequence, each.pending[:most]) for each in self.live]
         for each in self.live:
             del each.pending[:most]
@@ -87,8 +87,8 @@ class BeamSearch:
         return fed
 
     def take(self, logits: Tensor, cache: KVCache, ms: float, conditions: Conditions) -> BeamsRecord | None:
-        """Go one token deeper by the logits [live, V] of a pass that took `ms` under `conditions`; None while tokens of
-        the context are still to be fed. Raises NotFinite.
+        """Extends the search by one token from the logits [live, V] of a pass of `ms` milliseconds. Returns None while
+        tokens of the context are still to be fed. Raises NotFinite.
         """
         self._ms += ms
         self._conditions.append(conditions)
@@ -119,7 +119,7 @@ class BeamSearch:
         return self._record(nodes, cache)
 
     def release(self, cache: KVCache) -> None:
-        """Give back every block."""
+        """Releases all blocks."""
         for each in self.live:
             cache.release(each.sequence)
         self.live = []
@@ -147,7 +147,7 @@ class BeamSearch:
         return record
 
     def _kv(self, cache: KVCache) -> BeamKV:
-        """What the hypotheses that are alive hold. All are of one length, so a block is filled alike in every table."""
+        """Returns the cache use of the live hypotheses, all of one length: a block has equal rows in every table."""
         tables = Counter(block for each in self.live for block in each.sequence.table)
         filled = {
             block: min(BLOCK_SIZE, each.sequence.length - index * BLOCK_SIZE)
@@ -163,9 +163,9 @@ class BeamSearch:
 
 
 def blocks_of_search(context: int, beams: int, length: int) -> int:
-    """Blocks a search may come to hold: full ones of the context once, all behind them once per beam.
+    """Returns the most blocks that a search needs: the context's full blocks once, all later blocks once per beam.
 
-    The last token's K and V are not among them: it is never fed.
+    The last token is never fed, so its K and V need no room.
     """
     shared = context // BLOCK_SIZE
     return shared + beams * (-(-(context + length - 1) // BLOCK_SIZE) - shared)

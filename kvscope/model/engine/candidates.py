@@ -1,8 +1,8 @@
-"""The next-token distribution as a frame carries it: the best logits exactly, the rest as a histogram.
+"""The next-token distribution in a frame: the best logits exactly, the rest as a histogram.
 
-With both, a page can apply any temperature to the whole vocabulary: the top tokens are exact, and taking each histogram
-bin at its centre puts the rest's mass wrong by a factor of at most 1 ± (bin width / temperature)² / 24 on average over
-a bin.
+A page can apply any temperature to the whole vocabulary from both. The top tokens are exact. Each histogram bin counts
+as its centre, which changes the mass of the rest by a factor of at most 1 ± (bin width / temperature)² / 24, averaged
+over a bin.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Candidates:
 
 
 def candidates(logits: Tensor) -> Candidates:
-    """Of finite logits [V]."""
+    """Returns the candidates from finite logits [V]."""
     best, ids = logits.topk(min(TOP, len(logits)))
     counts, low, high = np.zeros(TAIL_BINS, np.int32), 0.0, 0.0
     if len(best) < len(logits):
         low, high = float(logits.min()), float(best[-1])
         if low < high:
-            # Not divided by a bin's width, which may be too small for float32.
+            # No division by a bin's width: it may be too small for float32.
             bins = (logits - low).div_(high - low).mul_(TAIL_BINS).int().clamp_(0, TAIL_BINS - 1)
-            bins.index_fill_(0, ids, TAIL_BINS - 1)  # from where the best are taken off
+            bins.index_fill_(0, ids, TAIL_BINS - 1)  # the best are subtracted from this bin below
             counts = torch.bincount(bins, minlength=TAIL_BINS).cpu().numpy().astype(np.int32)
         else:
             counts[-1] = len(logits)

@@ -1,7 +1,7 @@
-"""What a run's frames show of a forward pass: attention weights, the lengths of the new Q, K, V and residual rows.
+"""Captures attention weights and the lengths of new Q, K, V and residual rows for a run's frames.
 
-`Capture` collects tensors from hook points while the model runs and does the arithmetic afterwards, once for all
-layers, so that a captured step costs little more than an uncaptured one (tools/bench has the ratio).
+`Capture` collects tensors at hook points and computes afterwards, once for all layers. So a captured step costs little
+more than an uncaptured one (tools/bench measures the ratio).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LARGEST_F16 = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True, slots=True)
 class CapturedRows:
-    """One run's part of one forward pass, on the CPU. Q: its new rows; K: keys up to the last of them."""
+    """One run's part of one forward pass, on the CPU. Q: new rows; K: keys up to the last new row."""
 
     first_query: int
     attention: np.ndarray
@@ -40,13 +40,13 @@ class CapturedRows:
     residual_norm: np.ndarray
     """F16 [layers, Q]"""
     experts: np.ndarray | None = None
-    """I32 [layers, Q, X], of a model with experts: those of each row, and …"""
+    """I32 [layers, Q, X]: the experts of each row; None if the model has no experts"""
     expert_shares: np.ndarray | None = None
-    """… F16 [layers, Q, X], their shares"""
+    """F16 [layers, Q, X]: the shares of `experts`"""
 
 
 class Capture:
-    """Collects one forward pass. Attach `observers` with `observing`, run the model, then ask `rows`."""
+    """Captures one forward pass. Attach `observers` with `observing`, run the model, then call `rows`."""
 
     def __init__(self, config: ModelConfig):
         self._config = config
@@ -54,23 +54,23 @@ class Capture:
         self._q: list[Tensor] = []
         self._residual: list[Tensor] = []
         self._borders: list[float] = []
-        """Clock in seconds where the first layer begins, then where each ends."""
+        """Clock time in seconds at the start of the first layer, then at the end of each layer."""
 
     @property
     def observers(self) -> dict[str, Observer]:
-        """Observer by hook point name."""
-        found: dict[str, Observer] = {"blocks.0.resid_in": self._enter}
+        """Observers by hook point name."""
+        observers: dict[str, Observer] = {"blocks.0.resid_in": self._enter}
         for layer in range(self._config.layers):
-            found[f"blocks.{layer}.attn.q_rot"] = self._q.append
-            found[f"blocks.{layer}.attn.weights"] = self._weights.append
-            found[f"blocks.{layer}.resid_out"] = self._leave
-        return found
+            observers[f"blocks.{layer}.attn.q_rot"] = self._q.append
+            observers[f"blocks.{layer}.attn.weights"] = self._weights.append
+            observers[f"blocks.{layer}.resid_out"] = self._leave
+        return observers
 
     @property
     def layer_ms(self) -> tuple[float, ...]:
         """Milliseconds from each layer's first hook point to its last, by the host's clock.
 
-        Where the device works behind the host's back, as CUDA does, that is not the layer's time.
+        CUDA works asynchronously, so there these are not the layers' times.
         """
         return tuple((end - begin) * 1000 for begin, end in pairwise(self._borders))
 
@@ -88,31 +88,31 @@ class Capture:
         cache: KVCache,
         experts: ChosenExperts | None = None,
     ) -> list[CapturedRows]:
-        """Every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass. `experts`: those
-        of the pass, of a model that has some.
+        """Returns every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass.
+        `experts`: the chosen experts of the pass, None for a model without experts.
 
-        K and V are measured where the pass has put them, in the cache.
+        K and V are read from the cache.
         """
         q_norm = _norms(torch.stack(self._q)).swapaxes(1, 2)  # L H T
         kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
         residual_norm = _norms(torch.stack(self._residual))  # L T
         chosen = shares = None
         if experts is not None:
-            of_rows, their = experts.rows()
-            chosen, shares = of_rows.int().cpu().numpy(), their.half().cpu().numpy()  # L T X
-        found = []
+            expert_ids, expert_shares = experts.rows()
+            chosen, shares = expert_ids.int().cpu().numpy(), expert_shares.half().cpu().numpy()  # L T X
+        captured = []
         for index, (group, group_lengths) in enumerate(zip(batch.groups, lengths, strict=True)):
             # Hooks fire once per layer and group, layer by layer.
             layers = self._weights[index :: len(batch.groups)]
             if group.queries == 1:
                 companded = compand(torch.stack(layers))
-            else:  # layer by layer, a long prompt's stay in the processor's cache between the four operations
+            else:  # one layer of a long prompt stays in the processor's cache between the four operations
                 companded = torch.stack([compand(weights) for weights in layers])
             attention = companded.flatten(2, 3).cpu().numpy()  # L B H Q K
             for place, keys in enumerate(group_lengths):
                 first = group.start + place * group.queries
                 new = slice(first, first + group.queries)
-                found.append(
+                captured.append(
                     CapturedRows(
                         first_query=keys - group.queries,
                         attention=attention[:, place, :, :, :keys],
@@ -124,10 +124,10 @@ class Capture:
                         expert_shares=None if shares is None else shares[:, new],
                     )
                 )
-        return found
+        return captured
 
 
 def _norms(values: Tensor) -> np.ndarray:
-    """F16 lengths along the last axis. Saturates rather than overflow to infinity."""
+    """Returns F16 lengths along the last axis, at most LARGEST_F16 so that none becomes infinity."""
     norms: Tensor = torch.linalg.vector_norm(values, dim=-1).clamp_(max=LARGEST_F16)
     return norms.half().cpu().numpy()

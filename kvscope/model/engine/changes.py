@@ -1,8 +1,8 @@
-"""What a run computes otherwise than the model would: values at hook points that are replaced with others.
+"""Changes of a run: values at hook points that are replaced during its passes.
 
-Each change is affine: of a row it keeps a share and adds another row, `keep · row + add`. Switching off keeps nothing,
-scaling keeps a factor, a patch keeps nothing and adds the row of another prompt, steering keeps all and adds a
-direction. `model.activations.change` makes edits of what was asked for.
+Each change is affine: `keep · row + add`. Switching off has `keep` 0; scaling has a factor; a patch has `keep` 0 and
+adds another prompt's row; steering has `keep` 1 and adds a direction. `model.activations.change` makes the edits from a
+request.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kvscope.model.hooks import Observer, Writer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edit:
-    """`keep · row + add` of the rows at positions `first` … `last` − 1 of a text (to its end, where `last` is None).
+    """Replaces rows at positions `first` to `last` − 1 with `keep · row + add`; `last` None means the end of the text.
 
-    `head`: of that one alone. `base`: a hook point of the same pass; what a row has more than there is what is kept, so
-    that keeping nothing gives the row as it was there. `add`: one row [W], or one for each position [positions, W].
+    `head`: changes only this head. `base`: a hook point of the same pass; then the result is
+    `base + keep · (row − base) + add`. `add`: one row [W], or one per position [positions, W].
     """
 
     point: str
@@ -34,7 +34,7 @@ class Edit:
     base: str | None = None
 
     def applied(self, rows: Tensor, positions: range, base: Tensor | None) -> Tensor:
-        """These rows [n, W], which stand at `positions`, with the edit; `base`: the same rows at that hook point."""
+        """Returns rows [n, W] at `positions` with the edit applied; `base`: the same rows at the base hook point."""
         before = rows if base is None else rows - base
         after = torch.zeros_like(rows) if self.keep == 0 else before * self.keep
         if base is not None:
@@ -46,7 +46,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All edits of a run, in the order they are made. Equal where `key` is: runs share K and V only with their like."""
+    """All edits of a run, in order. Equal if `key` is equal: only runs with equal changes share K and V."""
 
     key: Hashable
     edits: tuple[Edit, ...]
@@ -62,7 +62,7 @@ class Changing:
     """The edits of one forward pass: `observers` and `writers` for the hook points that they name."""
 
     def __init__(self, sequences: Iterable[tuple[range, Changes | None]]):
-        """`sequences`: those of the batch in its order, each with the positions of its new rows, and its changes."""
+        """`sequences`: the positions of the new rows and the changes of each sequence, in batch order."""
         self._edits: dict[str, list[tuple[int, range, Edit]]] = {}
         self._bases: dict[str, Tensor] = {}
         start = 0
@@ -73,19 +73,19 @@ class Changing:
 
     @property
     def observers(self) -> dict[str, Observer]:
-        """What sees the rows that some changes are counted from."""
-        edits = (edit for those in self._edits.values() for _, _, edit in those)
-        return {edit.base: self._seeing(edit.base) for edit in edits if edit.base is not None}
+        """Observers that store the rows at the base hook points."""
+        edits = (edit for placed in self._edits.values() for _, _, edit in placed)
+        return {edit.base: self._base_observer(edit.base) for edit in edits if edit.base is not None}
 
     @property
     def writers(self) -> dict[str, Writer]:
         return {point: partial(self._write, point) for point in self._edits}
 
-    def _seeing(self, base: str) -> Callable[[Tensor], None]:
-        def see(rows: Tensor) -> None:
+    def _base_observer(self, base: str) -> Callable[[Tensor], None]:
+        def store(rows: Tensor) -> None:
             self._bases[base] = rows
 
-        return see
+        return store
 
     def _write(self, point: str, value: Tensor) -> Tensor:
         value = value.clone()
@@ -95,7 +95,7 @@ class Changing:
             if first >= last:
                 continue
             rows = slice(start + first - positions.start, start + last - positions.start)
-            of = value[rows] if edit.head is None else value[rows, edit.head]
+            target = value[rows] if edit.head is None else value[rows, edit.head]
             base = None if edit.base is None else self._bases[edit.base][rows]
-            of.copy_(edit.applied(of, range(first, last), base))
+            target.copy_(edit.applied(target, range(first, last), base))
         return value

@@ -1,9 +1,9 @@
-"""Whether something else than the work itself took part of a measured time: other runs, or the rest of the machine.
+"""Whether other runs or the rest of the machine took part of a measured time.
 
-Linux tells three things of the time in between two looks: how long threads of this process were ready and waited for a
-processor (/proc/self/task/*/schedstat), how often one was made to give its processor up (getrusage), and how much
-processor time a hypervisor gave to others (/proc/stat). docs/measurements.md, "When a time is disturbed", has what they
-say of a quiet machine and of busy ones.
+Between two readings, Linux reports how long threads of this process waited for a processor
+(/proc/self/task/*/schedstat), how often a thread was preempted (getrusage), and how much processor time a hypervisor
+gave to others (/proc/stat). docs/measurements.md, "When a time is disturbed", has measurements on quiet and busy
+machines.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 MOST_WAITING, MOST_STOLEN = 0.1, 0.05
-"""Shares of a time above which it is called disturbed."""
+"""A time is disturbed above one of these shares."""
 MOST_SWITCHES_PER_MS = 1.0
-"""The same where the system does not tell of waiting threads; a share says nothing of a millisecond or two."""
+"""The limit used instead if the system reports no waiting."""
 LEAST_MS = 5.0
+"""Waiting and preemptions do not count in shorter times: a share of 1 or 2 ms says nothing."""
 _THREADS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 _STEAL = 8
 """Column of /proc/stat."""
@@ -29,9 +30,9 @@ _STEAL = 8
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Of a time. `others`: most other runs in one of its passes. `waiting`: how long threads of this process waited for
-    a processor, as a share of it; `switches`: times one had to give its processor up; `stolen`: processor time that a
-    hypervisor took, as a share. None where the system does not say.
+    """Conditions during `ms` milliseconds. `others`: the most other runs in one pass. `waiting`: how long threads of
+    this process waited for a processor, as a share of the time. `switches`: how often a thread was preempted.
+    `stolen`: processor time that a hypervisor took, as a share. A share is None if the system does not report it.
     """
 
     ms: float = 0.0
@@ -42,7 +43,7 @@ class Conditions:
 
     @property
     def disturbed(self) -> bool:
-        """Whether the time says something of other work too."""
+        """Whether other work took part of the time."""
         if self.others or (self.stolen or 0.0) > MOST_STOLEN:
             return True
         if self.ms < LEAST_MS:
@@ -53,7 +54,7 @@ class Conditions:
 
 
 def conditions_record(conditions: Conditions) -> dict[str, Any]:
-    """The form of frames and answers (docs/frames.md)."""
+    """Returns the conditions in the form of frames and answers (docs/frames.md)."""
 
     def rounded(share: float | None) -> float | None:
         return None if share is None else round(share, 3)
@@ -68,14 +69,14 @@ def conditions_record(conditions: Conditions) -> dict[str, Any]:
 
 
 class Watch:
-    """Looks at the machine from here on."""
+    """Measures the conditions from its creation on."""
 
     def __init__(self) -> None:
-        self._before = _look()
+        self._before = _read()
 
     def conditions(self, others: int = 0) -> Conditions:
-        """Of the time since. `others`: how many other runs were computed together with it."""
-        (at, waited, switches, steal), (at_now, waited_now, switches_now, steal_now) = self._before, _look()
+        """Returns the conditions since its creation. `others`: how many other runs the passes computed."""
+        (at, waited, switches, steal), (at_now, waited_now, switches_now, steal_now) = self._before, _read()
         seconds = max(at_now - at, 1e-9)
         waiting = None if waited is None or waited_now is None else _share(waited_now - waited, seconds)
         stolen = None if steal is None or steal_now is None else _share(steal_now - steal, seconds)
@@ -83,7 +84,7 @@ class Watch:
 
 
 def together(parts: Iterable[Conditions]) -> Conditions:
-    """Of several times, one after the other."""
+    """Returns the conditions of several times, one after the other."""
     whole = list(parts)
     ms = sum(part.ms for part in whole)
     return Conditions(
@@ -101,13 +102,13 @@ def _mean(shares: Iterable[tuple[float | None, float]]) -> float | None:
     return sum(share * ms for share, ms in known) / weight if weight else None
 
 
-def _look() -> tuple[float, float | None, int, float | None]:
-    """Now, seconds that threads have waited, times this process had to give a processor up, seconds stolen."""
+def _read() -> tuple[float, float | None, int, float | None]:
+    """Returns the clock in seconds, seconds that threads have waited, preemptions, and seconds stolen."""
     return time.perf_counter(), _waited_s(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, _steal_s()
 
 
 def _share(part: float, whole: float) -> float:
-    """Of what may have grown less than it did, by a thread that has ended."""
+    """Returns part / whole between 0 and 1: the sum of waiting times may fall when a thread ends."""
     return max(0.0, min(1.0, part / whole))
 
 
@@ -115,8 +116,8 @@ def _waited_s() -> float | None:
     waited = 0
     try:
         for thread in os.listdir(_THREADS):
-            gone = suppress(FileNotFoundError, ProcessLookupError)  # it has ended meanwhile
-            with gone, open(f"{_THREADS}/{thread}/schedstat", "rb") as file:
+            ended = suppress(FileNotFoundError, ProcessLookupError)  # the thread may end meanwhile
+            with ended, open(f"{_THREADS}/{thread}/schedstat", "rb") as file:
                 waited += int(file.read().split()[1])
     except (OSError, ValueError, IndexError):
         return None

@@ -1,4 +1,4 @@
-"""Arithmetic and memory traffic of forward passes: computed from shapes, not measured."""
+"""Computes arithmetic and memory traffic of forward passes from shapes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kvscope.model.weights import ByFormat, added, embedding_row_bytes
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`flops`: multiply-adds × 2 of the matrix products. `rows`: rows of tokens fed.
+    """`flops`: 2 × the multiply-adds of the matrix products. `rows`: rows of tokens fed.
 
-    `bytes_read`: weights of those products, embedding rows, K and V that had to be read: of layers with a window, those
-    in it. `weights`: the first of these, by format.
+    `bytes_read`: weights of these products, embedding rows, and K and V (layers with a window read only the window).
+    `weights`: the bytes of weights, by format.
     """
 
     flops: int = 0
@@ -28,10 +28,10 @@ class Cost:
 
     @classmethod
     def of_pass(cls, transformer: Transformer, rows: int, keys: int, weights: ByFormat) -> Cost:
-        """One pass of `rows` new rows of one run that ends with `keys` keys, with one row of logits.
+        """Returns the cost of one pass of `rows` new rows of one run that ends with `keys` keys and one row of logits.
 
-        `weights`: the matrices of blocks and head, as the pass reads them.
-        Masked scores count: the dense product computes them. Weights count in full even where a batch shares them.
+        `weights`: bytes of the matrices of blocks and head that the pass reads, by format.
+        Masked scores count: the dense product computes them. Weights count in full, even if a batch shares them.
         """
         config = transformer.config
         blocks = transformer.block_products

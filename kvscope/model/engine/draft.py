@@ -1,8 +1,7 @@
-"""Tokens that are guessed before the model says them, so that one pass can check several (arXiv:2211.17192).
+"""Guesses the next tokens, so that one pass can check several (arXiv:2211.17192).
 
-Whoever guesses, the model chooses every token itself, by the same draw from the same distribution as without: a guess
-only decides how many rows a pass computes at once. So the text is the same, and its distribution is, where it is
-sampled. What was guessed wrong is computed in vain.
+The model still chooses every token, by the same draw from the same distribution as without guesses. Guesses only decide
+how many rows a pass computes, so they do not change the text. The rows of wrong guesses are dropped.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ LONGEST_MATCH = 3
 
 
 def look_up(ids: Sequence[int], most: int) -> list[int]:
-    """What came after the same last tokens when they were there before, at most `most` of it.
+    """Returns at most `most` tokens that followed an earlier occurrence of the last tokens.
 
-    Prompt lookup decoding (Saxena 2023). The longest match counts, up to LONGEST_MATCH tokens, and of those the latest.
+    Prompt lookup decoding (Saxena 2023): takes the longest match, up to LONGEST_MATCH tokens, and the latest of equals.
     """
     for length in range(min(LONGEST_MATCH, len(ids) - 1), 0, -1):
         end = list(ids[-length:])

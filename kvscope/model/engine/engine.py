@@ -1,8 +1,8 @@
-"""The engine: advances every active run by one forward pass together.
+"""The engine advances all active runs by one forward pass together.
 
-A run that is still in prefill brings its next chunk of prompt tokens, a run in decode the token it chose last; all rows
-go through the transformer as one ragged batch (continuous batching, Orca, OSDI '22; chunked prefill, arXiv:2308.16369).
-It takes ids and yields records; text belongs to the tokenizer. One thread calls it.
+A run in prefill contributes its next chunk of prompt tokens, a run in decode the token it chose last. All rows form one
+ragged batch (continuous batching, Orca, OSDI '22; chunked prefill, arXiv:2308.16369). The engine takes token ids and
+returns records. Only one thread may call it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,14 @@ from kvscope.model.transformer import Transformer
 from kvscope.model.windowed_cache import WindowedCache
 
 REPLAYED = ""
-"""Key, no run's, of the cache that `Engine.replay` keeps."""
+"""Key of the rows that `Engine.replay` keeps in the cache; no run has it."""
 
 log = logging.getLogger(__name__)
 
 
 class Engine:
-    """`capacity`: positions the cache pool holds; `eos`: ids that end a run.
-
-    `cache`: another one, of at least that capacity.
-
-    `reserve`: positions of the pool that are kept out of admissions, so that a running run can be looked into.
+    """`capacity`: positions in the cache pool; `eos`: ids that end a run. `cache`: a cache to use instead of a new one,
+    with at least that capacity. `reserve`: positions that no run may take, so that a run's rows can be computed again.
     """
 
     def __init__(
@@ -68,13 +65,13 @@ class Engine:
         self.runner = Runner(transformer, self.cache, device)
         self.guesser = Guesser(self.runner, self.scheduler)
         self.passes: list[PassRecord] = []
-        """The passes that `advance` made last: one for runs and one for those with changes; one for each run
-        where such a pass failed."""
+        """The passes of the last `advance`: one for runs without changes and one for runs with changes. If such a pass
+        failed, one for each of its runs."""
         self.changes: Changes | None = None
-        """With which `replay` computes."""
+        """The changes that `replay` applies."""
 
     def under(self, changes: Changes | None) -> Engine:
-        """The same engine, whose `replay` computes with these changes."""
+        """Returns this engine with `changes` applied in `replay`."""
         other = copy.copy(self)
         other.changes = changes
         return other
@@ -100,22 +97,21 @@ class Engine:
         reserved: Sequence | None = None,
         changes: Changes | None = None,
     ) -> Run:
-        """A new run over prompt `ids`. `forced`: the token to put in place of the chosen one, by step.
+        """Admits a new run over prompt `ids`. `forced`: the token that replaces the chosen one, by step.
 
-        `chunk`: tokens of it that a pass reads at most. `draft`: guess tokens, and have one pass check them; not of a
-        run whose rows or steps are recorded. `keeping`: which rows stay in the cache after a step, all where it is
-        None; `apart`: each layer and KV head keeps its own. `compared`: all its tokens are `forced`, and each step says
-        how far its distribution is from the one with all rows. `owner`: whoever was promised its blocks. `among`: runs
-        whose blocks it shares as far as they hold the same beginning; its last token is computed in any case.
-        `reused`: it has begun before, and shared so many rows; they are computed again where nobody holds them any
-        more. `reserved`: an empty sequence that it fills, and shares with nobody. `changes`: what it computes otherwise
-        than the model would.
+        `chunk`: the most tokens that a pass reads of it. `draft`: how tokens are guessed, for one pass to check; only
+        if neither rows nor steps are recorded. `keeping`: which rows stay in the cache after a step, None for all;
+        `apart`: each layer and KV head chooses its rows separately. `compared`: all tokens are `forced`, and each step
+        records the divergence of its distribution from the one with all rows. `owner`: the workload that reserved its
+        blocks. `among`: runs whose blocks it may share for an equal prefix; its last token is always computed.
+        `reused`: how many rows it shares or else computes first, as an evicted run did when it first began.
+        `reserved`: an empty sequence that it fills and does not share. `changes`: replacements of values in its passes.
 
-        `caching`: "kept" feeds each token once. "none" drops K and V after every step, and feeds all tokens again.
-        "forgotten" drops them too and goes on as if they were there: a step feeds the newest token alone, at its
-        position in the text, and that token sees nothing but itself.
+        `caching`: "kept" feeds each token once. "none" drops K and V after each step and feeds all tokens again.
+        "forgotten" also drops them, but a step feeds only the newest token, at its position in the text, and that token
+        attends only to itself.
 
-        Raises ValueError for an empty prompt or a key in use, CacheFull when others hold the room.
+        Raises ValueError for an empty prompt or a key in use, CacheFull if too few blocks are unreserved.
         """
         if not ids:
             raise ValueError("a run needs at least one token")
@@ -125,7 +121,7 @@ class Engine:
         elif reused is None:
             sequence = self.scheduler.shared_prefix(ids, len(ids) - 1, among, changes)
         else:
-            sequence, *_ = self._held(ids[:reused], changes)
+            sequence, *_ = self._computed(ids[:reused], changes)
         run = Run(
             key,
             list(ids),
@@ -151,7 +147,7 @@ class Engine:
         return run
 
     def preempt(self, key: str) -> int:
-        """Take a run's blocks from it until `resume`; how many rows it had in them. Raises KeyError."""
+        """Releases a run's blocks until `resume`; returns how many rows they had. Raises KeyError."""
         run = self.scheduler.runs[key]
         rows = run.sequence.length
         self.cache.release(run.sequence)
@@ -160,7 +156,7 @@ class Engine:
         return rows
 
     def resume(self, key: str, among: Collection[str] = ()) -> None:
-        """Let a run that was preempted go on: what it had is computed again, but for what the runs `among` hold of it.
+        """Resumes a preempted run. It shares cached rows of the runs `among`; its other rows are computed again.
 
         Raises KeyError.
         """
@@ -177,10 +173,10 @@ class Engine:
         max_new_tokens: int,
         changes: Changes | None = None,
     ) -> Run:
-        """A run that continues after `ids`, whose last token is still to be fed. It shares the blocks of whichever run
-        computed the same tokens; positions nobody holds any more are computed again.
+        """Admits a run that continues after `ids`, whose last token is still to be fed. It shares cached rows of any
+        run with the same tokens and changes; rows no longer cached are computed again.
 
-        Raises ValueError when nothing was generated yet and for a key in use, CacheFull when others hold the room.
+        Raises ValueError if nothing was generated yet or the key is in use, CacheFull if too few blocks are unreserved.
         """
         if not 0 < prompt_length < len(ids):
             raise ValueError("a fork needs a prompt and at least one generated token")
@@ -189,7 +185,7 @@ class Engine:
         generator = torch.Generator().manual_seed(sampling.seed)
         # One draw per token chosen before, so that the fork draws what its parent would have drawn.
         torch.rand(step, generator=generator, dtype=torch.float64)
-        sequence, recomputed, ms = self._held(ids[:-1], changes)
+        sequence, recomputed, ms = self._computed(ids[:-1], changes)
         run = Run(key, list(ids), prompt_length, sampling, max_new_tokens, sequence, generator, eos=self.eos, step=step)
         run.changes = changes
         run.recomputed_rows = recomputed
@@ -198,13 +194,13 @@ class Engine:
         return run
 
     def holds(self, key: str) -> bool:
-        """Whether blocks of a run are in the cache: it goes on, or nobody has needed them since it ended."""
+        """Whether the cache has blocks of a run: it is active, or it ended and its blocks were not yet needed."""
         return key in self.scheduler.runs or key in self.scheduler.kept
 
     def search(self, key: str, ids: list[int], beams: int, length: int, changes: Changes | None = None) -> BeamSearch:
-        """A beam search for the `length` tokens that follow `ids`. It shares what some run holds of them.
+        """Admits a beam search for the `length` tokens after `ids`. It shares cached rows of any run.
 
-        Raises ValueError when there are no ids and for a key in use, CacheFull when others hold the room.
+        Raises ValueError without ids or for a key in use, CacheFull if too few blocks are unreserved.
         """
         if not ids:
             raise ValueError("a search needs at least one token")
@@ -215,11 +211,11 @@ class Engine:
         return search
 
     def active(self, key: str) -> Run | BeamSearch | None:
-        """The run or search of that key, None when it is over."""
+        """Returns the run or search with this key, None if it has ended."""
         return self.scheduler.active(key)
 
     def evict_run(self, key: str) -> bool:
-        """Drop a run that is paused between two steps; whether it was one. Its blocks stay as an ended run's do."""
+        """Evicts a run if it is paused between two steps, and returns whether it is. Its blocks stay cached."""
         run = self.scheduler.runs.get(key)
         if run is None or run.ready or run.recorded != "rows" or run.caching != "kept":
             return False
@@ -227,7 +223,7 @@ class Engine:
         return True
 
     def stop(self, key: str, reason: str = "stopped", error: str | None = None) -> CloseRecord:
-        """End a run or search. A run's blocks stay until room is needed, so that it can be forked. Raises KeyError."""
+        """Ends a run or search. A run's blocks stay until others need them, so it can be forked. Raises KeyError."""
         ended = self.scheduler.end(key, failed=reason == "failed")
         return CloseRecord(key, reason, error, ended.step if isinstance(ended, Run) else 0)
 
@@ -236,12 +232,12 @@ class Engine:
         return self.scheduler.busy
 
     def advance(self) -> list[Record]:
-        """One forward pass for all runs that are not paused, one for those of them with changes, and one for each beam
-        search; the records that gave, each run's in log order.
+        """Computes a pass for all ready runs without changes, one for those with changes, and one per beam search.
+        Returns their records, each run's in log order.
 
-        Runs with changes have a pass of their own, since the transformer itself computes it, line by line: the others
-        keep what `Runner.steps` does faster. Where a pass of several runs raises, each is tried in a pass of its own,
-        so that only the run at fault fails.
+        Runs with changes have a separate pass because the transformer itself computes it, line by line; `Runner.steps`
+        can then compute the other pass faster. If a pass of several runs raises, each run is computed alone, so that
+        only the faulty run fails.
         """
         self.passes = []
         records: list[Record] = []
@@ -262,30 +258,29 @@ class Engine:
         keep: bool = False,
         alike: bool = False,
     ) -> Iterator[Sequence]:
-        """Compute rows `first_query`… of `ids` once more in one pass, seen by `observers`.
+        """Computes the rows of `ids` from `first_query` on again in one pass, with `observers` attached.
 
-        The sequence lives inside the context; with `keep` it stays afterwards as an ended run's does, in place of the
-        one kept so before. `alike`: as of `Runner.run`. Rows before `first_query` come from the cache where it still
-        holds them and are computed unseen otherwise. Raises CacheFull, and ValueError for a row that `ids` does not
-        have.
+        The sequence is released after the context. With `keep`, a fork of it stays in the cache as an ended run's does
+        and replaces the last one. `alike`: see `Runner.run`. Earlier rows come from the cache, or are computed without
+        observers if it no longer has them. Raises CacheFull, and ValueError for a row that `ids` does not have.
         """
         if not 0 <= first_query <= len(ids):
             raise ValueError(f"there is no row {first_query} among {len(ids)}")
-        sequence, *_ = self._held(ids[:first_query], self.changes)
+        sequence, *_ = self._computed(ids[:first_query], self.changes)
         try:
             if first_query < len(ids):
                 entry = self.scheduler.entry(sequence, ids[first_query:], changes=self.changes)
                 self.runner.run([entry], observers, alike=alike)
             yield sequence
             if keep:
-                kept = self.cache.fork(sequence, sequence.length)
-                self.scheduler.keep(REPLAYED, ids[: sequence.length], kept, self.changes)
+                copied = self.cache.fork(sequence, sequence.length)
+                self.scheduler.keep(REPLAYED, ids[: sequence.length], copied, self.changes)
         finally:
             self.cache.release(sequence)
 
-    def _held(self, ids: list[int], changes: Changes | None) -> tuple[Sequence, int, float]:
-        """A sequence over all of `ids`: what some run holds of them, the rest computed unseen; how many rows those are,
-        and for how many milliseconds their passes took. Raises CacheFull.
+    def _computed(self, ids: list[int], changes: Changes | None) -> tuple[Sequence, int, float]:
+        """Returns a sequence over all of `ids`, how many of its rows were not cached, and the milliseconds that their
+        passes took. Raises CacheFull.
         """
         sequence = self.scheduler.shared_prefix(ids, len(ids), changes=changes)
         missing, ms = len(ids) - sequence.length, 0.0
@@ -333,14 +328,14 @@ class Engine:
                 look(run, done.looked_at[place])
             if run.fed == len(run.ids) + len(run.guessed):
                 records += self._finish_steps(run, done, place)
-        brought = zip(ready, entries, strict=True)
+        members = zip(ready, entries, strict=True)
         self.passes.append(
             PassRecord(
                 started,
                 (time.perf_counter() - started) * 1000,
                 done.weights,
                 tuple(
-                    PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in brought
+                    PassEntry(run.key, entry.positions.start, entry.count, entry.outputs - 1) for run, entry in members
                 ),
                 replace(conditions, others=0),
                 drafted,
@@ -349,19 +344,19 @@ class Engine:
         return records
 
     def _finish_steps(self, run: Run, done: Pass, place: int) -> list[Record]:
-        """The step of a run whose tokens have all been fed, and one more for each guess that it chose itself."""
+        """Finishes the step of a run whose tokens have all been fed, and one more step per correct guess."""
         records: list[Record] = []
         guessed, run.guessed = run.guessed, []
         for logits, guess in zip(done.logits_of(place), [*guessed, None], strict=True):
             try:
                 whole = self._with_all_rows(run, logits) if run.compared else None
                 record = finish_step(run, logits, self.cache, len(done.order), whole)
-            except Exception as error:  # NotFinite above all; the other runs of the batch go on
+            except Exception as error:  # mostly NotFinite; the other runs of the batch continue
                 return [*records, self.stop(run.key, "failed", f"step {run.step}: {error}")]
             records += [] if record is None else [record]
             if run.over is not None or run.ids[-1] != guess:
                 break
-        if guessed:  # rows of what it did not choose
+        if guessed:  # drop the rows of wrong guesses
             self.cache.truncate(run.sequence, len(run.ids) - 1 - run.forgotten)
         if run.over is not None:
             records.append(self.stop(run.key, run.over))
@@ -370,14 +365,14 @@ class Engine:
         return records
 
     def _with_all_rows(self, run: Run, logits: Tensor) -> Tensor:
-        """The logits [V] of the run's newest row if none had been dropped. `logits`: those that it has."""
+        """Returns the logits [V] of the run's newest row as if no row had been dropped. `logits`: its actual ones."""
         if not run.forgotten:
             return logits
-        seen: list[Tensor] = []
+        outputs: list[Tensor] = []
         last = f"blocks.{self.transformer.config.layers - 1}.resid_out"
-        again = self.under(run.changes).replay(run.ids[: run.fed], run.fed - 1, {last: seen.append}, keep=True)
+        again = self.under(run.changes).replay(run.ids[: run.fed], run.fed - 1, {last: outputs.append}, keep=True)
         with again, torch.inference_mode():
-            return self.transformer.decode_rows(seen[0])[-1]
+            return self.transformer.decode_rows(outputs[0])[-1]
 
     def _advance_search(self, search: BeamSearch) -> list[Record]:
         watch = Watch()

@@ -1,10 +1,10 @@
-"""Rows of K and V that are dropped while a text goes on: what stays is a choice, and all else is forgotten.
+"""Drops rows of K and V from a run's cache as its text grows.
 
-The first rows stay because much attention rests on them whatever they say (attention sinks, arXiv:2309.17453), the
-newest because most of what matters is near, and a few that were looked at most (heavy hitters, H2O, arXiv:2306.14048).
-H2O chooses for each head. So does a run whose rows are dropped `apart`: for each layer and KV head by itself. Of any
-other, a row stays or goes in all of them at once, as a paged cache has it. Rows keep the positions at which their K was
-turned; StreamingLLM turns them anew, by their places in the cache.
+The first rows stay because they get much attention whatever the text is (attention sinks, arXiv:2309.17453), the newest
+because most relevant tokens are near, and the rows that got the most attention (heavy hitters, H2O, arXiv:2306.14048).
+H2O chooses per head. A run with `apart` chooses per layer and KV head; other runs keep or drop a row in all of them at
+once, as a paged cache does. The K of a row stays rotated for its position in the text; StreamingLLM rotates it again
+for its place in the cache.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ from kvscope.model.settings import Kept
 from kvscope.model.transformer import Batch
 
 SINKS = 4
-"""First positions that are kept as attention sinks, as StreamingLLM does."""
+"""How many first positions stay as attention sinks, as in StreamingLLM."""
 
 
 def staying(policy: Policy, budget: int) -> Kept:
-    """How many rows stay, by policy: the newest; the first 4 and the newest; or half newest, half heavy hitters.
-
-    At least the newest one stays.
+    """Returns how many rows stay under a policy: the newest; the first SINKS and the newest; or half newest, half heavy
+    hitters. At least the newest row stays.
     """
     sinks = heavy = 0
     match policy:
@@ -46,8 +45,8 @@ def staying(policy: Policy, budget: int) -> Kept:
 
 
 def rows_kept(length: int, keeping: Kept, looked_at: Tensor | None) -> Tensor | None:
-    """Which of `length` rows stay, in order; None where all do. `looked_at`: the attention each has had, [length], or
-    [layers, Hkv, length] where each layer and KV head keeps its own. The result is [n], or [layers, Hkv, n].
+    """Returns the indices of the rows that stay, in order: [n] or [layers, Hkv, n]; None if all `length` rows stay.
+    `looked_at`: the attention that each row got, [length], or [layers, Hkv, length] if each layer and KV head chooses.
     """
     if length <= keeping.rows:
         return None
@@ -60,20 +59,20 @@ def rows_kept(length: int, keeping: Kept, looked_at: Tensor | None) -> Tensor | 
     return torch.cat((first.expand(each), heavy, newest.expand(each)), dim=-1)
 
 
-def look(run: Run, got: Tensor) -> None:
-    """Add the attention `got` [layers, Hkv, keys] in a pass to what the run's rows have had.
+def look(run: Run, attention: Tensor) -> None:
+    """Adds the attention [layers, Hkv, keys] of a pass to the totals of the run's rows.
 
-    Rows of guesses that were wrong have gone since the pass before.
+    Rows of wrong guesses were dropped since the previous pass.
     """
-    got = got if run.apart else got.sum((0, 1))
+    attention = attention if run.apart else attention.sum((0, 1))
     if run.looked_at is not None:
-        had = min(run.looked_at.shape[-1], got.shape[-1])
-        got[..., :had] += run.looked_at[..., :had]
-    run.looked_at = got
+        rows = min(run.looked_at.shape[-1], attention.shape[-1])
+        attention[..., :rows] += run.looked_at[..., :rows]
+    run.looked_at = attention
 
 
 def evict(run: Run, cache: KVCache) -> None:
-    """Drop the rows of a run that do not stay. Raises CacheFull, changing nothing."""
+    """Drops the rows of a run that do not stay. Raises CacheFull and then changes nothing."""
     if run.keeping is None:
         return
     rows = rows_kept(run.sequence.length, run.keeping, run.looked_at)
@@ -88,7 +87,7 @@ def evict(run: Run, cache: KVCache) -> None:
 
 
 class LookedAt:
-    """How much attention each row gets in one forward pass. Attach `observers`, run the model, then ask `rows`."""
+    """Sums the attention that each row gets in one pass. Attach `observers`, run the model, then call `rows`."""
 
     def __init__(self, config: ModelConfig):
         self._layers = config.layers
@@ -96,20 +95,19 @@ class LookedAt:
 
     @property
     def observers(self) -> dict[str, Observer]:
-        """Observer by hook point name."""
+        """Observers by hook point name."""
         return {f"blocks.{layer}.attn.weights": self._take for layer in range(self._layers)}
 
     def _take(self, weights: Tensor) -> None:
         self._weights.append(weights.sum(dim=(2, 3)))  # B Hkv G Q K -> B Hkv K
 
     def rows(self, batch: Batch, lengths: Sequence[Sequence[int]]) -> list[Tensor]:
-        """[layers, Hkv, K] of every sequence in batch order, summed over queries and the heads that read a KV head.
-
-        `lengths` as in `make_batch`.
+        """Returns [layers, Hkv, K] for each sequence in batch order, summed over queries and over the heads that read a
+        KV head. `lengths`: see `make_batch`.
         """
-        found = []
+        sums = []
         for index, group_lengths in enumerate(lengths):
             # Hooks fire once per layer and group, layer by layer.
             total = torch.stack(self._weights[index :: len(batch.groups)]).cpu()  # L B Hkv K
-            found += [total[:, place, :, :keys] for place, keys in enumerate(group_lengths)]
-        return found
+            sums += [total[:, place, :, :keys] for place, keys in enumerate(group_lengths)]
+        return sums

@@ -1,4 +1,4 @@
-"""Which experts the rows of one forward pass went through, of a model that has some."""
+"""Collects the experts that compute each row of one forward pass, in a model with experts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.hooks import Observer
 
 NO_EXPERT = -1
-"""Of rows in a layer without experts."""
+"""Marks rows in a layer without experts."""
 
 
 class ChosenExperts:
-    """Collects them. Attach `observers`, run the model, then ask."""
+    """Collects experts and their shares. Attach `observers`, run the model, then read `used` or `rows`."""
 
     def __init__(self, config: ModelConfig):
         self._config = config
@@ -22,31 +22,31 @@ class ChosenExperts:
 
     @property
     def observers(self) -> dict[str, Observer]:
-        """Observer by hook point name."""
-        found: dict[str, Observer] = {}
+        """Observers by hook point name."""
+        observers: dict[str, Observer] = {}
         for layer in range(self._config.layers):
             if self._config.has_experts(layer):
-                found[f"blocks.{layer}.mlp.chosen"] = self._taking(self._chosen, layer)
-                found[f"blocks.{layer}.mlp.shares"] = self._taking(self._shares, layer)
-        return found
+                observers[f"blocks.{layer}.mlp.chosen"] = self._collector(self._chosen, layer)
+                observers[f"blocks.{layer}.mlp.shares"] = self._collector(self._shares, layer)
+        return observers
 
     @property
     def used(self) -> int:
-        """How many experts the pass multiplied by, over all layers: one that several rows chose counts once."""
+        """How many experts the pass used, summed over layers; an expert that several rows chose counts once."""
         return sum(len(set(chosen.flatten().tolist())) for chosen in self._chosen.values())
 
     def rows(self) -> tuple[Tensor, Tensor]:
-        """The experts of every row and their shares, each [layers, T, X], largest share first."""
-        config, (some, *_) = self._config, self._chosen.values()
-        chosen = torch.full((config.layers, *some.shape), NO_EXPERT, device=some.device)
-        shares = torch.zeros(chosen.shape, device=some.device)
+        """Returns the experts of every row and their shares, each [layers, T, X], largest share first."""
+        config, (first, *_) = self._config, self._chosen.values()
+        chosen = torch.full((config.layers, *first.shape), NO_EXPERT, device=first.device)
+        shares = torch.zeros(chosen.shape, device=first.device)
         for layer, experts in self._chosen.items():
             chosen[layer], shares[layer] = experts, self._shares[layer]
         return chosen, shares
 
     @staticmethod
-    def _taking(kept: dict[int, Tensor], layer: int) -> Observer:
-        def take(value: Tensor) -> None:
-            kept[layer] = value
+    def _collector(by_layer: dict[int, Tensor], layer: int) -> Observer:
+        def store(value: Tensor) -> None:
+            by_layer[layer] = value
 
-        return take
+        return store

@@ -1,4 +1,4 @@
-"""Guesses what follows in runs that want it, before the pass that checks it (model.engine.draft)."""
+"""Guesses the next tokens of runs with `draft`, before the pass that checks them (model.engine.draft)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvscope.model.weights import ByFormat, added, always_read, weights_read
 
 
 class Guesser:
-    """Guesses for runs of `scheduler`; where the model's first layers guess, they are run by `runner`."""
+    """Guesses for runs of `scheduler`; `runner` runs the model's first layers if they guess."""
 
     def __init__(self, runner: Runner, scheduler: Scheduler):
         self._runner, self._scheduler = runner, scheduler
@@ -23,7 +23,7 @@ class Guesser:
         self._of_head = weights_read([transformer.lm_head])
 
     def guess(self, runs: Sequence[Run]) -> DraftRecord | None:
-        """Set what the next pass checks of each run; what that took, None where no run had anything to guess.
+        """Sets each run's guesses for the next pass; returns what guessing took, None if no run needed guesses.
 
         Raises CacheFull, and what the transformer raises.
         """
@@ -47,10 +47,10 @@ class Guesser:
         return DraftRecord((time.perf_counter() - started) * 1000, passes, weights)
 
     def _by_first_layers(self, runs: list[Run], layers: int) -> int:
-        """One guess after the other, all runs in one pass; how many passes.
+        """Guesses one token after the other, for all runs in one pass each; returns how many passes.
 
-        The layers are the model's own, so they read the K and V that it has cached for them. The rows that this writes
-        are given back: they are computed again, by all layers, when the guesses are checked.
+        The layers are the model's own, so they read its cached K and V. The rows that they write are dropped: all
+        layers compute them again when the guesses are checked.
         """
         before = [(run, run.sequence.length, run.most_guesses) for run in runs]
         for run, _, _ in before:
@@ -75,5 +75,5 @@ class Guesser:
         return passes
 
     def _weights_of(self, layers: int) -> ByFormat:
-        """What a pass of the first layers reads, LM head included."""
+        """Returns the weights that a pass of the first layers reads, LM head included."""
         return added(*self._of_block[:layers], self._of_head)

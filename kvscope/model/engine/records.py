@@ -1,4 +1,4 @@
-"""What the engine says: rows captured, steps complete, runs ended. Plain data; no text, no frames."""
+"""Records that the engine returns: captured rows, complete steps, ended runs. Plain data without text or frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kvscope.model.weights import ByFormat
 
 @dataclass(frozen=True, slots=True)
 class KVState:
-    """A run's cache after a step. Bytes are read off the pool's tensors."""
+    """A run's cache after a step. Byte counts come from the pool's tensors."""
 
     positions: int
     block_table: tuple[int, ...]
@@ -27,15 +27,15 @@ class KVState:
     bytes_used: int
     bytes_reserved: int
     windowed: tuple[int, int] | None = None
-    """Positions and blocks that layers with a window hold, of a model that has some."""
+    """Positions and blocks in layers with a window; None if the model has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Wall time in milliseconds. `chunks`: each forward pass of the step, whoever shared it; `forward` is their sum.
+    """Wall times in milliseconds. `chunks`: each forward pass of the step, shared or not; `forward` is their sum.
 
-    `capture`: the run's even share of what capturing took after those passes. `layers`: each layer's part of `forward`,
-    None where it was not measured. `conditions`: of those passes.
+    `capture`: the run's equal share of the capture time after these passes. `layers`: each layer's part of `forward`,
+    None if not measured. `conditions`: during these passes.
     """
 
     chunks: tuple[float, ...]
@@ -52,7 +52,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class RowsRecord:
-    """Rows of a step that have been computed and captured; the step's `StepRecord` follows, perhaps after more rows."""
+    """Captured rows of a step. More rows may follow, then the step's `StepRecord`."""
 
     run: str
     step: int
@@ -61,8 +61,8 @@ class RowsRecord:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A step of a run that is given another's tokens. `own`: what it would have chosen; `kl`: Σ p · ln(p ÷ q), in nats,
-    of the next token's probabilities p with all rows in the cache and q with those that it has kept."""
+    """A step of a run that is fed another run's tokens. `own`: its own choice; `kl`: Σ p · ln(p ÷ q), in nats, of the
+    next token's probabilities p with all rows in the cache and q with the rows that stayed."""
 
     own: Choice
     kl: float
@@ -70,7 +70,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A complete step: the token it chose and what that took."""
+    """A complete step: the token that it chose, and its times and costs."""
 
     run: str
     step: int
@@ -84,18 +84,18 @@ class StepRecord:
     cost: Cost
     by: ComputedBy = "lines"
     forced: bool = False
-    """Whether the token was given to the run and not chosen by it."""
+    """Whether the token was forced and not chosen by the run."""
     comparison: Comparison | None = None
     where: np.ndarray | None = None
-    """Of a run that drops rows, the positions of those that stay after the step: [rows], or [layers, Hkv, rows]."""
+    """Positions of the rows that stay after the step, [rows] or [layers, Hkv, rows]; None if the run drops no rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeamNode:
     """A token that a beam search considered. `parent`: the node it follows, None for the context.
 
-    `logprob`: the token's own log-probability, `total`: that of all tokens after the context. `kept`: it was among the
-    best and is followed, unless it `ended` its hypothesis.
+    `logprob`: the token's log-probability; `total`: the sum over all tokens after the context. `kept`: it is among the
+    best; the search follows it unless it `ended` its hypothesis.
     """
 
     id: int
@@ -109,7 +109,7 @@ class BeamNode:
 
 @dataclass(frozen=True, slots=True)
 class BeamKV:
-    """What the hypotheses that may still grow hold of the cache, and what they would hold if none shared any of it."""
+    """The cache use of the hypotheses that may still grow, and their bytes if they shared no blocks."""
 
     blocks: int
     shared_blocks: int
@@ -119,10 +119,10 @@ class BeamKV:
 
 @dataclass(frozen=True, slots=True)
 class BeamsRecord:
-    """One depth of a beam search: its best candidates, best first. `best`: the node that ends the best hypothesis.
+    """One depth of a beam search: its best candidates, best first. `best`: the last node of the best hypothesis.
 
-    `ms`: wall time of the forward pass, `rows` the rows it computed; a context that was not in the cache counts with
-    the first depth.
+    `ms`: wall time of its forward passes; `rows`: rows that they computed. The first depth includes the rows of the
+    context that were not cached.
     """
 
     run: str
@@ -147,7 +147,7 @@ class CloseRecord:
 
 @dataclass(frozen=True, slots=True)
 class TokenRecord:
-    """A token was chosen, of a run of which nothing else is recorded."""
+    """A chosen token of a run that records only tokens."""
 
     run: str
     token: int
@@ -155,7 +155,7 @@ class TokenRecord:
 
 @dataclass(frozen=True, slots=True)
 class PassEntry:
-    """What one run brought to a pass: `rows` of its tokens, the first at position `first`, the last ones `guessed`."""
+    """One run's part of a pass: `rows` rows from position `first`; the last `guessed` of them are guesses."""
 
     run: str
     first: int
@@ -165,9 +165,8 @@ class PassEntry:
 
 @dataclass(frozen=True, slots=True)
 class DraftRecord:
-    """What guessing took before a pass: wall time, how many passes of the first layers, and the weights that they read.
-
-    Looking up earlier text takes no pass and reads no weights.
+    """The cost of guessing before a pass: wall time in milliseconds, passes of the first layers, and the weights that
+    they read. Prompt lookup takes no pass and reads no weights.
     """
 
     ms: float
@@ -177,11 +176,10 @@ class DraftRecord:
 
 @dataclass(frozen=True, slots=True)
 class PassRecord:
-    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, guesses and the choice of tokens
-    included.
+    """One forward pass for runs. `started`: time.perf_counter(); `ms`: wall time, with guessing and choosing tokens.
 
-    `weights`: the matrices of blocks and head, as it read them, once for all its rows. `conditions`: of the machine.
-    `draft`: what the guesses took that it checks; None where nothing was to be guessed.
+    `weights`: bytes of the matrices of blocks and head, read once for all rows. `conditions`: of the machine. `draft`:
+    the cost of the guesses that it checks, None without guesses.
     """
 
     started: float

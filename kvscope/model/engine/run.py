@@ -1,4 +1,4 @@
-"""A run as the engine holds it."""
+"""The engine's state of a run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.settings import Drafting, Kept, Sampling
 
 Recorded = Literal["rows", "steps", "tokens", "end"]
-"""What of a run the engine says: everything, all but captured rows, its tokens, or its end alone."""
+"""What the engine records of a run: everything, everything except captured rows, only its tokens, or only its end."""
 
 
 @dataclass(slots=True)
 class Spent:
-    """What a step has taken so far, pass by pass. Times are wall times in milliseconds."""
+    """The costs of a step so far, pass by pass. Times are wall times in milliseconds."""
 
     chunk_ms: list[float] = field(default_factory=list)
     layer_ms: list[tuple[float, ...] | None] = field(default_factory=list)
@@ -30,15 +30,15 @@ class Spent:
     cost: Cost = field(default_factory=Cost)
     conditions: list[Conditions] = field(default_factory=list)
     by: ComputedBy = "lines"
-    """Of the last pass."""
+    """What computed the last pass."""
 
     @property
     def begun(self) -> bool:
-        """Whether a pass of the step has been made."""
+        """Whether a pass of the step has been computed."""
         return bool(self.chunk_ms)
 
     def timing(self, sample_ms: float) -> Timing:
-        """The times of the step, now that choosing its token took `sample_ms`."""
+        """Returns the times of the step, after choosing its token took `sample_ms`."""
         chunks = tuple(self.chunk_ms)
         total = sum(chunks) + self.capture_ms + sample_ms
         measured = [each for each in self.layer_ms if each is not None]
@@ -49,7 +49,7 @@ class Spent:
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """A run the engine holds. `ids` runs ahead of what was `fed`; `eos` are the ids that end it."""
+    """A run in the engine. `ids`: all its tokens, of which the first `fed` were fed; `eos`: the ids that end it."""
 
     key: str
     ids: list[int]
@@ -62,36 +62,36 @@ class Run:
     recorded: Recorded = "rows"
     caching: Caching = "kept"
     forced: Mapping[int, int] = field(default_factory=dict)
-    """The token to put in place of the chosen one, by step."""
+    """The token that replaces the chosen one, by step."""
     chunk: int | None = None
-    """Tokens that a pass reads of it at most; None: as many as the engine is set to."""
+    """The most tokens that a pass reads of it; None: the engine's setting."""
     draft: Drafting | None = None
-    """How its next tokens are guessed, to be checked in one pass; None: they are not."""
+    """How its next tokens are guessed for one pass to check; None: no guesses."""
     guessed: list[int] = field(default_factory=list)
-    """What the next pass checks."""
+    """The guesses that the next pass checks."""
     keeping: Kept | None = None
     """Which rows stay in the cache; None: all."""
     apart: bool = False
-    """Whether each layer and KV head keeps rows of its own, by the attention that it gave them."""
+    """Whether each layer and KV head chooses which rows stay, by its own attention."""
     compared: bool = False
-    """Whether its tokens are those of another run, whose next-token distribution is compared with its own."""
+    """Whether it is fed another run's tokens, and each step compares its distribution with the one with all rows."""
     looked_at: torch.Tensor | None = None
-    """[rows in the cache], or [layers, Hkv, rows] if `apart`: the attention that each has had, where that decides which
-    of them stay."""
+    """[rows in the cache], or [layers, Hkv, rows] if `apart`: the attention that each row got; None if not needed to
+    decide which rows stay."""
     stayed: torch.Tensor | None = None
-    """[rows], or [layers, Hkv, rows]: the positions of those that stayed when some were dropped the last time."""
+    """[rows], or [layers, Hkv, rows]: positions of the rows that stayed when rows were last dropped."""
     changes: Changes | None = None
-    """What is computed otherwise than the model would."""
+    """Replacements of values in its passes."""
     owner: str = ""
-    """Whoever has been promised the blocks that this run may come to hold; "": they are its own."""
+    """The workload that reserved this run's blocks; "": the run reserves them itself."""
     forgotten: int = 0
-    """Tokens of `ids` that were fed and have no row in `sequence` any more."""
+    """How many fed tokens no longer have a row in `sequence`."""
     reused: int = 0
-    """Rows of the prompt that were in the cache when the run began, and are none of its own."""
+    """Rows of the prompt that the cache already had, computed by other runs, when the run began."""
     recomputed_rows: int = 0
-    """Of a fork: rows that no run held any more, which were computed again when it began."""
+    """Rows of a fork that were no longer cached and were computed again when it began."""
     recomputed_ms: float = 0.0
-    """How long that took."""
+    """How long computing them took."""
     step: int = 0
     paused: bool = False
     single_steps: int = 0
@@ -99,19 +99,19 @@ class Run:
 
     @property
     def ready(self) -> bool:
-        """Whether the next pass has rows of it. A run is paused between two steps: one that has begun is ended first,
-        or half of it would keep the run from giving way (`Engine.evict_run`).
+        """Whether the next pass has rows of it. A paused run first completes the step that has begun, since it can only
+        be evicted between two steps (`Engine.evict_run`).
         """
         return not self.paused or self.single_steps > 0 or self.spent.begun
 
     @property
     def fed(self) -> int:
-        """How many of `ids` the model has been given, and does not have to be given again."""
+        """How many of `ids` were fed and need not be fed again."""
         return self.forgotten + self.sequence.length
 
     @property
     def where(self) -> torch.Tensor:
-        """The positions of the rows in the cache, [rows], or [layers, Hkv, rows] where they differ."""
+        """Positions of the rows in the cache: [rows], or [layers, Hkv, rows] if they differ."""
         if self.stayed is None:
             return torch.arange(self.sequence.length)
         first = self.fed - self.sequence.length + self.stayed.shape[-1]
@@ -120,24 +120,24 @@ class Run:
 
     @property
     def over(self) -> str | None:
-        """Why no token follows the last one: "eos" or "length"; None while the run goes on."""
+        """Why no token follows the last one: "eos" or "length"; None while the run continues."""
         if self.step and self.ids[-1] in self.eos:
             return "eos"
         return "length" if self.step >= self.max_new_tokens else None
 
     @property
     def most_guesses(self) -> int:
-        """How many tokens may be guessed before the next pass, which has to go on with its newest token."""
+        """The most tokens to guess for the next pass; 0 unless that pass feeds the run's newest token."""
         if self.draft is None or self.step == 0 or self.fed != len(self.ids) - 1:
             return 0
         return min(self.draft.tokens, self.max_new_tokens - self.step - 1)
 
     @property
     def blocks_promised(self) -> int:
-        """Blocks the run may come to hold, unless they have been promised to its owner."""
+        """The most blocks that the run needs; 0 if its owner reserved them."""
         return 0 if self.owner else blocks_of_run(self.prompt_length, self.max_new_tokens)
 
 
 def blocks_of_run(prompt_length: int, max_new_tokens: int) -> int:
-    """Blocks of a whole run. The last token's K and V are not among them: it is never fed."""
+    """Returns the blocks of a whole run. The last token is never fed, so its K and V need no room."""
     return -(-(prompt_length + max_new_tokens - 1) // BLOCK_SIZE)

@@ -1,4 +1,4 @@
-"""The forward pass: every row that is ever computed, of a run, a search or a second look, goes through here."""
+"""The forward pass: it computes all rows of runs, searches and replays."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from kvscope.model.weights import ByFormat, added, always_read, expert_read, wei
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one forward pass gave of each sequence. Times are wall times in milliseconds."""
+    """The results of one forward pass, in batch order. Times are wall times in milliseconds."""
 
     order: list[int]
-    """Place among the entries of each sequence of the batch, in whose order the rest of this stands."""
+    """For each sequence of the batch, the index of its entry."""
     logits: Tensor
-    """[rows, V], of the last rows of each: as many as its entry has `outputs`"""
+    """[rows, V]: the last `outputs` rows of each sequence"""
     outputs: list[int]
-    """How many rows of the logits each has."""
+    """How many rows of the logits each sequence has."""
     captured: list[CapturedRows]
-    """Empty where nothing was captured."""
+    """Empty if nothing was captured."""
     looked_at: list[Tensor]
-    """[keys] of each, the attention that its rows got; empty where nobody wanted it."""
+    """[layers, Hkv, keys] of each sequence: the attention that its rows got; empty unless `attention` was set."""
     forward_ms: float
     capture_ms: float
     weights: ByFormat
-    """The matrices of blocks and head, as this pass read them."""
+    """Bytes of the matrices of blocks and head that the pass read, by format."""
     by: ComputedBy
     layer_ms: tuple[float, ...] | None
-    """Each layer's part of `forward_ms`, None where it was not measured."""
+    """Each layer's part of `forward_ms`, None if not measured."""
 
     def logits_of(self, place: int) -> Tensor:
-        """Those of the sequence at that place of the order, [outputs, V]."""
+        """Returns the logits [outputs, V] of the sequence at index `place` of the batch."""
         start = sum(self.outputs[:place])
         return self.logits[start : start + self.outputs[place]]
 
@@ -59,16 +59,16 @@ class Steps(Protocol):
     by: ComputedBy
 
     def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> StandIn | None:
-        """What takes this pass while these hook points are `observed` and `written`; None where the transformer itself
-        does.
+        """Returns what computes this pass in place of the transformer's blocks, given that these hook points are
+        `observed` and `written`. None if the transformer computes it.
         """
         ...
 
 
 class InPieces:
-    """Stands in for the blocks of a pass of `rows` rows, and pauses each time that some of them are computed.
+    """Computes the blocks of a pass of `rows` rows, and pauses after every few of them.
 
-    `paused`: what a pause is inside of, where other passes must not be seen by whoever sees this one.
+    `paused`: called for each pause; it may detach observers, which must not see the passes of other runs.
     """
 
     def __init__(self, transformer: Transformer, rows: int, paused: Callable[[], None] = pause):
@@ -96,9 +96,9 @@ class Runner:
         self._weights = weights_read(always_read(transformer))
         self._of_expert = expert_read(transformer)
         self.spare = 1
-        """How many processors a pass of one row leaves to others, such as the browser."""
+        """How many processors a pass of one row leaves free for others, such as the browser."""
         self.steps: Steps | None = None
-        """What takes passes of one row of each sequence faster, where there is something."""
+        """What computes passes of one row per sequence faster; None if nothing does."""
 
     def run(
         self,
@@ -110,24 +110,25 @@ class Runner:
         layers: int | None = None,
         alike: bool = False,
     ) -> Pass:
-        """Compute the new rows of `entries` in one ragged batch, seen by `observers` at the hook points they name.
+        """Computes the new rows of `entries` in one ragged batch, with `observers` by hook point name.
 
-        `capture`: also give what frames show of each sequence; `attention`: how much each row got. `layers`: run the
-        first ones alone. `alike`: take every kind of pass in the same way, not those of one row faster. Raises what
-        the transformer or an observer raises, and KeyError for a hook point that is not there.
+        `capture`: also return the rows that frames show. `attention`: also return how much attention each row got.
+        `layers`: run only the first ones. `alike`: do not use `steps` for passes of one row. Raises what the
+        transformer or an observer raises, and KeyError for an unknown hook point.
 
-        Where a computation goes in pieces, each pass ends one, and a pass of many rows pauses between layers, too. Its
-        observers see nothing of the passes in between.
+        In a computation in pieces, each pass ends a piece, and a pass of many rows also pauses between layers. Its
+        observers do not see passes during a pause.
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
             batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
             experts = ChosenExperts(self.transformer.config) if self.transformer.config.experts else None
             recording = Capture(self.transformer.config) if capture else None
-            looks = LookedAt(self.transformer.config) if attention else None
+            attended = LookedAt(self.transformer.config) if attention else None
             changed = any(entry.changes for entry in entries)
             sequences = ((entries[index].positions, entries[index].changes) for index in order)
             changing = Changing(sequences) if changed else None
-            watched = [seen.observers for seen in (recording, looks, experts, changing) if seen] + [observers or {}]
+            sources = [each for each in (recording, attended, experts, changing) if each]
+            watched = [each.observers for each in sources] + [observers or {}]
             written = changing.writers if changing else {}
             steps = None if alike else self.steps
             step = steps.for_pass(batch, chain.from_iterable(watched), written) if steps else None
@@ -136,8 +137,8 @@ class Runner:
             with ExitStack() as attached:
 
                 def attach() -> None:
-                    for those in watched:
-                        attached.enter_context(observing(self.points, those))
+                    for by_point in watched:
+                        attached.enter_context(observing(self.points, by_point))
                     attached.enter_context(writing(self.points, written))
 
                 def detached_pause() -> None:
@@ -162,12 +163,12 @@ class Runner:
                 logits=logits,
                 outputs=[entries[index].outputs for index in order],
                 captured=captured,
-                looked_at=looks.rows(batch, lengths) if looks else [],
+                looked_at=attended.rows(batch, lengths) if attended else [],
                 forward_ms=(computed - started - paused_s) * 1000,
                 weights=added(self._weights, used),
                 by=by,
                 capture_ms=(time.perf_counter() - computed) * 1000,
-                # On a GPU the host runs ahead: its clock says when a layer was asked for, not when it was computed.
+                # On a GPU the host runs ahead: its clock measures when a layer was launched, not when it was computed.
                 layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,
             )
         pause()

@@ -1,8 +1,8 @@
 """Logits → temperature → top-k → top-p → choice, over the whole vocabulary.
 
-Named pure functions; the random number comes from a generator passed in. Temperature: Ackley, Hinton, Sejnowski 1985;
-top-k: arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order is that of transformers: temperature comes first,
-so top-p sees the distribution the choice is made from.
+Pure functions; the caller passes the random generator. Temperature: Ackley, Hinton, Sejnowski 1985; top-k:
+arXiv:1805.04833; top-p (nucleus): arXiv:1904.09751. The order is the one of the transformers library: temperature comes
+first, so top-p filters the distribution from which the token is drawn.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kvscope.model.settings import Sampling
 
 
 class NotFinite(ArithmeticError):
-    """The model's logits contain NaN or infinity: nothing sound can be chosen from them."""
+    """The model's logits contain NaN or infinity, so no token can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen token and what each filter left."""
+    """A chosen token, and how many tokens and how much probability remain after each filter."""
 
     token: int
     prob: float
@@ -38,53 +38,53 @@ class Choice:
 
 
 def with_temperature(logits: Tensor, temperature: float) -> Tensor:
-    """Probabilities [V] of logits / temperature, for any temperature above 0."""
-    # Shifted first: a quotient by a tiny temperature overflows downwards only, to a probability of 0.
+    """Returns the probabilities [V] of logits / temperature, for any temperature above 0."""
+    # After the shift, dividing by a tiny temperature can only overflow to −∞, which gives a probability of 0.
     return torch.softmax((logits - logits.max()) / temperature, dim=-1)
 
 
 def top_k(sorted_probs: Tensor, k: int) -> int:
-    """How many of the probabilities (descending) top-k keeps; 0 switches it off."""
+    """Returns how many of the probabilities (descending) top-k keeps; with k = 0 it keeps all."""
     return min(k, len(sorted_probs)) if k else len(sorted_probs)
 
 
 def top_p(sorted_probs: Tensor, p: float) -> int:
-    """How many of the probabilities (descending, summing to 1) top-p keeps: the fewest whose sum reaches p."""
+    """Returns how many of the probabilities (descending, sum 1) top-p keeps: the fewest whose sum reaches p."""
     if p >= 1:
         return len(sorted_probs)
     return min(int((sorted_probs.cumsum(0) < p).sum()) + 1, len(sorted_probs))
 
 
 def pick(probs: Tensor, generator: torch.Generator) -> int:
-    """Index drawn from probabilities [n] by inverting their cumulative sum at one uniform number."""
+    """Returns an index drawn from probabilities [n]: inverts their cumulative sum at one uniform number."""
     cumulative = probs.cumsum(0)
     u = torch.rand((), generator=generator, dtype=cumulative.dtype) * cumulative[-1].cpu()
     return min(int((cumulative <= u.to(cumulative.device)).sum()), len(probs) - 1)
 
 
 def divergence(before: Tensor, after: Tensor) -> Tensor:
-    """KL(p‖q) = Σ p · ln(p ÷ q), in nats: p and q are the softmax of logits [..., V] `before` and `after`."""
+    """Returns KL(p‖q) = Σ p · ln(p ÷ q), in nats; p and q are the softmax of logits [..., V] `before` and `after`."""
     p, q = before.double().log_softmax(-1), after.double().log_softmax(-1)
     return (p.exp() * (p - q)).sum(-1).clamp_min(0)
 
 
 def check_finite(logits: Tensor) -> None:
-    """Raises NotFinite."""
-    if not isfinite(float(logits.sum(dtype=torch.float64))):  # finite float32 numbers do not overflow it
+    """Raises NotFinite if a logit is NaN or infinite."""
+    if not isfinite(float(logits.sum(dtype=torch.float64))):  # a float64 sum of finite float32 numbers is finite
         raise NotFinite("the model's logits contain NaN or infinity")
 
 
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Choice:
-    """The next token from logits [V]. Raises NotFinite.
+    """Chooses the next token from logits [V]. Raises NotFinite.
 
-    Greedy takes the largest logit (the first of equals), filters nothing and leaves the generator alone.
+    Greedy takes the largest logit (the first of equals), without filters and without the generator.
     """
     check_finite(logits)
     wide = logits.double()
-    best = int((logits == logits.max()).nonzero()[0])  # `argmax` takes five times as long on a CPU
+    best = int((logits == logits.max()).nonzero()[0])  # `argmax` takes 5 times as long on a CPU
     raw = torch.softmax(wide, dim=-1)
     log_z = float(wide[best]) - log(float(raw[best]))
-    entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p is the logit less log_z
+    entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p = logit − log_z
     match sampling.strategy:
         case "greedy":
             prob = float(raw[best])
@@ -93,7 +93,7 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
             pass
         case unknown:
             assert_never(unknown)
-    # By logits: probabilities of logits that hardly differ may round to the same number.
+    # Sort logits, not probabilities: different logits may round to the same probability.
     order = wide.argsort(descending=True, stable=True)
     probs = with_temperature(wide, sampling.temperature)[order]
     kept_k = top_k(probs, sampling.top_k)
@@ -107,6 +107,6 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
 
 
 def put(choice: Choice, logits: Tensor, token: int) -> Choice:
-    """The choice from logits [V] with `token` in its place: nothing drew it, so it has its raw probability."""
+    """Returns the choice from logits [V] with a forced `token`, whose probability is its raw one."""
     prob = exp(float(logits[token]) - choice.log_z)
     return replace(choice, token=token, prob=prob, raw_prob=prob)

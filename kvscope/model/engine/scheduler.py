@@ -1,7 +1,7 @@
-"""Who may run, what the next pass computes, and whose K and V stay in the cache.
+"""Decides which runs are admitted, what the next pass computes, and whose K and V stay in the cache.
 
-Every run must be able to reach its last token, so the room for it is promised when it starts. Blocks of runs that have
-ended stay until that room is needed: whoever comes with the same tokens shares them.
+Every run must be able to reach its last token, so its blocks are reserved when it is admitted. The blocks of ended runs
+stay cached until others need the room; a new run with the same tokens shares them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kvscope.model.kv_cache import BLOCK_SIZE, CacheFull, KVCache, Sequence
 
 Taken = TypeVar("Taken")
 PREFILL_CHUNK = 128
-"""Prompt tokens of one run per forward pass: long enough to keep the matrix products busy, short enough that others'
-decode steps wait for at most a few times their own length."""
+"""Prompt tokens of one run per pass: enough for efficient matrix products, and few enough that decode steps of other
+runs wait at most a few times their own duration."""
 MOST_FORGOTTEN = 64
-"""Evicted runs whose tokens are remembered, so that it can be said why their rows are not read."""
+"""How many evicted runs' tokens stay known, to explain why their rows are not read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
-    """What an ended run left in the cache: `sequence`, which holds `ids`, computed with `changes`."""
+    """An ended run in the cache: `sequence` has the rows of `ids`, computed with `changes`."""
 
     ids: list[int]
     sequence: Sequence
@@ -37,7 +37,7 @@ class Ended:
 
 
 class Scheduler:
-    """`reserve`: positions of the cache that are kept out of promises, so that a running run can be looked into."""
+    """`reserve`: positions of the cache that no run may reserve, so that a run's rows can be computed again."""
 
     def __init__(self, cache: KVCache, reserve: int = 0, prefill_chunk: int = PREFILL_CHUNK):
         self.cache = cache
@@ -45,16 +45,16 @@ class Scheduler:
         self.runs: dict[str, Run] = {}
         self.searches: dict[str, BeamSearch] = {}
         self.kept: dict[str, Ended] = {}
-        """Of ended runs, the one that was of no use for longest in front."""
+        """Ended runs in the cache by key, least recently used first."""
         self.forgotten: dict[str, Ended] = {}
-        """Of evicted runs, the last ones, the newest last; their sequences are empty."""
+        """The runs whose blocks were released last, newest last; their sequences are empty."""
         self.promised: dict[str, int] = {}
-        """Blocks kept free for whoever admits runs of its own, by its name."""
+        """Blocks that each workload has reserved for its requests."""
         self.room = cache.blocks - -(-reserve // BLOCK_SIZE)
-        """Blocks that may be promised to runs."""
+        """Blocks that runs may reserve in all."""
 
     def active(self, key: str) -> Run | BeamSearch | None:
-        """The run or search of that key, None when it is over."""
+        """Returns the run or search with this key, None if it has ended."""
         return self.runs.get(key) or self.searches.get(key)
 
     @property
@@ -62,7 +62,7 @@ class Scheduler:
         return any(each.ready for each in self._all())
 
     def check(self, key: str, blocks: int) -> None:
-        """Whether `blocks` can be promised to a new run. Raises ValueError for a key in use, and CacheFull."""
+        """Checks that a new run can reserve `blocks`. Raises ValueError for a key in use, and CacheFull."""
         if self.active(key) is not None:
             raise ValueError(f"run {key!r} is already active")
         if blocks > self.unpromised:
@@ -71,19 +71,19 @@ class Scheduler:
 
     @property
     def unpromised(self) -> int:
-        """Blocks that may still be promised."""
+        """Blocks that can still be reserved."""
         return self.room - sum(each.blocks_promised for each in self._all()) - sum(self.promised.values())
 
     def promise(self, owner: str, blocks: int) -> None:
-        """Keep `blocks` free for runs that `owner` will admit. Raises ValueError for a name in use, and CacheFull."""
+        """Reserves `blocks` for runs that `owner` will admit. Raises ValueError for a name in use, and CacheFull."""
         self.check(owner, blocks)
         self.promised[owner] = blocks
 
     def end(self, key: str, *, failed: bool = False) -> Run | BeamSearch:
-        """Take out a run or search. Raises KeyError.
+        """Removes a run or search. Raises KeyError.
 
-        A failed run's blocks are given back at once: what they hold may be unwritten or not finite. So are those of a
-        run that keeps no cache, or not all of it, or has reserved them, and those of a search.
+        A failed run's blocks are released at once: their values may be unwritten or not finite. So are the blocks of a
+        search, and of a run without a cache, with dropped rows, or with a reserved sequence.
         """
         if key in self.searches:
             search = self.searches.pop(key)
@@ -97,14 +97,14 @@ class Scheduler:
         return run
 
     def keep(self, key: str, ids: list[int], sequence: Sequence, changes: Changes | None) -> None:
-        """Leave `sequence`, which holds `ids`, in the cache until others need the room; the one of that key goes."""
+        """Leaves `sequence` with the rows of `ids` in the cache until others need room, in place of the key's last."""
         if key in self.kept:
             self.forget(key)
         self.kept[key] = Ended(ids, sequence, changes)
         self.forgotten.pop(key, None)
 
     def forget(self, key: str) -> None:
-        """Give back the blocks of an ended run. Raises KeyError."""
+        """Releases the blocks of an ended run. Raises KeyError."""
         ended = self.kept.pop(key)
         self.cache.release(ended.sequence)
         self.forgotten[key] = ended
@@ -114,10 +114,10 @@ class Scheduler:
     def shared_prefix(
         self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
     ) -> Sequence:
-        """A sequence over the longest prefix of `ids`, at most `most` long, that some run has in the cache.
+        """Returns a sequence over the longest cached prefix of `ids`, at most `most` long.
 
-        `among`: the runs that may share theirs, all where it is None; none shares but with the same `changes`. What was
-        kept of an ended run and is of use again is the last that is forgotten.
+        `among`: runs whose blocks may be shared, None for all; only runs with the same `changes` share. An ended run
+        whose blocks are shared again becomes the most recently used.
         """
         donor, length = self.holder_of(ids, most, among, changes)
         if donor is None:
@@ -130,9 +130,9 @@ class Scheduler:
     def holder_of(
         self, ids: list[int], most: int, among: Collection[str] | None = None, changes: Changes | None = None
     ) -> tuple[str | None, int]:
-        """Which run has the longest prefix of `ids` in the cache, and how long that is, at most `most`."""
+        """Returns the run with the longest cached prefix of `ids`, and its length, at most `most`."""
         best, donor = 0, None
-        for key, each in self._held().items():
+        for key, each in self._shareable().items():
             if (among is None or key in among) and each.changes == changes:
                 common = _common_prefix(each.ids[: each.sequence.length], ids[:most])
                 if common > best and self.cache.can_fork(each.sequence, common):
@@ -140,24 +140,23 @@ class Scheduler:
         return donor, best
 
     def unread(self, ids: list[int], read: int, among: Collection[str]) -> tuple[int, Unread | None]:
-        """How long a prefix of `ids`, without the last, the unchanged runs of `among` have in the cache, had there, or
-        are computing; and why only the first `read` of those rows can be read, None where these are all.
+        """Returns the longest prefix of `ids`, without the last, that the unchanged runs of `among` have cached, had
+        cached, or are computing; and why only its first `read` rows can be read, None if it is no longer than `read`.
         """
-        held, wanted = self._held(), ids[:-1]
+        shareable, prompt = self._shareable(), ids[:-1]
         best = read
         why: Unread | None = None
         for key in among:
-            each = held.get(key) or self.forgotten.get(key)
-            common = _common_prefix(each.ids, wanted) if each and each.changes is None else 0
+            each = shareable.get(key) or self.forgotten.get(key)
+            common = _common_prefix(each.ids, prompt) if each and each.changes is None else 0
             if each and common > best:
                 best = common
-                why = "evicted" if key not in held else "computing" if common > each.sequence.length else "window"
+                why = "evicted" if key not in shareable else "computing" if common > each.sequence.length else "window"
         return best, why
 
-    def _held(self) -> dict[str, Ended]:
-        """What there is of all whose rows can be shared, active ones and ended ones."""
-        # What a run without a cache, or with a part of it, has computed is not all there, or comes from less than the
-        # whole text.
+    def _shareable(self) -> dict[str, Ended]:
+        """Returns the active and ended runs whose rows can be shared, by key."""
+        # Without a cache, or with dropped rows, rows are missing or were computed from less than the whole text.
         whole = {
             key: run
             for key, run in self.runs.items()
@@ -170,45 +169,45 @@ class Scheduler:
         return [run for run in self.runs.values() if run.ready]
 
     def ready_searches(self) -> list[BeamSearch]:
-        """The searches that go on, each in a pass of its own."""
+        """The searches that continue, each in a separate pass."""
         return [search for search in self.searches.values() if search.ready]
 
     def entry_of(self, run: Run) -> Entry:
-        """What the run brings to the next pass: its next chunk of the prompt, or the token it chose last."""
+        """Returns the run's part of the next pass: its next chunk of the prompt, or its last token and guesses."""
         chunk = run.chunk or self.prefill_chunk
         ids = run.ids[run.fed : run.fed + chunk] + run.guessed
         return self.entry(run.sequence, ids, run.forgotten, outputs=1 + len(run.guessed), changes=run.changes)
 
     def entries_of(self, search: BeamSearch) -> list[Entry]:
-        """What each hypothesis brings, equally many ids of each."""
+        """Returns the search's part of its next pass, the same number of ids for each hypothesis."""
         fed = search.feed(self.prefill_chunk)
         return [self.entry(sequence, ids, changes=search.changes) for sequence, ids in fed]
 
     def chunks_of(self, ids: list[int], sequence: Sequence, changes: Changes | None = None) -> Iterator[Entry]:
-        """What brings `sequence`, which holds the first of `ids`, up to all of them, pass by pass."""
+        """Yields one entry per pass until `sequence`, which has the first rows of `ids`, has all of them."""
         while sequence.length < len(ids):
             yield self.entry(sequence, ids[sequence.length : sequence.length + self.prefill_chunk], changes=changes)
 
     def entry(
         self, sequence: Sequence, ids: list[int], forgotten: int = 0, outputs: int = 1, changes: Changes | None = None
     ) -> Entry:
-        """`sequence` with room made for `ids`, which a pass is to compute. Raises CacheFull."""
+        """Extends `sequence` by slots for `ids`, and returns its entry for a pass. Raises CacheFull."""
         first = sequence.length
         new_slots = self._with_room(lambda: self.cache.extend(sequence, len(ids)))
         return Entry(ids, first, new_slots, self.cache.slots(sequence), forgotten, outputs, changes)
 
     def hold(self, sequence: Sequence, positions: int) -> None:
-        """Take the blocks of that many positions before they are written. Raises CacheFull."""
+        """Allocates the blocks of that many positions before they are written. Raises CacheFull."""
         self._with_room(lambda: self.cache.hold(sequence, positions))
 
     def clear(self, count: int) -> range | None:
-        """Set apart that many consecutive blocks with nothing in them, in the last part of the pool where that is
-        possible. Ended runs that are in the way are forgotten, and blocks of others' runs are moved.
+        """Frees and reserves `count` consecutive blocks, moving as few blocks as possible, late in the pool if equal.
+        Evicts ended runs in these blocks, and moves the blocks of other runs.
 
-        None where runs of workloads or computations in progress are in the way: those stay where they are.
+        Returns None if requests of workloads or computations in progress leave no such range: they are not moved.
         """
         movable = self._movable()
-        held = {block for sequence in movable for block in sequence.table}
+        movable_blocks = {block for sequence in movable for block in sequence.table}
         ended = [each.sequence for each in self.kept.values()]
         known = Counter(block for sequence in (*movable, *ended) for block in sequence.table)
         others = {block for block, holders in enumerate(self.cache.refcounts) if holders > known[block]}
@@ -217,7 +216,7 @@ class Scheduler:
         unfixed = [blocks for blocks in possible if fixed.isdisjoint(blocks)]
         if not unfixed:
             return None
-        blocks = min(unfixed, key=lambda each: len(held.intersection(each)))
+        blocks = min(unfixed, key=lambda each: len(movable_blocks.intersection(each)))
         for key in [key for key, each in self.kept.items() if not set(blocks).isdisjoint(each.sequence.table)]:
             self.forget(key)
         self.cache.set_apart(blocks)
@@ -225,7 +224,7 @@ class Scheduler:
         return blocks
 
     def _move_out(self, blocks: range) -> None:
-        """Put other blocks in the place of these, which are set apart, in every table."""
+        """Moves the contents of these reserved blocks elsewhere, and updates every table."""
         moved: dict[int, int] = {}
         for sequence in self._movable():
             for block in sequence.table:
@@ -234,12 +233,12 @@ class Scheduler:
             sequence.table[:] = [moved.get(block, block) for block in sequence.table]
 
     def _movable(self) -> list[Sequence]:
-        """The sequences of all who are no request of a workload."""
+        """Returns the sequences of runs and searches outside workloads."""
         runs = [run.sequence for run in self.runs.values() if not run.owner]
         return runs + [each.sequence for search in self.searches.values() for each in search.live]
 
     def _with_room(self, take: Callable[[], Taken]) -> Taken:
-        """What `take` gives, once as many ended runs are forgotten as that needs. Raises CacheFull."""
+        """Returns the result of `take`, after evicting as many ended runs as it needs. Raises CacheFull."""
         while True:
             try:
                 return take()

@@ -1,4 +1,4 @@
-"""The end of a run's step: a token is chosen, and what the step was is written down."""
+"""Ends a run's step: chooses a token and records the step."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from kvscope.model.kv_cache import KVCache
 def finish_step(
     run: Run, logits: Tensor, cache: KVCache, batch: int, whole: Tensor | None = None
 ) -> StepRecord | TokenRecord | None:
-    """Take `run` one token further, by logits [V] of its newest row; None for a run of which only the end is recorded.
+    """Chooses the next token of `run` from logits [V] of its newest row. Returns None if only the end is recorded.
 
-    `batch`: how many runs shared the pass. `whole` [V]: the logits if no row had been dropped, of a run that is
-    compared with that. What is recorded of a run that drops rows is what stays. Raises NotFinite, leaving the run as it
-    was.
+    `batch`: how many runs shared the pass. `whole` [V]: logits as if no row had been dropped, for a compared run. The
+    record of a run that drops rows has the rows that stay. Raises NotFinite and then does not change the run.
     """
     started = time.perf_counter()
     forced = run.forced.get(run.step)

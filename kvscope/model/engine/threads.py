@@ -1,8 +1,8 @@
-"""How many of torch's threads a pass runs on, and the choice of a token after it.
+"""Sets how many of torch's threads compute a pass, and the choice of a token after it.
 
-A pass of one row, such as a decode step of one run, multiplies it by every weight matrix once: hundreds of products
-that last less than a millisecond each, at each of which all threads wait for the last. One that has to share its
-processor costs more than it brings, so one processor is left to others. docs/measurements.md has what was measured.
+A pass of one row, such as a decode step of one run, multiplies it by every weight matrix once: hundreds of products of
+less than 1 ms each. In each product, all threads wait for the slowest. A thread that shares its processor costs more
+time than it saves, so one processor stays free for others (measured in docs/measurements.md).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 @contextmanager
 def threads_for(rows: int, spare: int = 1) -> Iterator[None]:
-    """Inside, what is done to one row leaves `spare` processors to others; more rows take all threads."""
+    """Inside, work on one row leaves `spare` processors free; work on more rows uses all threads."""
     threads = torch.get_num_threads()
     torch.set_num_threads(min(threads, max(1, _processors() - spare)) if rows == 1 else threads)
     try:
@@ -26,5 +26,5 @@ def threads_for(rows: int, spare: int = 1) -> Iterator[None]:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
+    """Returns how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

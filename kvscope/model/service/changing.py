@@ -1,4 +1,4 @@
-"""The changes of a run, checked against its model and made ready, once for all questions about the run."""
+"""Checks a run's changes against its model and prepares them, once for all questions about the run."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kvscope.model.service.limits import among, refusing_when_full, within
 from kvscope.model.settings import MAX_CHANGES, MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Change
 
 PREPARED = 16
-"""Changed runs whose rows are kept."""
+"""How many changed runs' prepared changes stay cached."""
 
 
 class Changing:
-    """`encode(text, chat)`: the ids of a prompt. `info` describes the model as an `open` frame does."""
+    """`encode(text, chat)` returns the ids of a prompt. `info` describes the model as an `open` frame does."""
 
     def __init__(self, engine: Engine, encode: Callable[[str, bool], list[int]], info: dict[str, Any]):
         self._engine, self._encode, self._info = engine, encode, info
         self._prepared = lru_cache(PREPARED)(self._prepare)
 
     def of(self, run: ChangedRun | None) -> Changes | None:
-        """The changes of a run; None of an ordinary one. Raises Refused."""
+        """Returns the changes of a run, None for a run without changes. Raises Refused."""
         return None if run is None else self._prepared(run)
 
     def _prepare(self, run: ChangedRun) -> Changes:
@@ -47,7 +47,7 @@ class Changing:
             raise Refused(f"changes[{unequal.index}].source", message, limit=unequal.prompt) from None
 
     def _check(self, where: str, change: Change, prompt: int) -> None:
-        """Whether the model and the run have the place. Raises Refused."""
+        """Raises Refused if the model or the run lacks a layer, head or position that the change names."""
         longest = prompt if change.op == "patch" else prompt + MAX_NEW_TOKENS
         for name, count in {**change.counts(self._info), "position": longest}.items():
             if (value := getattr(change, name)) is not None:

@@ -1,4 +1,4 @@
-"""A loaded model as the log describes it."""
+"""Describes a loaded model for the log."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _OF_CONFIG = (
     *("norm", "gated", "activation", "positions", "qk_norm", "post_norms", "windows", "tied"),
     "embedding_scale",
 )
-"""What the configuration says of it, by the same names."""
+"""Fields that have the same names in the model's configuration."""
 
 
 def describe(checkpoint: Checkpoint, transformer: Transformer, device: str) -> dict[str, Any]:
-    """The `model` object of an `open` frame."""
+    """Returns the `model` object of an `open` frame."""
     config, weights = checkpoint.config, checkpoint.weights.values()
     return {
         "name": checkpoint.name,
@@ -50,5 +50,5 @@ def _numbers(weight: Weight) -> int:
 
 
 def _dtype(weight: Weight) -> torch.dtype:
-    """What the numbers of a weight are computed with."""
+    """Returns the type with which a weight's numbers are computed."""
     return weight.dtype if isinstance(weight, Tensor) else COMPUTED

@@ -1,4 +1,4 @@
-"""What a request may ask for. Each raises `Refused`, in a sentence."""
+"""Limits of requests. Each function raises `Refused` with one sentence."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def fits_the_log(opening: Frame, field: str, what: str) -> None:
         raise Refused(field, message, limit=LARGEST_OPENING, status=413)
 
 
-def within(field: str, value: int, low: int, high: int, given: str = "") -> None:
+def within(field: str, value: int, low: int, high: int, condition: str = "") -> None:
     if not low <= value <= high:
-        raise Refused(field, f"{field} is {value}; {given}it must be from {low} to {high}.", limit=high)
+        raise Refused(field, f"{field} is {value}; {condition}it must be from {low} to {high}.", limit=high)
 
 
 def among(field: str, value: int, count: int) -> None:
-    """`value` counts from 0."""
+    """Refuses a `value` outside 0 to `count` − 1."""
     within(field, value, 0, count - 1)
 
 
 def few_enough(ids: list[int]) -> None:
-    """Of what runs them all again while nobody gets a token."""
+    """Refuses too many positions for questions that compute all of them again while other runs wait."""
     if len(ids) > MAX_COMPARED:
         message = (
             f"The run has {len(ids):,} positions; at most {MAX_COMPARED} can be computed again, since other runs wait."
@@ -45,7 +45,7 @@ def few_enough(ids: list[int]) -> None:
 
 @contextmanager
 def alone(busy: bool, why: str = "Other runs are being computed. Try again when they have ended.") -> Iterator[None]:
-    """Of what is measured: refused while runs go on, and where one goes on before it is done. Raises Refused."""
+    """Refuses a measurement while runs are computed, or if one continues before it ends. Raises Refused."""
     try:
         if busy:
             raise Interrupted

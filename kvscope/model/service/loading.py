@@ -1,4 +1,4 @@
-"""From a model's name to a service that is ready."""
+"""Loads a model by name and returns a service that is ready."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 def load_service(
     model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
 ) -> ModelService:
-    """Fetch if need be, load, and return a service. `model` None is the default model.
+    """Downloads a model if needed, loads it, and returns a service. `model` None is the default model.
 
     `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use
-    native code on a CPU, where it can be had, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence
-    when the model cannot be had.
+    native code on a CPU if available, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence if the
+    model is not available.
     """
     chosen = pick_device(device)
     native, line = _native(chosen, dtype, compiled)
@@ -36,7 +36,7 @@ def load_service(
         line = f"{NO_NATIVE}: the weights are not in 4-bit or 8-bit groups"
     service = ModelService(checkpoint, chosen, native, line)
     if compiled and chosen != "cpu":
-        torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current one
+        torch.cuda.set_device(torch.device(chosen).index or 0)  # graphs are recorded on the current device
         service.use_graphs()
     service.warm_up()
     progress(Progress("ready", 1, 1, f"{service.info['name']} is ready on {chosen}"))
@@ -44,7 +44,7 @@ def load_service(
 
 
 def _native(device: str, dtype: WeightDtype, compiled: bool) -> tuple[Native | None, str]:
-    """Native code where it is of use and can be had, and a line about that, or "" where nobody asked for it."""
+    """Returns native code if it is useful and available, and a line about it: "" if it was not requested."""
     try:
         if keeps_groups(device, dtype, compiled):
             return Native.from_folder(cache_folder() / "native"), NATIVE
@@ -55,8 +55,8 @@ def _native(device: str, dtype: WeightDtype, compiled: bool) -> tuple[Native | N
 
 
 def pick_device(device: str) -> str:
-    """`auto` is the GPU where torch sees one, `auto:N` number N of them, counted round. Raises Refused for a device
-    that this machine lacks.
+    """Returns torch's name of a device. `auto` is the GPU if torch finds one, else the CPU; `auto:N` is GPU N modulo
+    their number. Raises Refused for a device that this machine lacks.
     """
     auto, _, number = device.partition(":")
     if auto == "auto" and (not number or number.isdecimal()):

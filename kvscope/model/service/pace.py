@@ -1,4 +1,4 @@
-"""How fast steps were since the engine started: of those that had their passes to themselves, in all."""
+"""Sums the rows and times of all steps since the engine started whose passes had no other run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from kvscope.model.engine.records import StepRecord
 
 @dataclass(slots=True)
 class Taken:
-    """What some steps took: rows that went through the model, and the time of their forward passes."""
+    """Totals over some steps: rows computed, and milliseconds of their forward passes."""
 
     steps: int = 0
     rows: int = 0
     ms: float = 0.0
     disturbed: int = 0
-    """How many of the steps other programs disturbed."""
+    """How many of the steps have disturbed times."""
 
     def add(self, record: StepRecord) -> None:
         timing = record.timing
@@ -28,13 +28,13 @@ class Taken:
 
 @dataclass(slots=True)
 class Pace:
-    """By phase. A decode step that computes more than one row has no cache to read, and is not counted."""
+    """Totals by phase. A decode step of more than one row reads no cache and is not counted."""
 
     prefill: Taken = field(default_factory=Taken)
     decode: Taken = field(default_factory=Taken)
 
     def take(self, record: StepRecord) -> None:
-        """Count a step, unless others shared its passes."""
+        """Counts a step, unless other runs shared its passes."""
         if record.batch > 1:
             return
         if record.phase == "prefill":
@@ -43,5 +43,4 @@ class Pace:
             self.decode.add(record)
 
     def as_json(self) -> dict[str, Any]:
-        """Both."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""What is asked of the positions of a run, or of the model alone: computed on demand, beside the runs that go on."""
+"""Answers questions about positions of a run, or about the model alone, on request and while other runs continue."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kvscope.model.weights import weights_held
 
 
 class Questions:
-    """`info` describes the model as an `open` frame does. `max_positions`: that one run may have."""
+    """`info` describes the model as an `open` frame does. `max_positions`: the most of one run."""
 
     def __init__(self, engine: Engine, tokenizer: Tokenizer, info: dict[str, Any], max_positions: int):
         self.engine = engine
@@ -51,13 +51,13 @@ class Questions:
         self.changing = Changing(engine, self.encode, info)
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
-        """The answer of the method `question`, computed with the changes of that run. Raises Refused."""
+        """Returns the answer of the method `question`, computed with the changes of that run. Raises Refused."""
         other = copy.copy(self)
         other.engine = self.engine.under(self.changing.of(run))
         return getattr(other, question)(*arguments)
 
     def head(self, ids: list[int], first_query: int, layer: int, head: int) -> bytes:
-        """Exact values of one head (docs/frames.md, On demand). Raises Refused."""
+        """Returns exact values of one head (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("head", head, self.info["heads"])
         among("step", first_query, len(ids))
@@ -65,14 +65,14 @@ class Questions:
             return head_values(self.engine, ids, first_query, layer, head)
 
     def block(self, ids: list[int], layer: int, position: int) -> bytes:
-        """Every activation of one block for the token at `position`. Raises Refused."""
+        """Returns every activation of one block for the token at `position`. Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("position", position, len(ids))
         with refusing_when_full():
             return block_values(self.engine, ids[: position + 1], layer)
 
     def shards(self, ids: list[int], layer: int, position: int, devices: int) -> bytes:
-        """One layer on several devices for the token at `position` (docs/frames.md, On demand). Raises Refused."""
+        """Computes a layer on several devices for one token (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("position", position, len(ids))
         if self.info["experts"] is not None:
@@ -85,8 +85,8 @@ class Questions:
             return layer_shards(self.engine, ids[: position + 1], layer, devices)
 
     def effects(self, ids: list[int], token: int, of: EffectOf, first: int) -> dict[str, Any]:
-        """How the next token after `ids` changes (docs/frames.md, On demand): part number `first` and those after
-        it that fit into a pass. `token`: the one that the step chose. Raises Refused.
+        """Returns how the next token after `ids` changes without a part (docs/frames.md, On demand), for part `first`
+        and later parts that fit into a pass. `token`: the step's chosen token. Raises Refused.
         """
         few_enough(ids)
         among("token", token, self.info["vocab"])
@@ -94,19 +94,20 @@ class Questions:
             raise Refused("of", "The step has only one token, which cannot be left out.")
         count = count_of(of, self.engine.transformer.config, ids)
         among("first", first, count)
-        found = effects(self.engine, ids, token, of, first)
+        result = effects(self.engine, ids, token, of, first)
 
         def as_json(each: Prediction) -> dict[str, Any]:
             best = {**self.tokenizer.token(each.best), "prob": each.best_prob}
             return {"logprob": each.logprob, "kl": each.kl, "best": best}
 
-        return {"count": count, "base": as_json(found.base), "effects": list(map(as_json, found.found)), "ms": found.ms}
+        predictions = list(map(as_json, result.found))
+        return {"count": count, "base": as_json(result.base), "effects": predictions, "ms": result.ms}
 
     def candidates(self, ids: list[int], text: str) -> dict[str, Any]:
-        """How likely the tokens that `text` is spelled with are to come after `ids`, the likeliest first.
+        """Returns the probabilities that `text` begins after `ids`, whole-text tokens first, then the likeliest.
 
-        Words mostly have a token with the space before them and one without. Of a text that takes several tokens the
-        first is meant: it would have to come next. Raises Refused.
+        Most words have one token with a space before them and one without. If a text takes several tokens, the first of
+        them counts, since it must come next. Raises Refused.
         """
         among("step", len(ids) - 1, len(ids))
         spelled = [self.tokenizer.encode(each, special=True, field="text") for each in (text, f" {text}")]
@@ -114,39 +115,39 @@ class Questions:
         if not whole:
             raise Refused("text", "The model's vocabulary has no token for this text.")
         with refusing_when_full():
-            found = standings(self.engine, ids, list(whole))
+            ranked = standings(self.engine, ids, list(whole))
         candidates = [
             {**self.tokenizer.token(token), **asdict(standing), "whole": whole[token]}
-            for token, standing in zip(whole, found, strict=True)
+            for token, standing in zip(whole, ranked, strict=True)
         ]
         return {"candidates": sorted(candidates, key=lambda each: (not each["whole"], each["rank"]))}
 
     def lens(self, ids: list[int], token: int) -> dict[str, Any]:
-        """Top tokens of the last row after each layer, and where `token` stands there. Raises Refused."""
+        """Returns the top tokens of the last row after each layer, and the rank of `token`. Raises Refused."""
         among("step", len(ids) - 1, len(ids))
         among("token", token, self.info["vocab"])
         with refusing_when_full():
             return self._lens(lens_rows(self.engine, ids, token), token)
 
     def mask(self, ids: list[int]) -> dict[str, Any]:
-        """What the last of `ids` changes of the rows before it, with the causal mask and without (docs/frames.md).
+        """Returns how the last of `ids` changes earlier rows, with and without the causal mask (docs/frames.md).
 
         Raises Refused.
         """
         if len(ids) < 2:
             raise Refused("step", "The step has only one token, so there is no earlier row to change.")
         few_enough(ids)
-        told = {}
+        answer = {}
         for name, masked in (("with_mask", True), ("without", False)):
-            found = appended(self.engine.transformer, ids, masked=masked, device=self.info["device"])
-            chances = found.logits.softmax(-1)
-            likeliest = int(chances.argmax())
-            token = {**self.tokenizer.token(likeliest), "prob": float(chances[likeliest])}
-            told[name] = {"by_layer": found.by_layer, "by_position": found.by_position, "likeliest": token}
-        return told
+            changed = appended(self.engine.transformer, ids, masked=masked, device=self.info["device"])
+            probs = changed.logits.softmax(-1)
+            likeliest = int(probs.argmax())
+            token = {**self.tokenizer.token(likeliest), "prob": float(probs[likeliest])}
+            answer[name] = {"by_layer": changed.by_layer, "by_position": changed.by_position, "likeliest": token}
+        return answer
 
     def everything(self, ids: list[int]) -> dict[str, Any]:
-        """What the rows before the last of `ids` left, and what is kept of it (docs/frames.md). Raises Refused."""
+        """Compares all values of rows before the last of `ids` with their K and V (docs/frames.md). Raises Refused."""
         if len(ids) < 2:
             raise Refused("step", "The step has only one token, so nothing was computed before it.")
         few_enough(ids)
@@ -154,28 +155,28 @@ class Questions:
             return asdict(everything(self.engine, ids))
 
     def positions(self, token: int, position: int, other: int, layer: int, head: int) -> dict[str, Any]:
-        """What a position changes of a token that stands alone (docs/frames.md, On demand). Raises Refused."""
+        """Returns what a position changes in a text of one token (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         among("head", head, self.info["heads"])
         device = self.info["device"]
         return asdict(turned(self.engine.transformer, token, (position, other), layer, head, device))
 
     def losses(self, ids: list[int]) -> dict[str, Any]:
-        """What each position of `ids` says of the next token, held against the one that came. Raises Refused."""
+        """Compares each position's prediction with the actual next token of `ids`. Raises Refused."""
         with refusing_when_full():
-            found = prompt_losses(self.engine, ids)
+            losses = prompt_losses(self.engine, ids)
         positions = [
             {
                 "best": {**self.tokenizer.token(each.best), "prob": each.best_prob},
                 "came": None if each.loss is None else {"prob": each.prob, "rank": each.rank, "loss": each.loss},
             }
-            for each in found.predictions
+            for each in losses.predictions
         ]
-        kept = {"logits": found.logits_bytes, "last_logits": found.last_logits_bytes, "kv": found.kv_bytes}
-        return {"positions": positions, "loss": found.mean, "perplexity": found.perplexity, "bytes": kept}
+        sizes = {"logits": losses.logits_bytes, "last_logits": losses.last_logits_bytes, "kv": losses.kv_bytes}
+        return {"positions": positions, "loss": losses.mean, "perplexity": losses.perplexity, "bytes": sizes}
 
     def algebra(self, ids: list[int], layer: int, head: int) -> bytes:
-        """One head's last row of `ids` with the cache, and all its rows without one (docs/frames.md, On demand).
+        """Returns one head's last row of `ids` with the cache, and all its rows without (docs/frames.md, On demand).
 
         Raises Refused.
         """
@@ -186,7 +187,7 @@ class Questions:
             return algebra_values(self.engine, ids, layer, head)
 
     def operations(self, ids: list[int], layer: int) -> dict[str, Any]:
-        """One layer's operations with the cache and without (docs/frames.md, On demand). Raises Refused."""
+        """Returns one layer's operations with and without the cache (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         if len(ids) < 2:
             raise Refused("step", "The step has only one token, so the cache was empty before it.")
@@ -195,7 +196,7 @@ class Questions:
             return {"operations": [asdict(each) for each in layer_twice(self.engine, ids, layer)]}
 
     def smaller(self, ids: list[int], steps: int, dtype: CacheDtype, kv_heads: int) -> dict[str, Any]:
-        """What the last `steps` rows of `ids` lose with K and V stored otherwise (docs/frames.md, On demand).
+        """Returns what smaller K and V change in the last `steps` rows of `ids` (docs/frames.md, On demand).
 
         Raises Refused.
         """
@@ -214,7 +215,7 @@ class Questions:
         }
 
     def values(self, request: ValuesRequest) -> list[Frame]:
-        """One `values` frame per layer of what a step computed, the lens in the last one. Raises Refused."""
+        """Returns one `values` frame per layer of a step; the last one has the lens. Raises Refused."""
         ids = request.ids
         among("first_query", request.first_query, len(ids))
         among("token", request.token, self.info["vocab"])
@@ -232,9 +233,9 @@ class Questions:
     def code(
         self, ids: list[int], first_query: int, layer: int, sampling: dict[str, Any], version: str
     ) -> dict[str, Any]:
-        """What each line of the model's source computed in a step (docs/frames.md, On demand). Raises Refused.
+        """Returns what each line of the model's source computed in a step (docs/frames.md, On demand). Raises Refused.
 
-        `version`: of the source, so that no answer about another one is kept.
+        `version`: of the source, so that cached answers belong to this source.
         """
         assert version == source_version()
         among("layer", layer, self.info["layers"])
@@ -243,17 +244,17 @@ class Questions:
             return step_lines(self.engine, ids, first_query, layer, Sampling(**sampling)).as_json()
 
     def calls(self, ids: list[int], sampling: dict[str, Any]) -> dict[str, Any]:
-        """The calls of prefill of `ids` and of the step after it (docs/frames.md, On demand).
+        """Returns the calls in the prefill of `ids` and in the next step (docs/frames.md, On demand).
 
-        Raises Refused, while runs go on too: they would be among the calls.
+        Raises Refused, also while runs are computed: their calls would be included.
         """
         with refusing_when_full(), alone(self.busy):
             return step_calls(self.engine, ids, Sampling(**sampling))
 
     def timing(self, ids: list[int], cached: bool) -> dict[str, Any]:
-        """How long the passes of a step over `ids` take, with the cache or without (docs/frames.md).
+        """Measures the passes of a step over `ids`, with or without the cache (docs/frames.md).
 
-        Raises Refused, while runs go on too: they would be part of the time.
+        Raises Refused, also while runs are computed: their time would be included.
         """
         among("step", len(ids) - 1, len(ids))
         with refusing_when_full(), alone(self.busy):
@@ -267,11 +268,11 @@ class Questions:
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on."""
+        """Whether a run is computed."""
         return self.engine.busy
 
     def held(self) -> dict[str, Any]:
-        """What this process holds now, read off its tensors, and how fast its steps were (docs/frames.md, Held)."""
+        """Returns this process's bytes, taken from its tensors, and how fast its steps were (docs/frames.md, Held)."""
         cache, transformer = self.engine.cache, self.engine.transformer
         return {
             "weights": weights_held(transformer),
@@ -287,30 +288,33 @@ class Questions:
         }
 
     def tokens(self, prompt: str, chat: bool) -> dict[str, Any]:
-        """How a prompt is cut: all that a run may have, and how many there would be. Raises Refused."""
+        """Returns the tokens of a prompt, as many as a run may have, and their full count. Raises Refused."""
         not_too_long(prompt)
         ids, most = self.encode(prompt, chat), self.most_tokens
         return {"tokens": [self.tokenizer.token(token) for token in ids[:most]], "count": len(ids), "limit": most}
 
     def embedding(self, token: int) -> dict[str, Any]:
-        """A token's row of the embedding table among all others (docs/frames.md, Of the vocabulary). Raises Refused."""
+        """Compares a token's row of the embedding table with all others (docs/frames.md, Of the vocabulary).
+
+        Raises Refused.
+        """
         among("token", token, self.info["vocab"])
-        found = neighbourhood(self.engine.transformer.embed, self.info["vocab"], token, self.info["device"])
-        nearest = [{**self.tokenizer.token(other), "cosine": cosine} for other, cosine in found.nearest]
+        around = neighbourhood(self.engine.transformer.embed, self.info["vocab"], token, self.info["device"])
+        nearest = [{**self.tokenizer.token(other), "cosine": cosine} for other, cosine in around.nearest]
         return {
             "token": self.tokenizer.token(token),
-            "row": found.row,
-            "length": found.length,
+            "row": around.row,
+            "length": around.length,
             "nearest": nearest,
-            "plane": {"points": found.points, "kept": found.kept},
+            "plane": {"points": around.points, "kept": around.kept},
             "vocab": self.info["vocab"],
             "tied": self.engine.transformer.config.tied,
         }
 
     def words(self, words: list[str]) -> dict[str, Any]:
-        """The rows of words beside each other (docs/frames.md, Of the vocabulary). Raises Refused.
+        """Compares the embedding rows of words (docs/frames.md, Of the vocabulary). Raises Refused.
 
-        Each is read with a space before it, as inside a sentence. Of a word of several tokens it is the mean of theirs.
+        Each word has a space before it, as in a sentence. The row of a word of several tokens is the mean of theirs.
         """
         spelled = [self.tokenizer.encode(f" {word}", special=True, field="words") for word in words]
         for word, ids in zip(words, spelled, strict=True):
@@ -318,33 +322,33 @@ class Questions:
                 raise Refused("words", f"The model's vocabulary has no token for {word!r}.")
         embed, device = self.engine.transformer.embed, self.engine.runner.device
         rows = [embed(torch.tensor(ids, device=device)).float().mean(dim=0) for ids in spelled]
-        found = beside(torch.stack(rows))
+        compared_rows = beside(torch.stack(rows))
         return {
             "words": [
                 {"word": word, "tokens": [self.tokenizer.token(token) for token in ids], "length": length}
-                for word, ids, length in zip(words, spelled, found.lengths, strict=True)
+                for word, ids, length in zip(words, spelled, compared_rows.lengths, strict=True)
             ],
-            "cosines": found.cosines,
-            "plane": {"points": found.points, "kept": found.kept},
+            "cosines": compared_rows.cosines,
+            "plane": {"points": compared_rows.points, "kept": compared_rows.kept},
             "width": rows[0].numel(),
         }
 
     def weights(self, layer: int, of: str, index: int) -> bytes:
-        """What makes one number of a block (docs/frames.md, On demand). Raises Refused."""
+        """Returns what computes one number of a block (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         return weight_row(self.engine.transformer, layer, of, index)
 
     def matrix(self, layer: int, of: str) -> bytes:
-        """A weight matrix of a block as a picture (docs/frames.md, On demand). Raises Refused."""
+        """Returns a weight matrix of a block as a picture (docs/frames.md, On demand). Raises Refused."""
         among("layer", layer, self.info["layers"])
         return weight_picture(self.engine.transformer, layer, of)
 
     def by_hand(self, example: Example) -> dict[str, Any]:
-        """What a worked example gives. It has a model, an engine and a cache of its own. Raises Refused."""
+        """Returns the values of a worked example, which has a separate model, engine and cache. Raises Refused."""
         return derive(example).as_json()
 
     def by_hand_code(self, example: Example, phase: Phase, version: str) -> dict[str, Any]:
-        """What each line of the model's source computed in a step of a worked example. `version` as of `code`.
+        """Returns what each line of the model's source computed in a step of a worked example. `version`: see `code`.
 
         Raises Refused.
         """
@@ -363,7 +367,7 @@ class Questions:
         return {"token": self.tokenizer.token(token), "layers": layers}
 
     def encode(self, prompt: str, chat: bool) -> list[int]:
-        """The token ids of a prompt, as a question to a chat model or as it stands. Raises Refused."""
+        """Returns the token ids of a prompt, in the chat template if `chat`. Raises Refused."""
         if chat:
             text = self.tokenizer.chat([{"role": "user", "content": prompt}])
             return self.tokenizer.encode(text, special=True)
@@ -371,5 +375,5 @@ class Questions:
 
     @property
     def most_tokens(self) -> int:
-        """Of a prompt: one at least is to follow."""
+        """The most tokens of a prompt, so that at least one token can follow."""
         return min(MAX_PROMPT_TOKENS, self.max_positions - 1)

@@ -1,4 +1,4 @@
-"""A loaded model serving runs: text in, frames out. Implements `model.api.Service`."""
+"""A loaded model that serves runs: takes text and returns frames. Implements `model.api.Service`."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ from kvscope.model.service.info import describe
 from kvscope.model.service.limits import alone, among, fits_the_log, not_too_long, refusing_when_full, within
 from kvscope.model.service.questions import Questions
 from kvscope.model.serving.admission import joining, served, study_of, tokenized
-from kvscope.model.serving.workload import Told, Workload
+from kvscope.model.serving.workload import Reported, Workload
 from kvscope.model.settings import MAX_NEW_TOKENS, MAX_PROMPT_TOKENS, Sampling
 from kvscope.model.transformer import Transformer
 
 IDLE_S = 0.005
-"""How long nothing is looked at while a workload waits for its next request and no run goes on."""
+"""The longest sleep, in seconds, while a workload waits for its next request and no run is computed."""
 CAPACITY_POSITIONS = 8192
 CAPACITY_BYTES = 2 << 30
-"""The cache pool holds `CAPACITY_POSITIONS`, fewer where that would take more bytes than this."""
+"""The cache pool has `CAPACITY_POSITIONS`, or fewer if they would take more bytes than this."""
 
 
 class ModelService(Questions):
-    """One model, one engine, and the logs of the runs it is serving; beside them it answers `Questions`."""
+    """One model, one engine and the recorders of its active runs; also answers `Questions`."""
 
     def __init__(self, checkpoint: Checkpoint, device: str, native: Native | None = None, compiled: str = ""):
         config = checkpoint.config
@@ -64,37 +64,37 @@ class ModelService(Questions):
         position_bytes = 2 * config.layers * config.kv_heads * config.head_dim * COMPUTED.itemsize
         capacity = min(CAPACITY_POSITIONS, CAPACITY_BYTES // position_bytes)
         half = capacity // 2 // BLOCK_SIZE * BLOCK_SIZE
-        # As many positions again are kept free to compute any of a run's rows once more.
+        # The same number of positions stays reserved, so that any rows of a run can be computed again.
         longest = min(config.context, MAX_PROMPT_TOKENS + MAX_NEW_TOKENS, half)
         engine = Engine(transformer, capacity=capacity, reserve=longest, eos=checkpoint.tokenizer.eos, device=device)
         super().__init__(engine, checkpoint.tokenizer, describe(checkpoint, transformer, device), longest)
         if native:
             engine.runner.steps = native.steps(transformer, engine.cache)
         self.compiled = compiled
-        """What was compiled to make steps faster, or why nothing was, in a line."""
+        """One line: what was compiled to make steps faster, or why nothing was."""
         self._say: Callable[[str], None] = lambda line: None
         self._recorders: dict[str, Recorder] = {}
         self._workloads: dict[str, Workload] = {}
         self._systems: dict[str, str] = {}
-        """What the prompts of each workload begin with."""
+        """The system prompt of each workload."""
         self._owners: dict[str, str] = {}
-        """Who asked for each run that is in the cache."""
+        """The client of each run in the cache."""
         self._waiting: list[Frame] = []
 
     def warm_up(self) -> None:
-        """Run once: the first run's times shall not be those of a cold start."""
+        """Computes one pass, so that the first run's times do not include a cold start."""
         ids = list(range(min(8, self.info["vocab"], self.info["context"])))
         with self.engine.replay(ids, len(ids) - 1):
             pass
 
     def use_graphs(self) -> None:
-        """Compute decode steps as CUDA graphs, for as long as they can be recorded."""
+        """Computes decode steps as CUDA graphs, for as long as they can be recorded."""
         runner = self.engine.runner
         runner.steps = GraphedSteps(runner.transformer, runner.cache, lambda why: self._set(f"{NOT_GRAPHED}: {why}"))
         self._set(GRAPHED)
 
     def report_compiled(self, say: Callable[[str], None]) -> None:
-        """`say` hears in a line what was compiled, now and whenever that changes."""
+        """Calls `say` with the line about what was compiled, now and after each change."""
         self._say = say
         say(self.compiled)
 
@@ -105,9 +105,9 @@ class ModelService(Questions):
     def most_bytes(
         self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
     ) -> int:
-        """At most so many bytes the log of this request comes to have. Raises Refused for one that cannot be read."""
+        """Returns the most bytes that the log of this request can have. Raises Refused for an invalid request."""
         shape, chunk = Shape.of(self.info), self.engine.scheduler.prefill_chunk
-        around = frames.MAX_FRAME_BYTES + HEADER_ROOM  # its `open` and its `close`
+        around = frames.MAX_FRAME_BYTES + HEADER_ROOM  # the `open` and `close` frames
         match request:
             case RunRequest():
                 not_too_long(request.prompt)
@@ -138,7 +138,7 @@ class ModelService(Questions):
                 return around + size.of_workload(prompts, new, request.workload.rounds, self.engine.cache.blocks)
 
     def start(self, request: RunRequest) -> list[Frame]:
-        """Tokenize and admit a run; returns its `open` frame. Raises Refused."""
+        """Tokenizes and admits a run; returns its `open` frame. Raises Refused."""
         not_too_long(request.prompt)
         ids = self.encode(request.prompt, request.chat)
         most = self.most_tokens
@@ -162,8 +162,8 @@ class ModelService(Questions):
         return [opening]
 
     def _prefix_of(self, request: RunRequest, ids: list[int], reused: int, own: list[str]) -> schema.Prefix:
-        """What is said of a run's beginning. It comes from the runs of its own client alone: how far another client's
-        prompt is the same is nobody else's to know.
+        """Returns how much of a run's prompt the cache has, and why no more is read. It considers only runs of the same
+        client: a client must not learn how much of another client's prompt is equal.
         """
         common, why = self.engine.scheduler.unread(ids, reused, own)
         if not request.owner:
@@ -173,16 +173,14 @@ class ModelService(Questions):
         return schema.Prefix(common=common, reason=why)
 
     def _runs_of(self, owner: str) -> list[str]:
-        """The runs of an owner whose rows are in the cache, or were evicted not long ago; nobody's own where there is
-        no owner.
-        """
+        """Returns the owner's runs whose rows are cached or were recently evicted; none if `owner` is empty."""
         scheduler = self.engine.scheduler
         known = scheduler.runs.keys() | scheduler.kept.keys() | scheduler.forgotten.keys()
-        self._owners = {run: whose for run, whose in self._owners.items() if run in known}
-        return [run for run, whose in self._owners.items() if whose == owner != ""]
+        self._owners = {run: client for run, client in self._owners.items() if run in known}
+        return [run for run, client in self._owners.items() if client == owner != ""]
 
     def fork(self, request: ForkRequest) -> list[Frame]:
-        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token.
+        """Admits a fork; returns its log so far: the parent's frames under the new id, with the forced token.
 
         Raises Refused.
         """
@@ -200,7 +198,7 @@ class ModelService(Questions):
         if len(ids) - prompt >= new_tokens or request.token in self.engine.eos:
             raise Refused("position", "No token can follow that token, so the branch would end at once.")
         held, token = self.engine.holds(request.parent), self.tokenizer.token(request.token)
-        fork_opening(request, MOST_RECOMPUTED)  # whether it fits, before anything is computed
+        fork_opening(request, MOST_RECOMPUTED)  # raises Refused if it does not fit, before anything is computed
         ids[-1] = request.token
         with refusing_when_full():
             changes = self._changes(opened)
@@ -211,16 +209,16 @@ class ModelService(Questions):
         return log
 
     def twin(self, request: TwinRequest) -> list[Frame]:
-        """Admit a twin; returns its `open` frame. Raises Refused."""
+        """Admits a twin; returns its `open` frame. Raises Refused."""
         opened, *steps = (frames.header(payload).data for payload in request.frames)
         self._same_model(opened)
         sampling = Sampling(**opened["sampling"])
         ids, keeping = [token["id"] for token in opened["tokens"]], request.keeping
         if keeping:
             self._can_keep(keeping, len(ids) + len(steps) - 1)
-        given = keeping is not None and keeping.given
+        compared = keeping is not None and keeping.given
         opening = study_opening(request.frames[0], request.run, twin_study(request), len(steps))
-        forced = {step["step"]: step["token"]["id"] for step in steps if given or step["token"].get("forced")}
+        forced = {step["step"]: step["token"]["id"] for step in steps if compared or step["token"].get("forced")}
         with refusing_when_full():
             self.engine.admit(
                 request.run,
@@ -232,13 +230,13 @@ class ModelService(Questions):
                 forced=forced,
                 keeping=staying(keeping.policy, keeping.budget) if keeping else None,
                 apart=keeping is not None,
-                compared=given,
+                compared=compared,
                 changes=self._changes(opened),
             )
         return self._begun(opening, sampling)
 
     def changed(self, request: ChangedRequest) -> list[Frame]:
-        """Admit a changed run; returns its `open` frame. Raises Refused."""
+        """Admits a changed run; returns its `open` frame. Raises Refused."""
         opened, *forced = (frames.header(payload).data for payload in request.frames)
         self._same_model(opened)
         ids, sampling = [token["id"] for token in opened["tokens"]], Sampling(**opened["sampling"])
@@ -256,7 +254,7 @@ class ModelService(Questions):
         return self._begun(opening, sampling)
 
     def _can_keep(self, keeping: Keeping, positions: int) -> None:
-        """Whether a twin can drop positions of a run that has so many. Raises Refused."""
+        """Raises Refused if a twin cannot drop rows of a run with `positions` positions as `keeping` says."""
         within("budget", keeping.budget, 1, positions, "in this run ")
         window = self.engine.transformer.config.window
         if window is not None and positions > window:
@@ -269,7 +267,7 @@ class ModelService(Questions):
             raise Refused("cache", message, limit=frames.MAX_FRAME_BYTES)
 
     def beam(self, request: BeamRequest) -> list[Frame]:
-        """Admit a beam search; returns its `open` frame. Raises Refused."""
+        """Admits a beam search; returns its `open` frame. Raises Refused."""
         opened = frames.header(request.opening).data
         self._same_model(opened)
         beams, length, context = request.beams, request.length, len(request.ids)
@@ -285,7 +283,7 @@ class ModelService(Questions):
         return self._begun(opening, Sampling(**opened["sampling"]))
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
-        """Admit a workload; returns its `open` frame. Raises Refused."""
+        """Admits a workload; returns its `open` frame. Raises Refused."""
         workload = request.workload
         asked = tokenized(workload, self.tokenizer, self.max_positions, self.info["layers"])
         first = RunRequest(
@@ -295,22 +293,22 @@ class ModelService(Questions):
         opening = recorder.open(first, asked[0].ids, self.max_positions, study_of(workload, asked))
         fits_the_log(opening, "requests", "The requests need")
         with refusing_when_full():
-            made = Workload(request.run, self.engine, asked, workload.rounds, recorder.token)
-        self._workloads[request.run], self._recorders[request.run] = made, recorder
+            admitted = Workload(request.run, self.engine, asked, workload.rounds, recorder.token)
+        self._workloads[request.run], self._recorders[request.run] = admitted, recorder
         self._systems[request.run] = workload.system
         return [opening]
 
     def join(self, request: JoinRequest) -> int:
-        """Add a request to a workload, as of now; returns its number there. Raises Refused."""
+        """Adds a request to a workload now; returns its number there. Raises Refused."""
         workload = self._workload(request.run)
         system = self._systems[request.run]
-        ask, made = joining(request.ask, system, workload.now_ms, self.tokenizer, self.max_positions)
-        number = workload.join(made, ask.retry_of)
-        self._waiting += self._tell(request.run, [schema.Asked(number=number, request=served(ask, made))])
+        ask, tokens = joining(request.ask, system, workload.now_ms, self.tokenizer, self.max_positions)
+        number = workload.join(tokens, ask.retry_of)
+        self._waiting += self._frames(request.run, [schema.Asked(number=number, request=served(ask, tokens))])
         return number
 
     def leave(self, run: str, request: int) -> None:
-        """Cancel a request of a workload, as of now. Raises Refused."""
+        """Cancels a request of a workload now. Raises Refused."""
         self._workload(run).leave(request)
 
     def _workload(self, run: str) -> Workload:
@@ -320,14 +318,14 @@ class ModelService(Questions):
         return self._workloads[run]
 
     def control(self, run: str, action: str) -> str:
-        """`pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
+        """Applies `pause`, `resume`, `step` or `stop`; returns the run's new status: running, paused or closed.
 
         Raises Refused.
         """
         if run in self._workloads:
             if action != "stop":
                 raise Refused("action", f"action is {action!r}; a workload can only be stopped.", status=409)
-            self._waiting += self._tell(run, [self._workloads[run].stop()])
+            self._waiting += self._frames(run, [self._workloads[run].stop()])
             return "closed"
         state = self.engine.active(run)
         if state is None:
@@ -343,13 +341,13 @@ class ModelService(Questions):
         return "paused" if state.paused else "running"
 
     def evict_run(self, run: str) -> None:
-        """Drop a paused run between two steps; its blocks stay in the cache until others need them. Raises Refused."""
+        """Evicts a paused run between two steps; its blocks stay cached until others need them. Raises Refused."""
         if not self.engine.evict_run(run):
             raise Refused("run", "The run has ended, is running, or is in the middle of a step.", status=409)
         del self._recorders[run]
 
     def readmit(self, request: ReadmitRequest) -> None:
-        """Admit an evicted run, and pause it. Raises Refused."""
+        """Admits an evicted run, paused. Raises Refused."""
         opened = frames.header(request.frames[0]).data
         self._same_model(opened)
         sampling, new_tokens = Sampling(**opened["sampling"]), opened["limits"]["max_new_tokens"]
@@ -368,7 +366,7 @@ class ModelService(Questions):
 
     @property
     def room(self) -> int:
-        """Blocks of the KV cache that no open run needs, or may come to need."""
+        """Blocks of the KV cache that are not reserved for open runs."""
         return self.engine.scheduler.unpromised
 
     @property
@@ -376,20 +374,20 @@ class ModelService(Questions):
         return bool(self._waiting or self._workloads) or self.engine.busy
 
     def advance(self) -> list[Frame]:
-        """Advance every active run by one forward pass together; the frames that gave, each run's in log order."""
-        made, self._waiting = self._waiting, []
+        """Advances all active runs by one forward pass; returns their new frames, each run's in log order."""
+        new_frames, self._waiting = self._waiting, []
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.prepare())
+            new_frames += self._frames(run, workload.prepare())
         if self._workloads and not self.engine.busy:
             time.sleep(min(IDLE_S, *(workload.until_next_s for workload in self._workloads.values())))
         for record in self.engine.advance():
-            made += self._record(record)
+            new_frames += self._record(record)
         for run, workload in list(self._workloads.items()):
-            made += self._tell(run, workload.record_passes(self.engine.passes))
-        return made
+            new_frames += self._frames(run, workload.record_passes(self.engine.passes))
+        return new_frames
 
     def _record(self, record: Record) -> list[Frame]:
-        """The frames of what the engine says of a run; of a workload's requests the workload tells."""
+        """Returns the frames of a record of a run; none for a workload's request, which the workload reports."""
         workload = next((each for each in self._workloads.values() if each.owns(record.run)), None)
         if workload is not None:
             assert isinstance(record, TokenRecord | CloseRecord)
@@ -398,30 +396,30 @@ class ModelService(Questions):
         assert not isinstance(record, TokenRecord)
         if isinstance(record, StepRecord):
             self.pace.take(record)
-        made = self._recorders[record.run].record(record)
+        new_frames = self._recorders[record.run].record(record)
         if isinstance(record, CloseRecord):
             del self._recorders[record.run]
-        return made
+        return new_frames
 
-    def _tell(self, run: str, told: list[Told]) -> list[Frame]:
-        """The frames of what a workload tells."""
-        made = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in told]
+    def _frames(self, run: str, reported: list[Reported]) -> list[Frame]:
+        """Returns the frames of a workload's reports, and removes the workload after its last."""
+        new_frames = [self._recorders[run].frame(schema.KINDS[type(each)], each) for each in reported]
         if self._workloads[run].over:
             del self._workloads[run], self._recorders[run], self._systems[run]
-        return made
+        return new_frames
 
     def measure(self) -> dict[str, Any]:
-        """The machine's memory bandwidth and peak. Raises Refused while a run goes on: each would slow the other."""
+        """Measures the machine's memory bandwidth and peak. Raises Refused while a run is computed: both would slow."""
         transformer = self.engine.transformer
         with alone(self.busy, BUSY):
             return measure(self.engine.runner.device, transformer.weight_dtype, linears(transformer))
 
     def _changes(self, opened: dict[str, Any]) -> Changes | None:
-        """What a run with this `open` frame computes otherwise; None of an ordinary run. Raises Refused."""
+        """Returns the changes of a run with this `open` frame, None for a run without changes. Raises Refused."""
         return self.changing.of(ChangedRun.of(opened))
 
     def _begun(self, opening: Frame, sampling: Sampling) -> list[Frame]:
-        """The log of a study that was admitted."""
+        """Creates the recorder of an admitted study and returns its log so far."""
         self._recorders[opening.run] = Recorder(opening.run, self.info, self.tokenizer, sampling.temperature, seq=1)
         return [opening]
 

@@ -1,4 +1,4 @@
-"""Checks a workload and cuts its prompts into tokens, before the engine sees it."""
+"""Checks a workload and tokenizes its prompts before it is admitted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kvscope.model.settings import MAX_PROMPT_TOKENS, Ask, Join, Workload
 
 
 def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, layers: int) -> list[Tokenized]:
-    """The requests with their prompts' ids. Raises Refused, naming the request."""
-    found = [
+    """Returns the requests with their prompts' ids. Raises Refused, which names the request."""
+    requests = [
         _tokenized(ask, f"requests[{number}].prompt", workload.system, tokenizer)
         for number, ask in enumerate(workload.requests)
     ]
@@ -19,28 +19,28 @@ def tokenized(workload: Workload, tokenizer: Tokenizer, most_positions: int, lay
         if settings.draft is not None and settings.draft.layers > layers:
             field = f"rounds[{number}].draft.layers"
             raise Refused(field, f"{field} is {settings.draft.layers}; the model has {layers}.", limit=layers)
-    for number, (ask, made) in enumerate(zip(workload.requests, found, strict=True)):
+    for number, (ask, request) in enumerate(zip(workload.requests, requests, strict=True)):
         field = f"requests[{number}]"
-        _refuse_too_long(made, field, most_positions)
+        _refuse_too_long(request, field, most_positions)
         before = ask.retry_of
         if before is not None and not (before < number and workload.requests[before].is_cancelled):
             raise Refused(f"{field}.retry_of", f"{field}.retry_of must be an earlier request that is cancelled.")
-    return found
+    return requests
 
 
 def joining(
-    asked: Join, system: str, arrives_ms: int, tokenizer: Tokenizer, most_positions: int
+    join: Join, system: str, arrives_ms: int, tokenizer: Tokenizer, most_positions: int
 ) -> tuple[Ask, Tokenized]:
-    """What somebody asks who joins a workload with that system prompt. Raises Refused."""
-    ask = Ask(**asked.model_dump(), arrives_ms=arrives_ms)
-    made = _tokenized(ask, "prompt", system, tokenizer)
-    _refuse_too_long(made, "prompt", most_positions)
-    return ask, made
+    """Returns the request that joins a running workload with that system prompt. Raises Refused."""
+    ask = Ask(**join.model_dump(), arrives_ms=arrives_ms)
+    request = _tokenized(ask, "prompt", system, tokenizer)
+    _refuse_too_long(request, "prompt", most_positions)
+    return ask, request
 
 
-def _refuse_too_long(made: Tokenized, field: str, most_positions: int) -> None:
-    if made.most_positions > most_positions:
-        message = f"{field} may need {made.most_positions:,} positions; a run has at most {most_positions:,}."
+def _refuse_too_long(request: Tokenized, field: str, most_positions: int) -> None:
+    if request.most_positions > most_positions:
+        message = f"{field} may need {request.most_positions:,} positions; a run has at most {most_positions:,}."
         raise Refused(field, message, limit=most_positions)
 
 
@@ -57,26 +57,26 @@ def _tokenized(ask: Ask, field: str, system: str, tokenizer: Tokenizer) -> Token
 
 
 def _laid_out(prompt: str, system: str, tokenizer: Tokenizer) -> str:
-    """A question in the model's chat template, after a system prompt. Raises Refused("chat")."""
+    """Returns the prompt in the model's chat template, after the system prompt. Raises Refused("chat")."""
     if system:
         try:
             return tokenizer.chat([{"role": "system", "content": system}, {"role": "user", "content": prompt}])
         except Refused:
-            # Many templates have no system role; those of Gemma and Mistral put its text before the question.
+            # Many templates have no system role; the ones of Gemma and Mistral put its text before the question.
             prompt = f"{system}\n\n{prompt}"
     return tokenizer.chat([{"role": "user", "content": prompt}])
 
 
-def study_of(workload: Workload, asked: list[Tokenized]) -> schema.Serving:
-    """What the workload's first frame says of it."""
+def study_of(workload: Workload, requests: list[Tokenized]) -> schema.Serving:
+    """Returns the `study` of the workload's first frame."""
     return schema.Serving(
         kind="serving",
         system=workload.system,
-        requests=[served(ask, made) for ask, made in zip(workload.requests, asked, strict=True)],
+        requests=[served(ask, request) for ask, request in zip(workload.requests, requests, strict=True)],
         rounds=workload.rounds,
     )
 
 
-def served(ask: Ask, made: Tokenized) -> schema.ServedRequest:
-    """What the log says of a request."""
-    return schema.ServedRequest(**ask.model_dump(), tokens=len(made.ids))
+def served(ask: Ask, request: Tokenized) -> schema.ServedRequest:
+    """Returns a request in the form of the log."""
+    return schema.ServedRequest(**ask.model_dump(), tokens=len(request.ids))

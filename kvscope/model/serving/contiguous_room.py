@@ -1,4 +1,4 @@
-"""The memory of a round without paging: each request reserves one unbroken stretch for the longest answer."""
+"""The memory of a round without paging: each request reserves consecutive blocks for the longest answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kvscope.model.settings import Contiguous, ServingSettings
 
 
 class ContiguousRoom(Room):
-    """As `Room`. Until its region can be cleared, all requests wait."""
+    """A `Room` without paging. All requests wait until its region can be cleared."""
 
     def __init__(
         self,
@@ -30,55 +30,55 @@ class ContiguousRoom(Room):
 
     @property
     def sharers(self) -> list[str]:
-        """Nobody: a stretch has no block of another one."""
+        """No runs: two stretches never share a block."""
         return []
 
     @property
     def region(self) -> schema.Region | None:
-        """The consecutive blocks in which the stretches are."""
+        """The consecutive blocks that have all stretches, None until they are cleared."""
         if self._region is None:
             return None
         return schema.Region(first=self._region.blocks.start, blocks=len(self._region.blocks))
 
     def prepare(self) -> None:
-        """Clear the region, unless that is done."""
+        """Clears the region, unless it is cleared already."""
         if self._region is None and (blocks := self._engine.scheduler.clear(self._settings.blocks)):
             self._region = Region(self._engine.cache, blocks)
 
     def most_blocks(self, asked: Tokenized) -> int:
-        """Blocks that a request reserves."""
+        """Returns the blocks that a request reserves."""
         return asked.most_blocks(self._new_tokens)
 
     def for_newcomer(self, request: ServedRequest, running: Sequence[ServedRequest]) -> bool:
-        """Whether a stretch is free that is long enough for it."""
+        """Whether a free stretch is long enough for the request."""
         return self.most_blocks(request.asked) <= self.longest
 
     def why_not(self, request: ServedRequest, running: Sequence[ServedRequest]) -> Reason:
-        """Why there is no room for it: too few blocks are free, or no stretch of them is long enough."""
+        """Returns why the request waits: too few blocks are free, or no free stretch is long enough."""
         needed = self.most_blocks(request.asked)
         return Reason("stretch" if needed <= self.free else "blocks", needed, self.free, self.longest)
 
     def reserve(self, request: ServedRequest) -> CacheSequence | None:
-        """The stretch of a newcomer, which `for_newcomer` had room for."""
+        """Reserves and returns a request's stretch, after `for_newcomer` returned True."""
         assert self._region is not None
         return self._region.take(self.most_blocks(request.asked))
 
     @property
     def free(self) -> int:
-        """Blocks that no stretch holds."""
+        """Blocks in no stretch."""
         return self._region.free if self._region else 0
 
     @property
     def longest(self) -> int:
-        """Blocks of the longest stretch of free ones."""
+        """Blocks in the longest free stretch."""
         return self._region.longest if self._region else 0
 
     def slots(self) -> schema.Slots | None:
-        """What is in the region; None until it is cleared."""
+        """Returns how the region's slots are used, None until it is cleared."""
         return super().slots() if self._region else None
 
     def close(self) -> None:
-        """Give the region back to the pool."""
+        """Returns the region to the pool."""
         if self._region:
             self._region.close()
             self._region = None

@@ -1,4 +1,4 @@
-"""One request of a workload, as a round of it has it."""
+"""One request of a workload in a round."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ THERE = ("waiting", "running", "preempted")
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """What a request asks for: its prompt's `ids`. Milliseconds since its round began.
+    """A request's prompt `ids` and limits. Times are milliseconds since the start of its round.
 
-    A retry, `retry_of`, arrives when the request that it repeats is over, if that is later than `arrives_ms`.
+    A retry arrives at `arrives_ms`, or when the request `retry_of` ends if that is later.
     """
 
     ids: list[int]
@@ -28,17 +28,17 @@ class Tokenized:
 
     @property
     def most_positions(self) -> int:
-        """Rows it may come to have in the cache. The last token is never fed."""
+        """The most rows that it needs in the cache. The last token is never fed."""
         return len(self.ids) + self.max_new_tokens - 1
 
     def most_blocks(self, new_tokens: int = 0) -> int:
-        """Blocks of those rows, or of an answer of so many tokens where that is longer."""
+        """Returns the blocks of these rows, or with an answer of `new_tokens` tokens if that is longer."""
         return -(-(len(self.ids) + max(new_tokens, self.max_new_tokens) - 1) // BLOCK_SIZE)
 
 
 @dataclass(slots=True, eq=False)
 class ServedRequest:
-    """`key`: of its run in the engine. `joined`: how many had joined before it, by which the youngest is known."""
+    """`key`: its run in the engine. `joined`: how many requests joined before it; the youngest has the most."""
 
     number: int
     key: str
@@ -46,17 +46,17 @@ class ServedRequest:
     state: State = "coming"
     joined: int = 0
     began: bool = False
-    """Whether its first token is there."""
+    """Whether its first token was chosen."""
     prefill_rows: int = 0
-    """Rows up to which it reads what was written before, rather than what it has just chosen."""
+    """Passes that begin before this row are prefill, later ones decode."""
     ended_ms: float | None = None
-    """When it was over, since its round began."""
+    """When it ended, in milliseconds since its round began."""
     waits_for: str | None = None
-    """Why it waits, as it was told last."""
+    """The last reported reason why it waits."""
     table: list[int] = field(default_factory=list)
     """Its blocks after the last pass."""
 
     @property
     def over(self) -> bool:
-        """Whether nothing more happens to it."""
+        """Whether it has ended."""
         return self.state in OVER

@@ -1,4 +1,4 @@
-"""The blocks that one round of a workload may hold, and who gives some back when others need them."""
+"""The blocks that the requests of one round of a workload may use, and which ended requests are evicted for others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kvscope.model.settings import ServingSettings
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a request waits: `needed` blocks, where `free` are free and `longest` of them in a row."""
+    """Why a request waits: it needs `needed` blocks, `free` are free, and `longest` of these are consecutive."""
 
     why: schema.Waits
     needed: int
@@ -25,9 +25,9 @@ class Reason:
 
 
 class Room:
-    """Of the round's requests, `by_key`, to which more may come.
+    """Allots the blocks of a round. `by_key`: its requests, to which others may be added.
 
-    `evicted` is called with the request whose cached blocks are reused after its end.
+    `evicted` is called with each ended request whose cached blocks are released for others.
     """
 
     def __init__(
@@ -42,54 +42,54 @@ class Room:
 
     @property
     def sharers(self) -> list[str]:
-        """Runs that may share their blocks with each other."""
+        """Runs that may share blocks with each other."""
         return list(self._by_key) if self._settings.sharing else []
 
     @property
     def region(self) -> schema.Region | None:
-        """The consecutive blocks in which the requests are; None where a request may hold any."""
+        """The consecutive blocks of all requests; None if a request may use any blocks."""
         return None
 
     def prepare(self) -> None:
-        """Before each pass."""
+        """Prepares the room before each pass."""
 
     def most_blocks(self, asked: Tokenized) -> int:
-        """Blocks that a request may come to hold."""
+        """Returns the most blocks that a request needs."""
         return asked.most_blocks()
 
     def for_newcomer(self, request: ServedRequest, running: Sequence[ServedRequest]) -> bool:
-        """Whether it can be read to the end of what is written of it, and those that are running too."""
+        """Whether there is room for all tokens so far of this request and of the running ones; evicts for it."""
 
         def needed() -> int:
             return self.needed_with(request, running)
 
-        # Alone it takes the blocks even of whom it could share with, rather than wait for nobody.
-        return self._find(needed, keep=self.donor(request)) or (not running and self._find(needed))
+        # If nothing runs, it evicts even the request with which it could share blocks: waiting would free none.
+        return self._free_for(needed, spared=self.donor(request)) or (not running and self._free_for(needed))
 
     def needed_with(self, request: ServedRequest, running: Sequence[ServedRequest]) -> int:
-        """New blocks until all of these are read to the end of what is written of them."""
-        return self._to_begin(request) + sum(self._to_go_on(each, whole=True) for each in running)
+        """Returns how many new blocks the tokens so far of all these requests need."""
+        return self._to_begin(request) + sum(self._to_continue(each, whole=True) for each in running)
 
     def why_not(self, request: ServedRequest, running: Sequence[ServedRequest]) -> Reason:
-        """Why there is no room for it."""
+        """Returns why there is no room for the request."""
         return Reason("blocks", self.needed_with(request, running), self.free)
 
     def reserve(self, request: ServedRequest) -> CacheSequence | None:
-        """What a newcomer writes to from the start; None where it gets its blocks as it needs them, or shares some."""
+        """Returns a sequence reserved for the request; None if it gets blocks as it needs them, or shares some."""
         return None
 
     @property
     def free(self) -> int:
-        """Blocks that the round may hold and none of its requests does."""
-        return self._settings.blocks - self._held()
+        """Blocks of the round that none of its requests uses."""
+        return self._settings.blocks - self._used()
 
     @property
     def longest(self) -> int | None:
-        """Blocks of the longest stretch of free ones; None where it does not matter."""
+        """Blocks in the longest free stretch; None if blocks need not be consecutive."""
         return None
 
     def slots(self) -> schema.Slots | None:
-        """What is in the blocks that the round may hold; None where it has none yet."""
+        """Returns how the slots of the round's blocks are used; None if it has no blocks yet."""
         filled: dict[int, int] = {}
         for request in self._by_key.values():
             sequence = self.sequence_of(request) if request.state == "running" else None
@@ -102,63 +102,63 @@ class Room:
         return schema.Slots(
             filled=rows,
             empty=len(filled) * BLOCK_SIZE - rows,
-            cached=(self._held() - len(filled)) * BLOCK_SIZE,
+            cached=(self._used() - len(filled)) * BLOCK_SIZE,
             free=self.free * BLOCK_SIZE,
             longest=None if longest is None else longest * BLOCK_SIZE,
         )
 
     def close(self) -> None:
-        """The round is over, and nobody holds a block."""
+        """Releases the room at the end of the round."""
 
     def for_next_pass(self, running: Sequence[ServedRequest]) -> bool:
-        """Whether they can all go on."""
-        return self._find(lambda: sum(map(self._to_go_on, running)))
+        """Whether there is room for the next rows of all running requests; evicts ended requests for it."""
+        return self._free_for(lambda: sum(map(self._to_continue, running)))
 
     def donor(self, request: ServedRequest) -> ServedRequest | None:
-        """Who has the longest beginning of it in the cache."""
+        """Returns the request with the longest cached prefix of this one's tokens."""
         key, _ = self._holder(request)
         return None if key is None else self._by_key[key]
 
     def sequence_of(self, request: ServedRequest) -> CacheSequence | None:
-        """What it has in the cache, while it runs or afterwards."""
+        """Returns the request's rows in the cache, while it runs or afterwards."""
         run = self._run(request)
         if run is not None:
             return run.sequence
-        kept = self._engine.scheduler.kept.get(request.key)
-        return None if kept is None else kept.sequence
+        ended = self._engine.scheduler.kept.get(request.key)
+        return None if ended is None else ended.sequence
 
     def forget(self, request: ServedRequest) -> None:
-        """Give back what was kept of it after its end."""
+        """Releases the blocks that an ended request still has in the cache."""
         if request.key in self._engine.scheduler.kept:
             self._engine.scheduler.forget(request.key)
         request.table = []
 
-    def _find(self, needed: Callable[[], int], keep: ServedRequest | None = None) -> bool:
-        """Whether so many blocks more can be held, once requests that are done give theirs back as far as needed: who
-        was of no use for longest first, and never `keep`.
+    def _free_for(self, needed: Callable[[], int], spared: ServedRequest | None = None) -> bool:
+        """Evicts ended requests until `needed` more blocks are free: the least recently used first, and never `spared`.
+        Returns whether that many are free.
         """
-        while self._held() + needed() > self._settings.blocks:
-            kept = (self._by_key[key] for key in self._engine.scheduler.kept if key in self._by_key)
-            victim = next((request for request in kept if request is not keep), None)
+        while self._used() + needed() > self._settings.blocks:
+            ended = (self._by_key[key] for key in self._engine.scheduler.kept if key in self._by_key)
+            victim = next((request for request in ended if request is not spared), None)
             if victim is None:
                 return False
             self._evicted(victim)
             self.forget(victim)
         return True
 
-    def _held(self) -> int:
-        """Blocks that the requests hold; one that several share counts once."""
+    def _used(self) -> int:
+        """Returns how many blocks the requests use; a shared block counts once."""
         sequences = map(self.sequence_of, self._by_key.values())
         return len({block for sequence in sequences if sequence for block in sequence.table})
 
     def _to_begin(self, request: ServedRequest) -> int:
-        """New blocks of what is written before its next token, or of all it may come to hold where that is reserved."""
+        """Returns the new blocks for its tokens so far, or for its most positions if the round reserves them."""
         positions = request.asked.most_positions if self._settings.reserve else len(self._ids(request))
-        # A block that is shared in part is copied before it is written to.
+        # A partly shared block is copied before it is written.
         return -(-positions // BLOCK_SIZE) - self._holder(request)[1] // BLOCK_SIZE
 
-    def _to_go_on(self, request: ServedRequest, *, whole: bool = False) -> int:
-        """New blocks that its next rows take; `whole`: all that are written and not computed yet."""
+    def _to_continue(self, request: ServedRequest, *, whole: bool = False) -> int:
+        """Returns the new blocks for the rows of its next pass; `whole`: for all tokens so far."""
         run = self._run(request)
         assert run is not None
         table, first = run.sequence.table, run.sequence.length
@@ -169,12 +169,12 @@ class Room:
         return missing + (at < len(table) and self._engine.cache.refcounts[table[at]] > 1)
 
     def _holder(self, request: ServedRequest) -> tuple[str | None, int]:
-        """Whose run has the longest beginning of it in the cache, and how many rows that is."""
+        """Returns the key of the run with the longest cached prefix of its tokens, and the length of that prefix."""
         ids = self._ids(request)
         return self._engine.scheduler.holder_of(ids, len(ids) - 1, self.sharers)
 
     def _ids(self, request: ServedRequest) -> list[int]:
-        """All that is written before its next token."""
+        """Returns its tokens so far."""
         run = self._run(request)
         return request.asked.ids if run is None else run.ids
 

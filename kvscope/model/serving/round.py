@@ -1,4 +1,4 @@
-"""One round of a workload: who joins, who waits and who gives way, and what each pass was."""
+"""One round of a workload: which requests join, wait or are preempted, and the frame of each pass."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ GREEDY = Sampling()
 
 
 class Round:
-    """Number `number` of the workload `owner`, under `settings`.
-
-    `token` describes a token id; `clock` gives seconds.
-    """
+    """Round `number` of workload `owner`, under `settings`. `token` describes a token id; `clock` returns seconds."""
 
     def __init__(
         self,
@@ -44,15 +41,15 @@ class Round:
         self._events: list[schema.ServingEvent] = []
         self._joined = 0
         self._with_others = 0
-        """Passes that had other people's rows in them."""
+        """How many passes also had rows of runs outside the workload."""
         self._chosen: dict[int, list[schema.Token]] = {}
-        """What the pass under way chose, by request."""
+        """Tokens that the current pass chose, by request."""
         self.failure: str | None = None
-        """Why the model failed."""
+        """Why the model failed, None if it did not."""
 
     def _room_for(self, settings: ServingSettings) -> Room:
         def evicted(victim: ServedRequest) -> None:
-            self._tell("evicted", victim, count=len(victim.table))
+            self._report("evicted", victim, count=len(victim.table))
 
         if settings.contiguous:
             return ContiguousRoom(self._engine, settings, settings.contiguous, self._by_key, evicted)
@@ -60,12 +57,12 @@ class Round:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more happens to any request."""
+        """Whether all requests have ended."""
         return all(request.over for request in self._requests)
 
     @property
     def until_next_s(self) -> float:
-        """Seconds until the next request comes or goes away; 0 where something can be done at once."""
+        """Seconds until a request arrives or is cancelled; 0 if there is work now."""
         now = self._now()
         coming = (self._arrival_of(request) for request in self._requests if request.state == "coming")
         due = [ms for ms in coming if ms is not None]
@@ -82,11 +79,11 @@ class Round:
 
     @property
     def now_ms(self) -> int:
-        """Whole milliseconds since it began."""
+        """Whole milliseconds since the round began."""
         return int(self._now())
 
     def join(self, asked: Tokenized, retry_of: int | None) -> int:
-        """Add a request that arrives now; returns its number. Raises Refused."""
+        """Adds a request that arrives now; returns its number. Raises Refused."""
         number = len(self._requests)
         if number >= MAX_ASKS:
             message = f"This workload has {number} requests, the most allowed."
@@ -103,7 +100,7 @@ class Round:
         return number
 
     def leave(self, number: int) -> None:
-        """Cancel a request now. Raises Refused."""
+        """Cancels a request now. Raises Refused."""
         if number >= len(self._requests):
             message = f"There is no request {number}; the workload has {len(self._requests)}."
             raise Refused("request", message, limit=len(self._requests) - 1, status=404)
@@ -114,30 +111,30 @@ class Round:
         self._cancel(request)
 
     def prepare(self) -> None:
-        """Before a pass: arrivals, cancels, joins and preemptions."""
+        """Applies arrivals, cancellations, joins and preemptions before a pass."""
         self._room.prepare()
-        self._come_and_go()
-        self._let_in()
-        self._make_room()
+        self._arrive_and_cancel()
+        self._join_waiting()
+        self._preempt_for_room()
 
     def take(self, record: TokenRecord | CloseRecord) -> None:
-        """What the engine says of one of its runs."""
+        """Takes the engine's record of one of its runs."""
         request = self._by_key[record.run]
         if isinstance(record, TokenRecord):
             self._chosen.setdefault(request.number, []).append(self._token(record.token))
             if not request.began:
                 request.began = True
-                self._tell("first", request)
+                self._report("first", request)
         elif record.reason == "failed":
             self.failure = record.error
             self._end(request, "cancelled")
         else:
             self._end(request, "done")
             self._keep_or_forget(request)
-            self._tell("done", request)
+            self._report("done", request)
 
     def record_pass(self, number: int, done: PassRecord) -> schema.Pass:
-        """The frame of pass `number` of the workload."""
+        """Returns the frame of pass `number` of the workload."""
         start_ms = round((done.started - self._began) * 1000, 3)
         others = [entry for entry in done.entries if not self.owns(entry.run)]
         self._with_others += bool(others)
@@ -165,21 +162,21 @@ class Round:
         )
 
     def _events_by(self, ms: float) -> list[schema.ServingEvent]:
-        """The events of a pass that ended at `ms`. Its tokens count from that time, not from when they were received.
-        Tokens of a later pass that the engine has already reported are left to that pass.
+        """Returns the events of a pass that ended at `ms`, the time of all its tokens. Events of a later pass's tokens
+        that the engine has already reported stay for that pass.
         """
-        told = []
+        events = []
         for event in self._take_events():
             if event.what not in ("first", "done"):
-                told.append(event)
+                events.append(event)
             elif event.request in self._chosen:
                 self._events.append(event)
             else:
-                told.append(event.model_copy(update={"ms": round(ms, 3)}))
-        return told
+                events.append(event.model_copy(update={"ms": round(ms, 3)}))
+        return events
 
     def end(self) -> schema.Round:
-        """Give back what the requests still hold; return the frame of the round."""
+        """Releases the blocks of all requests; returns the frame of the round."""
         ended = schema.Round(
             round=self._number, ms=round(self._now(), 3), others=self._with_others, events=self._take_events()
         )
@@ -193,54 +190,54 @@ class Round:
     def _now(self) -> float:
         return (self._clock() - self._began) * 1000
 
-    def _come_and_go(self) -> None:
+    def _arrive_and_cancel(self) -> None:
         now = self._now()
         for request in self._requests:
             asked = request.asked
             arrival = self._arrival_of(request)
             if request.state == "coming" and arrival is not None and arrival <= now:
                 request.state = "waiting"
-                self._tell("arrived", request, ms=arrival)
+                self._report("arrived", request, ms=arrival)
                 if (needed := self._room.most_blocks(asked)) > self._settings.blocks:
                     self._end(request, "refused")
-                    self._tell("refused", request, count=needed)
-            if request.state in THERE and self._gives_up(request, now):
+                    self._report("refused", request, count=needed)
+            if request.state in THERE and self._is_cancelled(request, now):
                 self._cancel(request)
 
     def _arrival_of(self, request: ServedRequest) -> float | None:
-        """When it arrives; None for a retry whose first attempt is not over yet."""
+        """Returns when the request arrives; None for a retry whose first attempt has not ended."""
         asked = request.asked
         if asked.retry_of is None or request.state != "coming":
             return float(asked.arrives_ms)
         ended = self._requests[asked.retry_of].ended_ms
         return None if ended is None else max(float(asked.arrives_ms), ended)
 
-    def _gives_up(self, request: ServedRequest, now: float) -> bool:
-        """Whether its client cancels it, by the time or by the tokens that it has."""
+    def _is_cancelled(self, request: ServedRequest, now: float) -> bool:
+        """Whether its client cancels it by now, by time or by number of tokens."""
         asked, run = request.asked, self._engine.scheduler.runs.get(request.key)
         if asked.cancel_ms is not None and asked.cancel_ms <= now:
             return True
         return asked.cancel_tokens is not None and run is not None and run.step >= asked.cancel_tokens
 
     def _cancel(self, request: ServedRequest) -> None:
-        """End it at once. With sharing, its rows stay in the cache until others need their blocks, as after its end."""
-        held = len(request.table)
+        """Ends the request now. With sharing, its blocks stay cached until others need them, as after any end."""
+        blocks = len(request.table)
         if request.state != "waiting":
             self._engine.scheduler.end(request.key, failed=not self._settings.sharing)
         self._end(request, "cancelled")
         self._keep_or_forget(request)
-        self._tell("cancelled", request, count=held, free=self._room.free)
+        self._report("cancelled", request, count=blocks, free=self._room.free)
 
     def _end(self, request: ServedRequest, state: State) -> None:
         request.state, request.ended_ms = state, self._now()
 
     def _keep_or_forget(self, request: ServedRequest) -> None:
-        """Leave what is over in the cache for others that begin with the same, where there is something to share."""
+        """Keeps an ended request's blocks cached for equal prompts if the round shares blocks; else releases them."""
         if not self._settings.sharing or self._room.sequence_of(request) is None:
             self._room.forget(request)
 
-    def _let_in(self) -> None:
-        """Whoever can join the next pass: first who gave way, then in the order in which they came."""
+    def _join_waiting(self) -> None:
+        """Joins the requests with room in the next pass: first preempted ones, then others in order of arrival."""
         waiting = self._of("preempted") + sorted(self._of("waiting"), key=lambda each: each.asked.arrives_ms)
         match self._settings.batching:
             case "continuous":
@@ -262,17 +259,17 @@ class Round:
                 reason = self._room.why_not(request, running)
                 longest = {} if reason.longest is None else {"longest": reason.longest}
                 self._report_wait(request, reason.why, count=reason.needed, free=reason.free, **longest)
-                # The next one waits for what this one lacks, and does not overtake it.
+                # No later request overtakes this one.
                 for each in waiting[place + 1 :]:
                     self._report_wait(each, "order", other=request.number)
                 return
             self._join(request)
 
     def _report_wait(self, request: ServedRequest, why: schema.Waits, **numbers: int) -> None:
-        """Report why it does not join the next pass, unless already reported."""
+        """Reports why the request does not join the next pass, unless this was its last report."""
         if request.waits_for != why:
             request.waits_for = why
-            self._tell("waits", request, why=why, **numbers)
+            self._report("waits", request, why=why, **numbers)
 
     def _join(self, request: ServedRequest) -> None:
         engine, settings, among = self._engine, self._settings, self._room.sharers
@@ -299,23 +296,23 @@ class Round:
         request.state, request.prefill_rows, request.waits_for = "running", len(run.ids), None
         request.joined, self._joined = self._joined, self._joined + 1
         request.table = list(run.sequence.table)
-        self._tell("joined", request, count=len(run.ids))
+        self._report("joined", request, count=len(run.ids))
         if donor is not None:
-            self._tell("shared", request, count=run.sequence.length, other=donor.number)
+            self._report("shared", request, count=run.sequence.length, other=donor.number)
 
-    def _make_room(self) -> None:
-        """Free the blocks that the next pass needs; preempts the youngest request if there are too few."""
+    def _preempt_for_room(self) -> None:
+        """Frees the blocks that the next pass needs; preempts the youngest requests if there are too few."""
         while not self._room.for_next_pass(running := self._of("running")):
             youngest = max(running, key=lambda each: each.joined)
             rows = self._engine.preempt(youngest.key)
             youngest.state, youngest.table = "preempted", []
-            self._tell("preempted", youngest, count=rows)
+            self._report("preempted", youngest, count=rows)
 
     def _of(self, state: str) -> list[ServedRequest]:
         return [request for request in self._requests if request.state == state]
 
     def _drop(self, request: ServedRequest) -> None:
-        """End its run, and give its blocks back at once."""
+        """Ends its run and releases its blocks now."""
         self._engine.scheduler.end(request.key, failed=True)
         request.table = []
 
@@ -342,21 +339,21 @@ class Round:
         )
 
     def _note_tables(self) -> None:
-        """Take the tables as they are now; a block of one that is another than before was copied, to be written to."""
+        """Updates the block tables; a block that differs from the one before was copied in order to write to it."""
         for request in self._requests:
             sequence = self._room.sequence_of(request)
             table = sequence.table if sequence else []
             if request.table and not table and request.state in ("done", "cancelled") and self._settings.sharing:
-                self._tell("evicted", request, count=len(request.table))  # somebody else needed the room
+                self._report("evicted", request, count=len(request.table))  # a run outside needed the room
             if any(old != new for old, new in zip(request.table, table, strict=False)):
-                self._tell("copied", request)
+                self._report("copied", request)
             request.table = list(table)
 
     def _blocks_of_others(self) -> list[int]:
         own = {block for request in self._requests for block in request.table}
         return [block for block, count in enumerate(self._engine.cache.refcounts) if count and block not in own]
 
-    def _tell(
+    def _report(
         self,
         what: str,
         request: ServedRequest,
@@ -367,8 +364,8 @@ class Round:
         **more: str | int,
     ) -> None:
         at = round(self._now() if ms is None else ms, 3)
-        told = {"ms": at, "what": what, "request": request.number, "count": count, "other": other, **more}
-        self._events.append(schema.ServingEvent.model_validate(told))
+        event = {"ms": at, "what": what, "request": request.number, "count": count, "other": other, **more}
+        self._events.append(schema.ServingEvent.model_validate(event))
 
     def _take_events(self) -> list[schema.ServingEvent]:
         events, self._events = self._events, []

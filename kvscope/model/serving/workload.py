@@ -1,8 +1,8 @@
-"""Several requests answered together by the engine, once per round, and what each forward pass did (docs/frames.md).
+"""Serves several requests together, once per round, and reports each forward pass (docs/frames.md).
 
-The engine runs them beside everybody else's runs. What a workload decides is who joins, who waits and who gives way:
-it has been promised so many blocks, and its requests share them (continuous batching: Orca, OSDI '22; preemption by
-recomputation: PagedAttention, arXiv:2309.06180, §4.5).
+The engine computes them in the same passes as other runs. A workload reserves blocks for its requests and decides which
+of them join, wait or are preempted (continuous batching: Orca, OSDI '22; preemption by recomputation: PagedAttention,
+arXiv:2309.06180, §4.5).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.round import Round
 from kvscope.model.settings import ServingSettings
 
-Told = schema.Asked | schema.Pass | schema.Round | schema.Close
+Reported = schema.Asked | schema.Pass | schema.Round | schema.Close
 
 
 class Workload:
-    """`asked` answered under each of `rounds`. `token` describes a token id; `clock` gives seconds.
+    """Serves `asked` under each of `rounds`. `token` describes a token id; `clock` returns seconds.
 
-    Between two passes of the engine `prepare` and `record_passes` are called, and `take` with each record of its runs.
+    Call `prepare` before each pass of the engine, `take` with each record of its runs, then `record_passes`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Workload:
         token: Callable[[int], schema.Token],
         clock: Callable[[], float] = time.perf_counter,
     ):
-        """Raises CacheFull when others hold the room, and ValueError for a key in use."""
+        """Raises CacheFull if too few blocks are unreserved, and ValueError for a key in use."""
         self._key, self._scheduler = key, engine.scheduler
         engine.scheduler.promise(key, max(settings.blocks for settings in rounds))
         self._to_come = [
@@ -47,19 +47,19 @@ class Workload:
         self._one_round = len(rounds) == 1
         self._passes = 0
         self.over = False
-        """Whether its last frame has been told."""
+        """Whether it has reported its last frame."""
 
     @property
     def until_next_s(self) -> float:
-        """Seconds until the next request comes or goes away; 0 where something can be done at once."""
+        """Seconds until a request arrives or is cancelled; 0 if there is work now."""
         return self._round.until_next_s
 
     def owns(self, key: str) -> bool:
         """Whether a run of that key is one of its requests."""
         return self._round.owns(key)
 
-    def prepare(self) -> list[Told]:
-        """Before a pass: arrivals, cancels, joins and preemptions. Returns the frame of a round that this ends."""
+    def prepare(self) -> list[Reported]:
+        """Applies arrivals, cancellations, joins and preemptions before a pass. Returns the frames of a round's end."""
         self._round.prepare()
         if not self._round.over:
             return []
@@ -75,12 +75,12 @@ class Workload:
         return self._round.now_ms
 
     def join(self, asked: Tokenized, retry_of: int | None) -> int:
-        """Add a request that arrives now; returns its number. Raises Refused."""
+        """Adds a request that arrives now; returns its number. Raises Refused."""
         self._refuse_to_change_an_experiment()
         return self._round.join(asked, retry_of)
 
     def leave(self, number: int) -> None:
-        """Cancel a request now. Raises Refused."""
+        """Cancels a request now. Raises Refused."""
         self._refuse_to_change_an_experiment()
         self._round.leave(number)
 
@@ -92,11 +92,11 @@ class Workload:
             raise Refused("run", message, status=409)
 
     def take(self, record: TokenRecord | CloseRecord) -> None:
-        """What the engine says of one of its runs."""
+        """Takes the engine's record of one of its runs."""
         self._round.take(record)
 
-    def record_passes(self, passes: Sequence[PassRecord]) -> list[Told]:
-        """After `Engine.advance`: the frame of each of its passes."""
+    def record_passes(self, passes: Sequence[PassRecord]) -> list[Reported]:
+        """Returns the frame of each pass of `Engine.advance`, or the last frame if the model failed."""
         if self._round.failure is not None:
             return [self.stop("failed", self._round.failure)]
         first = self._passes
@@ -104,7 +104,7 @@ class Workload:
         return [self._round.record_pass(first + number, done) for number, done in enumerate(passes)]
 
     def stop(self, reason: schema.Reason = "stopped", error: str | None = None) -> schema.Close:
-        """End it, whatever it does."""
+        """Ends the workload in any state, and returns its last frame."""
         self._round.end()
         return self._close(reason, error)
 
