@@ -146,7 +146,7 @@ def placed(send: Send, cluster: Cluster) -> Any:
         raise NotPlaced(MISSING) from None
     send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
     try:
-        _knock(cluster.address)
+        _check_address(cluster.address)
         late = Timer(CONNECT_S, os._exit, (0,))
         late.daemon = True
         late.start()
@@ -172,7 +172,7 @@ def placed(send: Send, cluster: Cluster) -> Any:
     return actor
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raise OSError if nothing listens, which Ray reports only after more than 30 s; raise NotPlaced if the listener is
     no gRPC server, for which Ray would wait.
     """

@@ -70,7 +70,7 @@ class Once(Generic[Key]):
             for key in filter(condition, list(self._values)):
                 self._bytes -= len(self._values.pop(key))
 
-    # The caller of the next three holds the lock.
+    # The caller of the next three methods has locked `_lock`.
 
     def _get(self, key: Key) -> bytes | None:
         if key in self._values:

@@ -83,7 +83,7 @@ class ValueMaker:
                     file.write(payload)
                     parts.append(describe(payload))
                 file.flush()
-                yield Values(level, parts, lambda: _cut(file, parts))
+                yield Values(level, parts, lambda: _payloads(file, parts))
         except OSError as error:
             raise StoreError(f"The exact values cannot be stored: {reason_of(error)}.") from None
 
@@ -106,7 +106,7 @@ def _spool(folder: Path) -> IO[bytes]:
     return TemporaryFile(dir=folder, prefix="values-")
 
 
-def _cut(file: IO[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
+def _payloads(file: IO[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
     file.seek(0)
     for part in parts:
         yield file.read(part["bytes"])

@@ -1,9 +1,8 @@
 """Detects an engine process that hangs.
 
-A separate thread of the engine sends a beat every second, also during a pass, a load or a compilation. A library may
-hold Python's lock for longer, or the machine may give the process no time. So the process itself is checked too: it
-lives if it has used the processor since, waits for one, or waits for a disk. A process that was stopped (SIGSTOP), or
-whose threads all wait for each other, does none of these.
+A separate thread of the engine sends a beat every second, also during a pass, a load or a compilation. If no beat comes
+(a library has Python's lock, or the machine is busy), the process itself is checked: it lives if it has used the
+processor, waits for one, or waits for a disk. A stopped process (SIGSTOP) or a deadlocked one does none of these.
 """
 
 from __future__ import annotations
@@ -23,8 +22,7 @@ ALIVE = ("R", "D")
 
 class Vitals:
     """Watches the process `pid` until `close`. `on_hung` is called once, in a thread of this class, when the process
-    sent nothing and did nothing for `silence_s`. The time is counted in checks, so it does not pass while this process
-    itself is stopped.
+    sent nothing and did nothing for `silence_s`, counted in checks: no time passes while this process is stopped.
     """
 
     def __init__(self, pid: int, silence_s: float, on_hung: Callable[[], None]) -> None:
@@ -78,8 +76,7 @@ def processor_time(pid: int) -> int | None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Returns the resident memory (RSS) of a process in bytes, with shared pages; None if the system does not report
-    it."""
+    """Returns the resident memory (RSS) of a process in bytes, shared pages included; None if it is not reported."""
     with suppress(OSError, ValueError, IndexError):
         pages = (PROCESSES / str(pid) / "statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -140,7 +140,7 @@ def cache(log: LogReader) -> go.Figure:
 
 
 def time(log: LogReader) -> go.Figure:
-    """Draws the wall time of each step by part. Prefill has a separate scale: it takes much longer than a decode step."""
+    """Draws the wall time of each step by part. Prefill has its own scale: it takes much longer than a decode step."""
     from plotly.subplots import make_subplots
 
     steps, labels = log.steps, _step_labels(log)

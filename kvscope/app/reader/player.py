@@ -12,14 +12,12 @@ from kvscope.app.travel.page import SessionPage
 from kvscope.app.travel.palette import light
 
 MOST_BYTES = 16 * 1024 * 1024
-"""The largest page for a cell: a notebook stores the content of its cells, and a browser reads it all before it shows
-any."""
+"""The largest page: a notebook stores what its cells show, and a browser reads all of it before it shows any."""
 HEIGHT_PX = 760
 
 
 def player(content: Imported) -> str:
-    """Returns HTML that shows the run: with exact values if the page fits in MOST_BYTES, else without them; a sentence
-    if that is too large too.
+    """Returns HTML that shows the run, with exact values if the page fits in MOST_BYTES; a sentence if no page fits.
 
     The frame has no origin (`sandbox` without allow-same-origin), so its scripts cannot reach the notebook.
     """

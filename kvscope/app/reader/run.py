@@ -128,8 +128,7 @@ class Run:
             return self.log.exact(step, layer)
 
     def opening(self) -> tuple[int, int, int]:
-        """Returns the step, layer and head that the page shows first: the choice of the person who shared the run, else
-        the head that app.travel.opening_head chooses."""
+        """Returns the step, layer and head that the page shows first: as shared, else as `opening_head` chooses."""
         from kvscope.app.travel.opening_head import NothingToShow, opening_head
 
         chosen = self._content.words["open"]

@@ -47,7 +47,7 @@ def backup(folder: Path, url: str | None, file: Path) -> Content:
     """
     if not url and not (folder / FILE).exists():
         raise StoreError(f"There is nothing to back up in {folder}.")
-    with _beside(file) as work, _opened(folder, url) as source, _opened(work) as target:
+    with _folder_next_to(file) as work, _opened(folder, url) as source, _opened(work) as target:
         content = _write(source, target)
         target.dispose()
         with (work / FILE).open("rb") as written:
@@ -61,7 +61,7 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
 
     Raises StoreError.
     """
-    with work_folder(Path(tempfile.gettempdir())) as work, _readable(file):
+    with work_folder(Path(tempfile.gettempdir())) as work, _failing_to_read(file):
         shutil.copyfile(file, work / FILE)
         _check(work / FILE, file)
         with _of_this_schema(file, work) as source, held(folder, url), _opened(folder, url) as target:
@@ -71,7 +71,7 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
 def _write(source: sa.Engine, target: sa.Engine) -> Content:
     """Fill the backup, as one file without a log of changes."""
     with source.connect() as reading, target.begin() as writing:
-        _hold_still(reading)
+        _begin_snapshot(reading)
         _copy(reading, writing)
         content = _content(writing)
     with target.connect() as connection:
@@ -110,7 +110,7 @@ def _content(connection: sa.Connection) -> Content:
     return Content(runs or 0, connection.scalar(live) or 0)
 
 
-def _hold_still(connection: sa.Connection) -> None:
+def _begin_snapshot(connection: sa.Connection) -> None:
     """Let this connection read the database as it is now, also later."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -158,7 +158,7 @@ def _of_this_schema(file: Path, copy: Path) -> Iterator[sa.Engine]:
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
+def _folder_next_to(file: Path) -> Iterator[Path]:
     """Yields a temporary folder next to `file`. Raises StoreError if it cannot be written."""
     try:
         with work_folder(file.parent) as work:
@@ -168,7 +168,7 @@ def _beside(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
+def _failing_to_read(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -89,8 +89,7 @@ class Budget:
         return self._footprint.on_disk()
 
     def keep(self, more: int = 0) -> list[str]:
-        """Delete runs until `more` bytes have room, or no run can be deleted. Returns the deleted runs. Raises
-        StoreError."""
+        """Delete runs until `more` bytes have room, or none can be deleted; return these runs. Raises StoreError."""
         deleted = list[str]()
         if not self.most:
             return deleted
@@ -143,8 +142,7 @@ class Budget:
         self._footprint.give_back(self.most)
 
     def _make_room(self, size: int) -> None:
-        """Make room for `size` bytes in addition to all reserved bytes. Raises Full, StoreError. The caller has locked
-        `_lock`."""
+        """Make room for `size` bytes more than reserved. Raises Full, StoreError. The caller has locked `_lock`."""
         reserved, free = self._reserved_bytes(), self._footprint.free()
         if free is not None and reserved + size > free:
             raise Full(f"There is no room on the disk for {size:,} more bytes.", free, passes=reserved > 0)

@@ -43,10 +43,10 @@ PORT = 5432
 SEVERAL_HOSTS = re.compile(
     r"(?P<before>[a-z+]+://(?:[^/?#@]*@)?)(?P<hosts>[^/?#@]+,[^/?#@]+)(?P<after>(?:[/?].*)?)", re.S
 )
-"""An address with several hosts, as in libpq: `postgresql://user:password@host:port,host:port/name`."""
+"""libpq's address with several hosts: `postgresql://user:password@host:port,host:port/name`."""
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,]+)(?::(\d{1,5})?)?")
 MIGRATING, SERVING, WORKING = 0x6B765363, 0x6B765364, 0x6B765365
-"""PostgreSQL's advisory locks: MIGRATING while the schema is changed, SERVING while a server runs, WORKING while its web
+"""PostgreSQL's advisory locks: MIGRATING while the schema changes, SERVING while a server runs, WORKING while its web
 process runs. When the database restarts, SERVING is lost and WORKING is taken again."""
 FREE_S = 5
 """How long to wait for a connection of the pool to PostgreSQL."""

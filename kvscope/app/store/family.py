@@ -35,11 +35,11 @@ def members(
     """
     runs = [run, *known]
     origins = _origins(connection, runs, public)
-    lines = [_line(origins, each) for each in runs]
-    root = lines[0][-1]
+    ancestors = [_ancestors(origins, each) for each in runs]
+    root = ancestors[0][-1]
     first = links_table.c.origin == root
     if root in public:
-        first = links_table.c.run.in_([line[-2] for line in lines if line[-1] == root and len(line) > 1])
+        first = links_table.c.run.in_([line[-2] for line in ancestors if line[-1] == root and len(line) > 1])
     rows = connection.execute(_from(root, first)).all()
     openings = {row.run: codec.header(row.opening).data for row in rows}
     tokens = _tokens(connection, openings)
@@ -64,7 +64,7 @@ def _origins(connection: sa.Connection, runs: Collection[str], public: Collectio
     return {row.run: row.origin for row in connection.execute(sa.select(above.c.run, above.c.origin))}
 
 
-def _line(origins: dict[str, str], run: str) -> list[str]:
+def _ancestors(origins: dict[str, str], run: str) -> list[str]:
     """Returns the run, its origin, the origin of that, and so on."""
     line = [run]
     while (origin := origins.get(line[-1])) is not None and origin not in line:
@@ -73,8 +73,8 @@ def _line(origins: dict[str, str], run: str) -> list[str]:
 
 
 def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Returns a query for the root, the links that match `first` and all runs that came from those, each with its first
-    frame and, if it is closed, its last frame."""
+    """Returns a query for the root, the links that match `first` and the runs that came from them, with their frames
+    `opening` and, if closed, `closing`."""
     known = sa.select(links_table.c.run)
     below = known.where(first).cte(recursive=True)
     below = below.union(known.join(below, links_table.c.origin == below.c.run))

@@ -79,13 +79,13 @@ class Footprint:
             if not give_back_pages(self._engine, PAGES_AT_ONCE):
                 break
         if over or self._log_bytes() > 2 * LOG_BYTES:
-            self._begin_log_anew()
+            self._truncate_log()
 
     def give_back_all(self) -> None:
         """Give all unused pages back, if the file can do so. Raises StoreError."""
         if self.of_file:
             while self._unused() and give_back_pages(self._engine, PAGES_AT_ONCE):
-                self._begin_log_anew()
+                self._truncate_log()
 
     def _unused(self) -> int:
         _, unused, size = self._pages()
@@ -113,7 +113,7 @@ class Footprint:
     def _log_bytes(self) -> int:
         return _size(self._folder / f"{FILE}-wal")
 
-    def _begin_log_anew(self) -> None:
+    def _truncate_log(self) -> None:
         """Truncate the log of changes; only then does the file shrink. SQLite does so itself if no reader prevents it;
         with many readers that may take long.
         """

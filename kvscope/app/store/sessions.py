@@ -100,10 +100,8 @@ class SessionStore:
         self, run: str, words: dict[str, Any], values: Values | None = None, origin: str | None = None
     ) -> tuple[str, str]:
         """Save an ended run with `words` (`title`, `notes`, `open`). Returns the session's id, and a token that
-        withdraws this sharing.
-
-        The session has the run's frames, with a label in place of its id (see `label_of`). `values` and `origin` as in
-        `keep`.
+        withdraws this sharing. The session has the run's frames, with a label in place of its id (see `label_of`).
+        `values` and `origin` as in `keep`.
         """
         with self._runs.held(run):
             return self.keep(words, self._unlinked(run), values, origin)
@@ -302,9 +300,9 @@ def canonical(value: dict[str, Any]) -> bytes:
 
 
 def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | None = None) -> str:
-    """Returns the 52 characters with which a session of this content is named; its id is their beginning. They are
-    base32 (RFC 4648, lower case, no padding) of the SHA-256 of the stream of schema version, words, frames and, if
-    there are values, the manifest's `values`.
+    """Returns the name of a session with this content, 52 characters; its id is their beginning. They are base32 (RFC
+    4648, lower case, no padding) of the SHA-256 of the stream of schema version, words, frames and, if there are
+    values, the manifest's `values`.
     """
     digest = sha256()
     last = [] if values is None else [canonical(values)]

@@ -126,11 +126,11 @@ class Member:
             self._changed = time.monotonic()
             self._not_before = self._changed + (FORMER_FIRST_S if self._away else 0.0)
         if self._mine is None:
-            self._stand_by(self._connection)
+            self._follow(self._connection)
         else:
-            self._hold(self._connection, self._mine)
+            self._continue_to_lead(self._connection, self._mine)
 
-    def _stand_by(self, connection: sa.Connection) -> None:
+    def _follow(self, connection: sa.Connection) -> None:
         """Follow, and begin to lead if no process does."""
         self._away = False
         current = leading.current(connection)
@@ -170,7 +170,7 @@ class Member:
         if former is not None:
             self._report("This web process leads now.")
 
-    def _hold(self, connection: sa.Connection, mine: Lead) -> None:
+    def _continue_to_lead(self, connection: sa.Connection, mine: Lead) -> None:
         """Show that this process lives; take the lock again after the database was unavailable."""
         now = time.monotonic()
         if not self._locked:

@@ -1,8 +1,8 @@
 """Sends news of what the leader has stored to the processes that follow, with PostgreSQL's NOTIFY and LISTEN.
 
-The leader reports where the logs of its open runs end: of one log each time it has grown, of all logs every second. It
-reports only what it knows to be stored, so after the commit. If it does not learn the outcome of a commit, nobody gets
-news of its frames, and they can still be replaced.
+The leader reports where the logs of its open runs end: of a log when it has grown, of all every second. It reports only
+what it knows to be stored, after the commit. If it does not learn the outcome of a commit, it reports nothing, and the
+frames can still be replaced.
 """
 
 from __future__ import annotations
