@@ -41,7 +41,7 @@ def folder_for_figures(folder: Path) -> Iterator[None]:
 
 def write_figures(recorded: Path, folder: Path) -> list[str]:
     """Draw the run in the file `recorded`, and write a page for each kind to `folder`, over earlier ones. Attention is
-    of the head that the page shows first, up to the last step. Returns the files' names. Raises CannotRead, CannotWrite.
+    of the head that the page shows first, up to the last step. Returns the names. Raises CannotRead, CannotWrite.
     """
     run = open_run(recorded)
     if not run.steps:

@@ -1,8 +1,7 @@
 """Sends news of what the leader has stored to the processes that follow, with PostgreSQL's NOTIFY and LISTEN.
 
-The leader reports where the logs of its open runs end: of a log when it has grown, of all every second. It reports only
-what it knows to be stored, after the commit. If it does not learn the outcome of a commit, it reports nothing, and the
-frames can still be replaced.
+The leader reports where the logs of its open runs end: of one log when it has grown, of all every second. It reports
+only what it knows to be stored: if it does not learn the outcome of a commit, the frames can still be replaced.
 """
 
 from __future__ import annotations
@@ -79,9 +78,8 @@ class Teller:
 
 
 class Listener:
-    """Passes the leader's news to `hear`. Calls `deaf` if the connection is lost, the leader changes, or no news came
-    for `SILENCE_S`: earlier news may be out of date.
-    """
+    """Passes the leader's news to `hear`. Calls `deaf` if earlier news may be out of date: the connection is lost, the
+    leader changes, or no news came for `SILENCE_S`."""
 
     def __init__(self, engine: sa.Engine, hear: Callable[[News], None], deaf: Callable[[], None]) -> None:
         self._engine, self._hear, self._deaf = engine, hear, deaf
