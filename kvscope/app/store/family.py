@@ -73,7 +73,7 @@ def _ancestors(origins: dict[str, str], run: str) -> list[str]:
 
 
 def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """Returns a query for the root, the links that match `first` and the runs that came from them, with their frames."""
+    """Returns a query for the root, links that match `first`, and the runs that came from these, with their frames."""
     known = sa.select(links_table.c.run)
     below = known.where(first).cte(recursive=True)
     below = below.union(known.join(below, links_table.c.origin == below.c.run))
