@@ -1,4 +1,4 @@
-"""Puts the web process together."""
+"""Builds the Flask application and the other parts of the web process."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_PRODUCED_BYTES = 64 * 1024 * 1024
-"""Pictures and pages of sessions that are kept in memory."""
+"""Memory for pictures and pages of sessions."""
 PRESENCE_S = 1.0
-"""How often the database is looked at while nobody uses it."""
+"""How often the database's file is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an application is made of."""
+    """The parts of an application."""
 
     runs: RunLog
     sessions: SessionStore
@@ -92,14 +92,14 @@ class Parts:
     expiry: Expiry
     budget: Budget
     presence: Rounds
-    """Says so when the database's file is lost, though nobody asks for it."""
+    """Reports when the database's file is lost, also if nobody uses it."""
     hold: Hold | None
     limits: Limits
     member: Member | None
-    """Where several web processes share the database."""
+    """None unless several web processes share the database."""
 
     def start(self) -> None:
-        """Serve viewers; and lead, at once or, of several processes, when none of the others does."""
+        """Serve viewers, and lead: at once, or in a cluster when no other process leads."""
         self.presence.start()
         self.live.start()
         if self.hold is not None:
@@ -110,13 +110,13 @@ class Parts:
             self.member.start(self._take_over)
 
     def _take_over(self) -> None:
-        """Begin to lead in place of another process. Raises database.StoreError."""
+        """Begin to lead in place of another process. Raises StoreError."""
         recordings.load(self.recorded, self.runs)
         self.scheduler.restore(lambda requester: partial(self.limits.charge, Visitor(*requester)))
         self._lead()
 
     def _lead(self) -> None:
-        """Start the engine process, save what the gallery shows, and forget runs that are due."""
+        """Start the engines, save the sessions of the gallery, and delete runs that are due."""
         self.engine.start()
         self.scheduler.open()
         self.gallery.start()
@@ -124,7 +124,7 @@ class Parts:
         self.budget.start()
 
     def close(self) -> None:
-        """End the engine, then give the log back. Runs that are open close as interrupted."""
+        """End the engines, then close the log. Open runs close as interrupted."""
         if self.member is not None:
             self.member.retire()
         self.presence.close()
@@ -143,9 +143,9 @@ class Parts:
 
 
 def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: bool = True) -> Flask:
-    """The application, its parts in `extensions["kvscope"]`, the engine not started. Raises database.StoreError.
+    """Returns the application with its parts in `extensions["kvscope"]`, engines not started. Raises StoreError.
 
-    `engines_of`: makes the engines, as Pool does; `alone`: as of RunLog, where there is no cluster.
+    `engines_of`: creates the engines, as Pool does; `alone`: as in RunLog, if there is no cluster.
     """
     name = new_name() if settings.cluster else None
     runs = RunLog(settings.data_dir, settings.database_url, alone=alone and not settings.cluster, process=name)
@@ -216,12 +216,12 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     app.register_blueprint(learn_reference.blueprint(recorded, examples))
     app.register_blueprint(state.blueprint(runs, sessions, budget, engine, scheduler, live, reads))
     app.register_blueprint(vocabulary.blueprint(engine, reads))
-    access.declared(app.view_functions)  # or it is not served
+    access.declared(app.view_functions)  # undeclared views are not served
     return app
 
 
 def _hold(runs: RunLog) -> Hold | None:
-    """What keeps the database for this server; an SQLite file is kept with its folder."""
+    """Returns the lock of a PostgreSQL; None for an SQLite file, which is locked with its folder."""
     if runs.engine.dialect.name != "postgresql":
         return None
     from kvscope.app.store.postgresql import Hold
@@ -235,7 +235,7 @@ def _member(runs: RunLog, name: str, live: Live, settings: Settings) -> Member:
 
 
 def _end(why: str) -> None:
-    """End this process at once, which its parent replaces. What it has in memory is not to be stored or sent."""
+    """End this process at once; its parent starts another. Data in its memory must not be stored or sent."""
     report(why)
     sys.stderr.flush()
     os._exit(0)
@@ -253,5 +253,5 @@ def _limits(settings: Settings) -> Limits:
 
 
 def report(message: str) -> None:
-    """One line for the operator."""
+    """Log one line for the operator."""
     log.warning(message)

@@ -1,4 +1,4 @@
-"""Numbered calls to the service in the engine process, and who waits for which answer."""
+"""Sends numbered calls to the service in the engine process, and gives each answer to the thread that waits for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_ANSWER = 0
 
 
 class EngineUnavailable(Exception):
-    """The engine cannot answer now; the message says why, `retry_after` in how many seconds it is worth another try."""
+    """The engine cannot answer now; the message says why. `retry_after`: seconds to wait before the next try."""
 
     def __init__(self, message: str, retry_after: int = 2):
         super().__init__(message)
@@ -32,7 +32,7 @@ class _Waiting:
 
 
 class Calls:
-    """Calls from any thread. The supervisor opens and closes the way to the engine, and hands in what it answers."""
+    """Calls from any thread. The supervisor opens and closes the connection, and passes the engine's answers on."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -44,7 +44,7 @@ class Calls:
         self._last = NO_ANSWER
 
     def open(self, connection: Connection) -> None:
-        """Carry calls over this connection until `close`."""
+        """Send calls over this connection until `close`."""
         with self._lock:
             self._connection = connection
 
@@ -63,8 +63,8 @@ class Calls:
         return self._connection is not None
 
     def call(self, method: str, *arguments: Any, noted: Callable[[Any], None] | None = None, client: str = "") -> Any:
-        """What the service's `method` returns. `noted` gets it first, in the order in which the engine answers.
-        `client`: who asks, for questions, which take turns.
+        """Returns the result of the service's `method`. `noted` gets it first, in the order of the engine's answers.
+        `client`: who asks; questions of different clients take turns.
 
         Raises Refused, EngineUnavailable, RuntimeError for a fault inside the engine.
         """
@@ -89,7 +89,7 @@ class Calls:
             self._forget(number)
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call without waiting for the answer; without an engine, nothing happens."""
+        """Call without waiting for the answer. Does nothing if there is no engine."""
         with self._lock:
             connection = self._connection
         if connection is not None:
@@ -97,7 +97,7 @@ class Calls:
                 connection.send(Call(NO_ANSWER, method, arguments))
 
     def answer(self, message: Result | Failure) -> None:
-        """Hand an answer to who waits for it, if somebody still does."""
+        """Give an answer to the thread that waits for it, if one still does."""
         waiting = self._forget(message.number)
         if waiting is None:
             return

@@ -1,4 +1,4 @@
-"""`kvscope run`: one run in this process, without server or browser, written as one session file."""
+"""Computes one run in this process for `kvscope run`, without server or browser, and writes one session file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kvscope.model.work_folder import whole_file
 
 
 def capture(service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path) -> None:
-    """Run `request` to its end and write its frames to `out`, joined. Ctrl-C stops the run and keeps what there is.
+    """Run `request` to its end and write its frames to `out`, joined. Ctrl-C stops the run; its frames are written.
 
     The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
     """
-    with whole_file(out) as file:  # before the run, so that a file that cannot be written costs no minutes of work
+    with whole_file(out) as file:  # before the run: a file that cannot be written fails before minutes of work
         loaded: Service = resolve(service)(model, device, dtype, _show, compiled=True)
         _clear_line()
         frames = _run(loaded, request)
@@ -31,22 +31,22 @@ def capture(service: str, model: str | None, device: str, dtype: str, request: R
 
 
 def _run(loaded: Service, request: RunRequest) -> list[Frame]:
-    kept = loaded.start(request)
+    frames = loaded.start(request)
     with _interrupts() as interrupted:
-        while kept[-1].kind != "close":
-            made = loaded.advance()
-            kept += made
-            print("".join(map(_text, made)), end="", flush=True)
-            if interrupted.is_set() and kept[-1].kind != "close":
+        while frames[-1].kind != "close":
+            new_frames = loaded.advance()
+            frames += new_frames
+            print("".join(map(_text, new_frames)), end="", flush=True)
+            if interrupted.is_set() and frames[-1].kind != "close":
                 interrupted.clear()
                 loaded.control(request.run, "stop")
     print(flush=True)
-    return kept
+    return frames
 
 
 @contextmanager
 def _interrupts() -> Iterator[Event]:
-    """An event that Ctrl-C sets, instead of raising in the middle of a step."""
+    """Yields an event that Ctrl-C sets; otherwise Ctrl-C would raise in the middle of a step."""
     event = Event()
     before = signal.signal(signal.SIGINT, lambda *_: event.set())
     try:
@@ -60,7 +60,7 @@ def _text(frame: Frame) -> str:
 
 
 def _show(progress: Progress) -> None:
-    """One line that is written over; nothing where standard error is a file."""
+    """Replace the progress line; does nothing if standard error is a file."""
     if sys.stderr.isatty():
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
         _clear_line()

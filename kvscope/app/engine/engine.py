@@ -1,4 +1,4 @@
-"""One engine of a server: its process, and what it is given to do."""
+"""One engine of a server: its process and its runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.runs import RunLog
 
 ENGINES_FOLDER = "engine"
-"""In the data folder: temporary files, of each engine in a folder of its own."""
+"""Folder in the data folder for temporary files; each engine has its own folder in it."""
 
 State = Literal["starting", "ready", "draining", "failed"]
 
 
 class Engine:
-    """One engine: its process, the calls to it and the runs that it has."""
+    """One engine: its process, the calls to it and its runs."""
 
     def __init__(
         self,
@@ -41,15 +41,15 @@ class Engine:
         self.storing = Storing(log, self.calls, report)
         folder = settings.data_dir / ENGINES_FOLDER / name
         is_one = settings.engines == 1 and not settings.more_models
-        said = report if is_one else lambda line: report(f"Engine {name} ({model.name}): {line}")
+        report_line = report if is_one else lambda line: report(f"Engine {name} ({model.name}): {line}")
         work = _work(settings, model.source, slot, folder)
-        self.supervisor = Supervisor(self.calls, self.storing, settings, said, work, folder)
+        self.supervisor = Supervisor(self.calls, self.storing, settings, report_line, work, folder)
         self.starting: set[str] = set()
-        """Runs that calls on their way give it. A set, since several threads change it at once."""
+        """Runs that calls are giving to this engine now. A set, because several threads change it at once."""
 
     @property
     def state(self) -> State:
-        """Whether it takes runs."""
+        """Whether the engine takes runs, and if not, why."""
         if self.draining:
             return "draining"
         state = self.supervisor.readiness.state
@@ -57,7 +57,7 @@ class Engine:
 
 
 def _work(settings: Settings, model: str | None, slot: int, folder: Path) -> Callable[[Any], None]:
-    """What the process of an engine does that has this slot among those of the machine."""
+    """Returns the function that the process of the engine in `slot` of this machine runs."""
     spec = EngineSpec(
         settings.service, model, settings.device, settings.dtype, settings.compile == "auto", folder=folder
     )
@@ -69,8 +69,8 @@ def _work(settings: Settings, model: str | None, slot: int, folder: Path) -> Cal
 
 
 def share_of(slot: int, engines: int) -> tuple[int, ...]:
-    """The processors of the engine in `slot` of so many on one machine: an equal part; none of its own where it is the
-    only one, or where there are more engines than processors. Slots beyond them share with the first.
+    """Returns the processors for the engine in `slot`: an equal part for each of `engines` on this machine. Slots from
+    `engines` on share with the first. Empty if there is one engine, or more engines than processors.
     """
     if engines == 1 or not hasattr(os, "sched_getaffinity"):
         return ()

@@ -1,4 +1,4 @@
-"""Requests that name another run, with what they need of its log: read when they begin, not while they are queued."""
+"""Adds frames of the run that a request names to that request, when its run begins, not while it is queued."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ KINDS: dict[str, type[Request]] = {
     "beam": BeamRequest,
     "workload": WorkloadRequest,
 }
-"""By the method of the engine's service that begins it."""
+"""Types of requests, by the method of the engine's service that begins each."""
 METHODS = {kind: method for method, kind in KINDS.items()}
 
 
 def filled(request: Request, log: RunLog) -> Request:
-    """The request with the frames of the run that it names. Raises Refused where that was deleted, StoreError."""
+    """Returns the request with the frames of the run that it names. Raises Refused if that was deleted, StoreError."""
     match request:
         case ForkRequest(frames=()):
             try:
@@ -61,19 +61,19 @@ def filled(request: Request, log: RunLog) -> Request:
             _refuse_gone(bool(opened))
             return replace(request, opening=opened[0])
         case RunRequest() | WorkloadRequest() | ForkRequest() | TwinRequest() | ChangedRequest() | BeamRequest():
-            return request  # it names no other run, or has what it needs of it
+            return request  # it names no other run, or already has the frames
 
 
 def readmit_request(run: str, head: Head, log: RunLog) -> ReadmitRequest:
-    """What lets an engine compute an evicted run again: its `open` frame and the frame of each token. `head`: where its
-    log ends. Raises StoreError.
+    """Returns the request to compute an evicted run again: with its `open` frame and each `step` frame. `head`: where
+    its log ends. Raises StoreError.
     """
     seqs = (0, *(seq for seq, _ in log.chosen(run)))
     return ReadmitRequest(run, head.last_seq + 1, tuple(log.frames(run, seq - 1, 1)[0] for seq in seqs))
 
 
 def _forced(log: RunLog, run: str) -> Iterator[bytes]:
-    """The `step` frames whose token a branch set: that of the step in whose place each branch began."""
+    """Yields the `step` frames whose token a branch set: the first step of each branch."""
     for seq, _ in log.chosen(run):
         (step,) = log.frames(run, seq - 1, 1)
         if codec.header(step).data["token"].get("forced"):
@@ -81,18 +81,18 @@ def _forced(log: RunLog, run: str) -> Iterator[bytes]:
 
 
 def to_json(request: Request) -> str:
-    """As `from_json` reads it; not of one that is filled."""
+    """Returns a request, without frames of another run, as JSON for `from_json`."""
     return TypeAdapter(type(request)).dump_json(request).decode()
 
 
 def from_json(kind: str, text: str) -> Request:
-    """The request. Raises ValueError for one that another version wrote."""
+    """Returns the request. Raises ValueError for JSON that another version wrote."""
     if kind not in KINDS:
         raise ValueError(kind)
     request: Request = TypeAdapter(KINDS[kind]).validate_json(text)
     return request
 
 
-def _refuse_gone(there: bool) -> None:
-    if not there:
+def _refuse_gone(is_stored: bool) -> None:
+    if not is_stored:
         raise Refused("run", "The original run was deleted.", status=404)

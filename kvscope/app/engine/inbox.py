@@ -1,8 +1,8 @@
-"""Which of the calls that wait in the engine process is answered next.
+"""Chooses which of the calls that wait in the engine process is answered next.
 
-What starts, steers or ends runs comes first. Everything else is a question about values that are computed again for
-whoever asks; anyone may ask, so questions of different clients take turns, and while runs go on they get no more than
-their share of the time, a piece of an answer at a time (kvscope.model.pieces).
+Calls that start, control or end runs come first. Every other call is a question, whose answer is computed again. Anyone
+may ask, so questions of different clients take turns. While runs are computed, questions get no more than their share
+of the time, one piece of an answer at a time (kvscope.model.pieces).
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from threading import Condition
 from kvscope.app.engine.messages import Call
 
 QUESTIONS_SHARE = 0.5
-"""Seconds of answering per second of computing steps. A piece of an answer may take longer than a step; the steps
-after it make up for that before the next piece.
-"""
+"""Seconds of answering per second of computing steps. A piece of an answer may take longer than a step; then more steps
+are computed before the next piece."""
 
 
 class Inbox:
-    """Calls from the thread that receives them to the one that answers. `urgent`: methods that come first."""
+    """Passes calls from the thread that receives them to the thread that answers. `urgent`: methods that come first."""
 
     def __init__(self, urgent: tuple[str, ...], now: Callable[[], float] = time.monotonic) -> None:
         self._is_urgent, self._now = frozenset(urgent), now
         self._changed = Condition()
         self._urgent: deque[Call] = deque()
         self._questions: OrderedDict[str, deque[tuple[Call, float]]] = OrderedDict()
-        """By client, each with the moment after which nobody waits for it; the first client is next."""
+        """By client, each call with the moment after which nobody waits for it; the first client is next."""
         self._until = inf
 
     def put(self, call: Call) -> None:
-        """A call has come."""
+        """Add a call."""
         with self._changed:
             if call.method in self._is_urgent:
                 self._urgent.append(call)
@@ -43,30 +42,30 @@ class Inbox:
             self._changed.notify()
 
     def wait(self) -> None:
-        """Until there is a call."""
+        """Wait until there is a call."""
         with self._changed:
             self._changed.wait_for(lambda: self._urgent or self._questions)
 
     def urgent(self) -> Call | None:
-        """The next urgent call, None where there is none now."""
+        """Returns the next urgent call, None if there is none now."""
         with self._changed:
             return self._next_urgent()
 
     def question(self) -> Call | None:
-        """The next question, None where there is none now."""
+        """Returns the next question, None if there is none now."""
         with self._changed:
             return self._next_question()
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody still waits for the answer to the question that was last given out."""
+        """Whether somebody still waits for the answer to the last question that was returned."""
         return self._until > self._now()
 
     def _next_urgent(self) -> Call | None:
         return self._urgent.popleft() if self._urgent else None
 
     def _next_question(self) -> Call | None:
-        """Of the client whose turn it is. One that nobody waits for any more is dropped."""
+        """Returns a question of the next client; drops questions whose answer nobody waits for any more."""
         while self._questions:
             client, calls = self._questions.popitem(last=False)
             call, until = calls.popleft()
@@ -79,7 +78,7 @@ class Inbox:
 
 
 class Share:
-    """How much of the time questions may take while runs go on."""
+    """Limits the share of time that questions take while runs are computed."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now, self._left_s = now, 0.0
@@ -96,7 +95,7 @@ class Share:
         self._left_s -= self._now() - began
 
     def earn(self, computing: Callable[[], None]) -> None:
-        """Compute a step. What is not used by the next one is not saved up."""
+        """Compute a step. Time that questions do not use before the next step is lost."""
         began = self._now()
         computing()
         self._left_s = min(0.0, self._left_s + QUESTIONS_SHARE * (self._now() - began))

@@ -1,7 +1,4 @@
-"""What the web process and the engine process say to each other over their pipe.
-
-Every message is one of these classes.
-"""
+"""Messages between the web process and the engine process over their pipe. Each is one of these classes."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from kvscope.model.api import Frame, Progress
 class Call:
     """Web to engine: call `method` of the service. Answered by a Result or a Failure with the same number.
 
-    `client`: who asks, where calls of several take turns. `within_s`: nobody waits for the answer after so many
-    seconds; None: always. No moment is sent, because an engine may be on a machine with another clock.
+    `client`: who asks; calls of several clients take turns. `within_s`: seconds for which somebody waits for the
+    answer, None for ever. It is no point in time, because an engine may be on a machine with another clock.
     """
 
     number: int
@@ -28,7 +25,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Engine to web: where loading the model stands."""
+    """Engine to web: how far the model is loaded."""
 
     progress: Progress
 
@@ -43,35 +40,35 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Engine to web: on which machine of a cluster it runs."""
+    """Engine to web: the machine of a cluster on which the engine runs."""
 
     machine: str
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Engine to web: what was compiled to make steps faster, or why nothing was, in a line."""
+    """Engine to web: one line that says what was compiled to make steps faster, or why nothing was."""
 
     line: str
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
-    """Engine to web: the model cannot be had; `message` is one readable sentence. The engine ends after it."""
+    """Engine to web: the model cannot be loaded; `message` is one readable sentence. The engine ends after it."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Engine to web: it lives. Said every second, whatever else it does."""
+    """Engine to web: the engine process lives. Sent every second, whatever else it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Engine to web: what one forward pass, start or fork gave, in log order per run.
+    """Engine to web: the frames of one forward pass, start or fork, in log order per run.
 
-    `room`: blocks of the KV cache that no open run needs, after it.
+    `room`: blocks of the KV cache that no open run needs afterwards.
     """
 
     frames: tuple[Frame, ...]
@@ -80,7 +77,7 @@ class Frames:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Engine to web: what a call returned. Frames that the call gave were sent before it."""
+    """Engine to web: the value that a call returned. The frames of the call were sent before it."""
 
     number: int
     value: Any
@@ -88,11 +85,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Engine to web: what a call raised: `Refused`, or `RuntimeError` for a fault of the engine's own."""
+    """Engine to web: the exception of a call: `Refused`, or `RuntimeError` for a fault inside the engine."""
 
     number: int
     error: Exception
 
 
 FromEngine = Loading | Ready | Placed | Compiled | LoadFailed | Beat | Frames | Result | Failure
-"""All that an engine says."""
+"""Every message that an engine sends."""

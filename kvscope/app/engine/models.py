@@ -17,22 +17,21 @@ from kvscope.model.sources import Known, Source, find, known
 from kvscope.model.stored import expected_bytes
 
 ENGINE_BYTES = 400 * 10**6
-"""What an engine takes beside the weights as they are stored: 310 MB with SmolLM2-135M, 410 MB with the vocabulary of
-Gemma 3 270M (docs/measurements.md). Blocks of the KV cache take memory when a run first uses them.
-"""
+"""Memory of an engine without the stored weights: 310 MB with SmolLM2-135M, 410 MB with the vocabulary of Gemma 3 270M
+(docs/measurements.md). Blocks of the KV cache take memory when a run first uses them."""
 MEMORY_SHARE = 0.5
-"""Of the machine's memory, for the engines of all models, where `--model-memory` does not say."""
+"""Share of the machine's memory for the engines of all models, unless `--model-memory` is given."""
 NOT_HERE = 409
 """Status of a request for a model that cannot be loaded now."""
 
 
 @dataclass(slots=True, eq=False)
 class ServedModel:
-    """One of the models.
+    """A model that the server offers.
 
     `source`: as `--model` names it. `estimated`: bytes of memory that its engine is expected to take. `info`: its
-    `model` object, once it was loaded. `resident`: memory that its engine took when it was last seen, None before.
-    `used`: when it was last used (time.monotonic).
+    `model` object, None until it was loaded. `resident`: bytes of memory that its engine took when last measured, None
+    before. `used`: when it was last used (time.monotonic).
     """
 
     name: str
@@ -43,7 +42,7 @@ class ServedModel:
     used: float = field(default_factory=time.monotonic)
 
     def is_called(self, name: str) -> bool:
-        """Whether this is its name."""
+        """Whether the model has this name."""
         return name == (self.info["name"] if self.info else self.name)
 
     @property
@@ -53,7 +52,7 @@ class ServedModel:
 
     @property
     def known(self) -> Known:
-        """What is known of it without loading it."""
+        """The facts about the model that are known without loading it."""
         try:
             return known(find(self.source))
         except Refused:
@@ -61,7 +60,7 @@ class ServedModel:
 
     @property
     def refusal(self) -> str | None:
-        """Why it cannot be loaded, as far as that is known; None where nothing speaks against it."""
+        """Why the model cannot be loaded; None if no reason is known."""
         try:
             self.check()
         except Refused as refused:
@@ -69,17 +68,17 @@ class ServedModel:
         return None
 
     def check(self) -> None:
-        """Raises Refused("model") where there is no such model, or its terms are not accepted."""
+        """Raises Refused("model") if there is no such model, or its terms are not accepted."""
         find(self.source)
         check_terms(self.source)
 
     def touch(self) -> None:
-        """It is used now."""
+        """Note that the model is used now."""
         self.used = time.monotonic()
 
     def may_be(self, described: Mapping[str, Any], dtype: str) -> bool:
-        """Whether it computed what `described`, the `model` object of a log, says. Of a model that was not loaded yet
-        only its name and type are compared, and its hash where that is known."""
+        """Whether this model computed the log with the `model` object `described`. If it was not loaded yet, only its
+        name and type are compared, and its hash if that is known."""
         if self.info is not None:
             return same_model(described, self.info)
         sha256 = self.known.sha256
@@ -88,7 +87,7 @@ class ServedModel:
 
 
 class Models:
-    """Those of `--model`, the first of which is the default."""
+    """The models of `--model`; the first is the default."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -102,23 +101,23 @@ class Models:
 
     @property
     def several(self) -> bool:
-        """Whether there is a choice."""
+        """Whether the server has more than one model."""
         return len(self.all) > 1
 
     def named(self, name: str) -> ServedModel:
-        """The model of that name; "" is the first. Raises Refused("model")."""
-        found = next((model for model in self.all if model.is_called(name)), None) if name else self.first
-        if found is None:
+        """Returns the model of that name; "" is the first. Raises Refused("model")."""
+        match = next((model for model in self.all if model.is_called(name)), None) if name else self.first
+        if match is None:
             names = [model.name for model in self.all]
             raise Refused("model", f"model is {name[:80]!r}; this server has {', '.join(names)}.", limit=names)
-        return found
+        return match
 
     def of(self, described: Mapping[str, Any]) -> ServedModel | None:
-        """The model that computed what a log says, by the log's `model` object; None where it is not served."""
+        """Returns the model that computed a log with this `model` object; None if the server does not have it."""
         return next((model for model in self.all if model.may_be(described, self._settings.dtype)), None)
 
     def check(self) -> None:
-        """Raises Refused("model") where the default cannot be loaded, or two models have one name."""
+        """Raises Refused("model") if the default does not fit into the memory, or two models have one name."""
         if not self.several:
             return
         names = [model.name for model in self.all]
@@ -127,7 +126,7 @@ class Models:
         self.refuse_too_large(self.first)
 
     def refuse_too_large(self, model: ServedModel) -> None:
-        """Raises Refused("model") for a model that does not fit into the memory for models even alone."""
+        """Raises Refused("model") if a model alone does not fit into the memory for models."""
         if model.needs > self.budget:
             raise Refused(
                 "model",
@@ -138,7 +137,7 @@ class Models:
             )
 
     def no_room(self, model: ServedModel, in_use: list[str]) -> Refused:
-        """The refusal of a model that does not fit beside those in use."""
+        """Returns the refusal of a model that does not fit together with the models in use."""
         return Refused(
             "model",
             f"{model.name} needs about {in_words(model.needs)} of memory, and {', '.join(in_use)} "
@@ -151,24 +150,24 @@ class Models:
 
 def _served(source: str | None, settings: Settings) -> ServedModel:
     try:
-        found = find(source)
+        origin = find(source)
     except Refused:
         return ServedModel(str(source), source, lambda: ENGINE_BYTES)
-    return ServedModel(found.name, source, cache(lambda: ENGINE_BYTES + weights_of(found, settings)))
+    return ServedModel(origin.name, source, cache(lambda: ENGINE_BYTES + weights_of(origin, settings)))
 
 
 def weights_of(source: Source, settings: Settings) -> int:
-    """Bytes that the weights are expected to take in memory; 0 where nothing is known."""
+    """Returns the bytes that the weights are expected to take in memory; 0 if nothing is known."""
     return expected_bytes(source, settings.device, settings.dtype, compiled=settings.compile == "auto")
 
 
 def budget_of(settings: Settings) -> int:
-    """Bytes that the engines of all models may take."""
+    """Returns the bytes of memory that the engines of all models may take together."""
     if settings.model_memory_bytes:
         return settings.model_memory_bytes
     return int(MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def in_words(count: int) -> str:
-    """As a person reads it."""
+    """Returns a number of bytes as text for people."""
     return size(count).replace(NARROW_SPACE, " ")

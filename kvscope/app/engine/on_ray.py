@@ -1,8 +1,8 @@
-"""Runs an engine as an actor of a Ray cluster, on whichever machine has what it needs.
+"""Runs an engine as an actor of a Ray cluster, on a machine that has the resources it needs.
 
-The process here is a relay between the web process's pipe and the actor. Ray ends a driver whose node or cluster is
-lost; as a process of its own, it ends like an engine that dies, and the supervisor starts it again. The actor belongs
-to the relay: Ray ends it with the relay, however that ends.
+The local process is a relay between the web process's pipe and the actor. Ray ends a driver process whose node or
+cluster is lost. The relay is the driver, so it ends like an engine that dies, and the supervisor starts it again. Ray
+ends the actor when the relay ends, for any reason.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ OWN_RESOURCES = ("num_cpus", "num_gpus", "memory")
 KNOCK_S, LOOK_S = 5.0, 2.0
 SETTINGS, FRAME_HEAD_BYTES = 4, 9
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS, 0, 0, 0, 0, 0))
-"""What a client of gRPC says first; a server answers with a frame of its settings (RFC 9113, 3.4)."""
+"""The first bytes of a gRPC client; a server answers with a frame of its settings (RFC 9113, 3.4)."""
 SILENT_S = 10.0
 CONNECT_S = 30.0
-"""After so long without a connection the relay ends, and the supervisor starts another: beside a node that was just
-lost, Ray may wait for it without an end."""
+"""After this time without a connection the relay ends, and the supervisor starts another: if a node was just lost, Ray
+may wait for it for ever."""
 MOST_WAITING = 64
-"""Messages that wait for the web process; the engine waits with them, as at a full pipe."""
+"""The most messages that wait for the web process. At this number the engine waits, as for a full pipe."""
 
 Send = Callable[[Any], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Ray cluster, and what an engine takes of a machine of it.
+    """A Ray cluster, and the resources that an engine takes of one of its machines.
 
-    `address`: host:port of its head node, or auto for the one that this machine belongs to. `resources`: `num_cpus`,
-    `num_gpus`, and names that the cluster defines.
+    `address`: host:port of its head node, or auto for the cluster that this machine belongs to. `resources`:
+    `num_cpus`, `num_gpus`, and names that the cluster defines.
     """
 
     address: str
@@ -63,22 +63,22 @@ class Cluster:
 
 
 class EngineActor:
-    """What runs in the cluster: `serve`, its pipe replaced by two queues."""
+    """Runs `serve` in the cluster, with two queues in place of the pipe."""
 
     def __init__(self) -> None:
         self._to_engine: SimpleQueue[Any] = SimpleQueue()
         self._from_engine: SimpleQueue[Any] = SimpleQueue()
 
     def where(self) -> tuple[str, str]:
-        """The name of its machine, and the version of KVScope there."""
+        """Returns the name of the actor's machine, and the version of KVScope there."""
         return socket.gethostname(), version("kvscope")
 
     def tell(self, message: Any) -> None:
-        """A message of the web process."""
+        """Take a message from the web process."""
         self._to_engine.put(message)
 
     def messages(self, spec: EngineSpec) -> Iterator[Any]:
-        """Serve, and give what the engine says until it ends."""
+        """Serve, and yield the engine's messages until it ends."""
         Thread(target=self._serve, args=(spec,), name="serve", daemon=True).start()
         while (message := self._from_engine.get()) is not None:
             yield message
@@ -90,11 +90,11 @@ class EngineActor:
             self._from_engine.put(None)
 
     def send(self, message: Any) -> None:
-        """Of `Channel`: what the engine says."""
+        """Take a message from the engine (a method of `Channel`)."""
         self._from_engine.put(message)
 
     def recv(self) -> Any:
-        """Of `Channel`: a message to the engine."""
+        """Wait for the next message to the engine, and return it (a method of `Channel`)."""
         return self._to_engine.get()
 
 
@@ -116,12 +116,12 @@ def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
 
 
 class NotPlaced(Exception):
-    """The cluster cannot run the engine; the message says why and what helps."""
+    """The cluster cannot run the engine; the message says why and what to do."""
 
 
 @contextmanager
 def _beating(send: Send) -> Iterator[None]:
-    """Beats while the cluster is waited for; later the engine says that it lives."""
+    """Send beats while the relay waits for the cluster; later the engine sends them."""
     over = Event()
 
     def beat() -> None:
@@ -138,7 +138,7 @@ def _beating(send: Send) -> Iterator[None]:
 
 
 def placed(send: Send, cluster: Cluster) -> Any:
-    """The actor, on a machine. Raises NotPlaced."""
+    """Returns the actor when it runs on a machine. Raises NotPlaced."""
     try:
         import ray
         from ray.exceptions import RayError
@@ -146,22 +146,22 @@ def placed(send: Send, cluster: Cluster) -> Any:
         raise NotPlaced(MISSING) from None
     send(_waiting(f"Connecting to the Ray cluster at {cluster.address}"))
     try:
-        _knock(cluster.address)
+        _check_address(cluster.address)
         late = Timer(CONNECT_S, os._exit, (0,))
         late.daemon = True
         late.start()
         ray.init(cluster.address, namespace="kvscope", logging_level=logging.ERROR, log_to_driver=False)
         late.cancel()
-    except OSError:  # a ConnectionError of Ray's among them
+    except OSError:  # includes ConnectionError, which Ray raises
         raise NotPlaced(NO_CLUSTER.format(address=cluster.address)) from None
-    except (RuntimeError, ValueError) as error:  # Ray's way to say that versions differ, or what an address is
+    except (RuntimeError, ValueError) as error:  # Ray raises these for different versions or a bad address
         raise NotPlaced(f"The Ray cluster at {cluster.address} cannot be used: {_first_line(error)}") from None
-    groups = {"to_engine": 1, "from_engine": 1}  # a thread each; calls of one group keep their order
-    made = ray.remote(concurrency_groups=groups)(EngineActor)  # type: ignore[call-overload]
-    actor = made.options(**_options(cluster.resources)).remote()
-    where, wanted = actor.where.remote(), ", ".join(f"{name}={amount:g}" for name, amount in cluster.resources.items())
+    groups = {"to_engine": 1, "from_engine": 1}  # a thread each; calls of one group stay in order
+    actor_class = ray.remote(concurrency_groups=groups)(EngineActor)  # type: ignore[call-overload]
+    actor = actor_class.options(**_options(cluster.resources)).remote()
+    where, needs = actor.where.remote(), ", ".join(f"{name}={amount:g}" for name, amount in cluster.resources.items())
     while not ray.wait([where], timeout=LOOK_S)[0]:
-        send(_waiting(f"Waiting for a machine of the Ray cluster with {wanted} free"))
+        send(_waiting(f"Waiting for a machine of the Ray cluster with {needs} free"))
     try:
         machine, theirs = ray.get(where)
     except RayError as error:
@@ -172,9 +172,9 @@ def placed(send: Send, cluster: Cluster) -> Any:
     return actor
 
 
-def _knock(address: str) -> None:
-    """Raise OSError where nothing listens, which Ray says after more than half a minute; and NotPlaced where something
-    else than a gRPC server does, for which it would wait.
+def _check_address(address: str) -> None:
+    """Raise OSError if nothing listens, which Ray reports only after more than 30 s; raise NotPlaced if the listener is
+    no gRPC server, for which Ray would wait.
     """
     host, colon, port = address.rpartition(":")
     if not (colon and port.isdecimal()):
@@ -192,7 +192,7 @@ def _knock(address: str) -> None:
 
 
 def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[Any]) -> None:
-    """What either side says to the other, until the engine ends or is lost."""
+    """Pass messages on in both directions, until the engine ends or is lost."""
     import ray
     from ray.exceptions import RayError
 
@@ -202,20 +202,20 @@ def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[An
 
     Thread(target=tell, name="tell", daemon=True).start()
     # Ray has no public option that limits how far a generator may be ahead of its reader.
-    says = actor.messages.options(
+    messages = actor.messages.options(
         concurrency_group="from_engine", num_returns="streaming", _generator_backpressure_num_objects=MOST_WAITING
     )
     silent = _Silence()
     with suppress(RayError):
-        for message in says.remote(spec):
-            said = ray.get(message)
+        for reference in messages.remote(spec):
+            message = ray.get(reference)
             with silent.not_counted():
-                send(said)
+                send(message)
 
 
 class _Silence:
-    """Ends the relay when the engine, which beats every second, has said nothing for `SILENT_S`. Ray may not say for
-    minutes that a node was lost, and the supervisor sees that the relay lives.
+    """Ends the relay if the engine, which beats every second, sends nothing for `SILENT_S`. Ray may take minutes to
+    report that a node was lost, and the supervisor sees only that the relay lives.
     """
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class _Silence:
 
     @contextmanager
     def not_counted(self) -> Iterator[None]:
-        """While the web process takes what the engine said."""
+        """Count no silence while the web process takes a message of the engine."""
         self._counted = False
         try:
             yield
@@ -238,10 +238,10 @@ class _Silence:
 
 
 def _options(resources: dict[str, float]) -> dict[str, Any]:
-    """Resources as Ray takes them: its own by name, those that the cluster defines together."""
+    """Returns options for Ray: its own resources by name, and the cluster's resources as one mapping."""
     own = {name: resources[name] for name in OWN_RESOURCES if name in resources}
     defined = {name: amount for name, amount in resources.items() if name not in OWN_RESOURCES}
-    return {**own, "resources": defined, "max_restarts": 0}  # the supervisor starts it again, wherever there is room
+    return {**own, "resources": defined, "max_restarts": 0}  # the supervisor restarts it, on any machine with room
 
 
 def _waiting(message: str) -> Loading:

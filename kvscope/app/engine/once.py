@@ -1,4 +1,4 @@
-"""Computes each value once, also for several threads that want it at the same time."""
+"""Computes each value once, also if several threads request it at the same time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Key = TypeVar("Key")
 
 
 class Once(Generic[Key]):
-    """Values by key. Those that were used last stay in memory, up to `most_bytes`.
+    """Values by key. The most recently used values stay in memory, up to `most_bytes`.
 
-    While a value is being computed, everybody who wants it waits for the same one. Safe to use from several threads.
+    While a value is computed, other threads that request it wait for the same result. Safe to use from several threads.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -25,19 +25,19 @@ class Once(Generic[Key]):
         self._computing: dict[Key, Future[bytes]] = {}
 
     def get(self, key: Key) -> bytes | None:
-        """The value if it is in memory; it counts as used."""
+        """Returns the value if it is in memory, else None; it counts as used."""
         with self._lock:
             return self._get(key)
 
     def put(self, key: Key, value: bytes) -> None:
-        """Keep a value that was computed elsewhere."""
+        """Store a value that was computed elsewhere."""
         with self._lock:
             self._put(key, value)
 
     def compute(self, key: Key, compute: Callable[[], bytes], wait_s: float | None = None) -> bytes:
-        """The value, computed by `compute` unless it is in memory or another thread computes it.
+        """Returns the value, computed by `compute` unless it is in memory or another thread computes it.
 
-        Raises what `compute` raises, to everybody who waits, and TimeoutError after waiting `wait_s` seconds for
+        Raises the errors of `compute`, in every waiting thread, and TimeoutError after waiting `wait_s` seconds for
         another thread.
         """
         with self._lock:
@@ -63,14 +63,14 @@ class Once(Generic[Key]):
         return value
 
     def forget(self, condition: Callable[[Key], bool]) -> None:
-        """Drop the values whose key meets a condition, and do not keep those that are being computed."""
+        """Drop the values whose key meets a condition, and do not store those that are being computed."""
         with self._lock:
             for key in filter(condition, list(self._computing)):
                 del self._computing[key]
             for key in filter(condition, list(self._values)):
                 self._bytes -= len(self._values.pop(key))
 
-    # The caller of the next three holds the lock.
+    # The caller of the next three methods has locked `_lock`.
 
     def _get(self, key: Key) -> bytes | None:
         if key in self._values:

@@ -1,4 +1,4 @@
-"""Remembers which engine computed which runs, and so may still hold their blocks of the KV cache."""
+"""Remembers which engine computed a run, because that engine may still have the run's blocks of the KV cache."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kvscope.model.api import (
 )
 
 MOST_REMEMBERED = 1000
-"""Runs; blocks of older ones have long been given to others."""
+"""Runs. The blocks of older runs are in use by other runs."""
 SHARED_CHARS = 64
-"""Prompts that begin with as many equal characters may share a block of 16 tokens."""
+"""Prompts whose first 64 characters are equal may share a block of 16 tokens."""
 
 
 def origin_of(request: Request | ReadmitRequest) -> str | None:
-    """The run that a request goes on from, or is about; None of a new run or workload."""
+    """Returns the run that a request continues or is about; None for a new run or workload."""
     match request:
         case ForkRequest():
             return request.parent
@@ -37,7 +37,7 @@ def origin_of(request: Request | ReadmitRequest) -> str | None:
 
 
 class Placement:
-    """The last runs, by engine."""
+    """The engines of the last runs."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -45,7 +45,7 @@ class Placement:
         self._prompts: dict[str, RunRequest] = {}
 
     def note(self, request: Request | ReadmitRequest, engine: str) -> None:
-        """An engine has taken a run."""
+        """Note that an engine has taken a run."""
         with self._lock:
             self._engines[request.run] = engine
             if isinstance(request, RunRequest) and request.owner:
@@ -55,8 +55,8 @@ class Placement:
                 self._prompts.pop(run, None)
 
     def near(self, request: Request | ReadmitRequest) -> str | None:
-        """The engine that may hold blocks of the request: of the run it comes from, or of the prompt of the same owner
-        that has the longest beginning in common with it. None where no engine may.
+        """Returns the engine that may have blocks for the request: the engine of its origin, or of the run of the same
+        owner whose prompt shares the longest beginning with it. None if there is no such engine.
         """
         with self._lock:
             if isinstance(request, RunRequest):

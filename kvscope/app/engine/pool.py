@@ -1,4 +1,4 @@
-"""All engines of a server, called as if they were one: each call goes to the engine that can answer it best."""
+"""All engines of a server, called like one engine: each call goes to the engine that can answer it best."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ STARTS = (*CALLS_WITH_FRAMES, "readmit")
 ABOUT_A_RUN = ("control", "evict_run", "leave", "join")
 """Calls to the engine that has the run."""
 JUST_LOADED_S = 5.0
-"""A model counts as in use for so long after it was loaded, so that two that do not both fit do not end each other
-before the run can start that one was loaded for.
-"""
+"""Seconds after loading for which a model counts as in use. Otherwise two models that do not both fit would end each
+other before their runs start."""
 ENGINE_IS_FULL = 429
-"""Status with which an engine refuses a run that its cache has no room for."""
+"""Status with which an engine refuses a run for which its cache has no room."""
 
 
 class NoSuchEngine(KeyError):
@@ -42,29 +41,28 @@ class LastEngine(Exception):
 
 
 class Pool:
-    """`settings.engines` engines of the first model, and those that are added; one of each other model that is in use.
+    """`settings.engines` engines of the first model, and those added later; one of each other model that is in use.
 
-    A further model is loaded when it is first used (`load`). Where the memory for models is not enough, the engines of
-    the model that was used least recently are ended, unless it has an open run. `report` gets one line for the operator
-    when something goes wrong.
+    A further model is loaded when it is first used (`load`). If the memory for models is not enough, the engines of the
+    least recently used model without an open run are ended. `report` gets one line for the operator on an error.
     """
 
     def __init__(self, log: RunLog, settings: Settings, report: Callable[[str], None]) -> None:
         self._log, self._settings, self._report = log, settings, report
         self._lock = Lock()
-        self._made = 0
+        self._created = 0
         self._started = False
         self._placement = Placement()
         self._engines: list[Engine] = []
         self.models = Models(settings)
         self._loading = Lock()
-        """Held while room is made for a model."""
+        """Locked while room is made for a model."""
         self._evict_paused: Callable[[ServedModel], bool] = lambda _model: False
         for _ in range(settings.engines):
             self._make(self.models.first)
 
     def start(self) -> None:
-        """Start the engines, and keep them running until `close`."""
+        """Start the engines; they run until `close`."""
         self._clear_folder()
         with self._lock:
             self._started = True
@@ -73,7 +71,7 @@ class Pool:
             engine.supervisor.start()
 
     def close(self) -> None:
-        """End the engines. Runs that are open close as interrupted."""
+        """End the engines. Open runs close as interrupted."""
         with self._lock:
             engines = list(self._engines)
         for engine in engines:
@@ -84,26 +82,26 @@ class Pool:
 
     @property
     def engines(self) -> list[Engine]:
-        """Those that are there, the oldest first."""
+        """The engines, oldest first."""
         with self._lock:
             return list(self._engines)
 
     @property
     def readiness(self) -> Readiness:
-        """Where the engine stands that is furthest."""
+        """The readiness of an engine that has loaded its model, else of the oldest engine."""
         return self._first().supervisor.readiness
 
     @property
     def info(self) -> dict[str, Any] | None:
-        """The `model` object of a loaded model, the first where that is loaded; None until an engine has one."""
+        """The `model` object of the oldest engine that has loaded its model; None until there is one."""
         return self._first().supervisor.info
 
     def engines_of(self, model: ServedModel) -> list[Engine]:
-        """The engines that have a model, or load it."""
+        """Returns the engines that have a model, or load it."""
         return [engine for engine in self.engines if engine.model is model]
 
     def readiness_of(self, model: ServedModel) -> Readiness:
-        """Where a model stands; `unloaded` where no engine has it."""
+        """Returns the readiness of a model; its state is `unloaded` if no engine has the model."""
         engines = self.engines_of(model)
         if not engines:
             return replace(STARTING, state="unloaded", phase="unloaded", message=unloaded(model))
@@ -111,7 +109,7 @@ class Pool:
         return ready.supervisor.readiness
 
     def info_of(self, model: ServedModel | None) -> dict[str, Any] | None:
-        """The `model` object of a model, None until it was loaded once. Without a model, as `info`."""
+        """Returns the `model` object of a model, None until it was loaded once; without a model, `info`."""
         if model is None:
             return self.info
         for engine in self.engines_of(model):
@@ -119,13 +117,13 @@ class Pool:
         return model.info
 
     def named(self, name: str) -> ServedModel:
-        """The model of that name; "" is the first. Raises Refused("model")."""
+        """Returns the model of that name; "" is the first. Raises Refused("model")."""
         for model in self.models.all:
             self.info_of(model)
         return self.models.named(name)
 
     def model_of(self, request: Request | ReadmitRequest) -> ServedModel:
-        """The model that is to compute a request. Raises Refused, StoreError."""
+        """Returns the model that computes a request. Raises Refused, StoreError."""
         if not self.models.several:
             return self.models.first
         if isinstance(request, RunRequest):
@@ -134,21 +132,21 @@ class Pool:
         return self.models.first if origin is None else self._model_of_run(origin)
 
     def _model_of_run(self, run: str) -> ServedModel:
-        """That which computed a run; the first where none of those served did, or the run was deleted."""
+        """Returns the model that computed a run; the first if the server does not have that, or the run was deleted."""
         try:
             return self.serving(self._log.opening(run)["model"]) or self.models.first
         except Gone:
             return self.models.first
 
     def serving(self, described: Mapping[str, Any]) -> ServedModel | None:
-        """The served model that a log describes; None where there is none, or, of one model, where it is another."""
+        """Returns the model of this server that a log describes; None if the server does not have it."""
         for model in self.models.all:
             self.info_of(model)
         return self.models.of(described)
 
     @property
     def restarts(self) -> int:
-        """How often engines were started again."""
+        """How often engines were restarted."""
         return sum(engine.supervisor.restarts for engine in self.engines)
 
     @property
@@ -158,27 +156,28 @@ class Pool:
 
     @property
     def places(self) -> int:
-        """How many runs may be open: those of the engines that take runs, and of one where none does yet."""
+        """How many runs may be open on the engines that take runs; if none does yet, on one engine."""
         return self._settings.max_open_runs * max(1, sum(engine.state == "ready" for engine in self.engines))
 
     def places_of(self, model: ServedModel) -> int:
-        """How many runs of a model may be open; 0 while none of its engines can be called."""
+        """Returns how many runs of a model may be open; 0 while none of its engines can be called."""
         engines = self.engines_of(model)
         if not any(engine.calls.is_open for engine in engines):
             return 0
         return self._settings.max_open_runs * max(1, sum(engine.state == "ready" for engine in engines))
 
     def engine_of(self, run: str) -> Engine | None:
-        """The engine that has an open run."""
+        """Returns the engine that has an open run, None if there is none."""
         return next((engine for engine in self.engines if run in engine.storing.runs), None)
 
     def when_no_room(self, evict_paused: Callable[[ServedModel], bool]) -> None:
-        """What evicts the paused runs of all models but the one that has no room; it returns whether there were any."""
+        """Set the function that evicts the paused runs of all other models when a model has no room. It returns whether
+        it freed a place."""
         self._evict_paused = evict_paused
 
     def load(self, model: ServedModel) -> None:
-        """Begin to load a model, unless an engine has it or loads it; it is used now. Raises Refused("model") where it
-        cannot be had, or has no room.
+        """Begin to load a model, unless an engine has it or loads it, and note that it is used now. Raises
+        Refused("model") if it cannot be loaded, or has no room.
         """
         model.touch()
         if not self.models.several or self.engines_of(model):
@@ -200,30 +199,30 @@ class Pool:
                 engine.supervisor.start()
 
     def memory_of(self, model: ServedModel) -> tuple[int, bool]:
-        """Bytes that a model's engines take, and whether that was measured, now or when it was last loaded."""
+        """Returns the bytes that a model's engines take, and whether that was measured, now or earlier."""
         taken = self._taken(model)
         return (taken or model.needs), model.resident is not None
 
     def _make_room(self, model: ServedModel) -> None:
-        """End engines of models that are not in use, those used least recently first, until the model fits. None is
-        ended where that would not be enough. Raises Refused("model").
+        """End engines of models that are not in use, least recently used first, until the model fits. If that cannot
+        free enough, no engine is ended. Raises Refused("model").
         """
         taken = {each: self._taken(each) for each in self.models.all if self.engines_of(each)}
         over = sum(taken.values()) + model.needs - self.models.budget
-        leaving = list[ServedModel]()
+        to_end = list[ServedModel]()
         for each in sorted(taken, key=lambda each: each.used):
             if over <= 0:
                 break
             if not self._is_used(each):
-                leaving.append(each)
+                to_end.append(each)
                 over -= taken[each]
         if over > 0:
-            raise self.models.no_room(model, [each.name for each in taken if each not in leaving])
-        for each in leaving:
+            raise self.models.no_room(model, [each.name for each in taken if each not in to_end])
+        for each in to_end:
             self._end(each, model)
 
     def _taken(self, model: ServedModel) -> int:
-        """Memory of a model's engines: as the system measures it, and of one that is still loading what it needs."""
+        """Returns the bytes that a model's engines take: as measured, but at least `model.needs` while one loads."""
         total = 0
         for engine in self.engines_of(model):
             pid = engine.supervisor.pid
@@ -236,7 +235,7 @@ class Pool:
         return total
 
     def _is_used(self, model: ServedModel) -> bool:
-        """Whether a model has an open run or gets one, loads, or was just loaded."""
+        """Whether a model has an open run or is given one, loads, or was just loaded."""
         open_runs = self._log.open_runs()
         return any(
             engine.starting
@@ -247,7 +246,7 @@ class Pool:
         )
 
     def _end(self, model: ServedModel, other: ServedModel) -> None:
-        """End a model's engines, so that another model has room."""
+        """End a model's engines to make room for the model `other`."""
         self.info_of(model)
         for engine in self.engines_of(model):
             engine.draining = True
@@ -257,8 +256,8 @@ class Pool:
         self._report(f"{model.name} was ended, so that {other.name} has room (--model-memory).")
 
     def choose(self, name: str | None) -> ServedModel:
-        """The model for a new run by its name, None for the first; it is loaded. Raises Refused("model"), and
-        EngineUnavailable until it is.
+        """Returns the model of this name for a new run, the first for None. Raises Refused("model"), and
+        EngineUnavailable until the model is loaded.
         """
         if self.models.several:
             model = self.named(name or "")
@@ -272,26 +271,26 @@ class Pool:
         return self.models.first
 
     def require(self, model: ServedModel) -> None:
-        """Load a model if need be. Raises EngineUnavailable until it is loaded, and as `load`."""
+        """Load a model unless it is loaded. Raises EngineUnavailable until it is loaded, and the errors of `load`."""
         self.load(model)
         self.refuse_unloaded(model)
 
     def refuse_unloaded(self, model: ServedModel) -> None:
-        """Raises EngineUnavailable with what a model waits for, unless it is loaded."""
+        """Raises EngineUnavailable, which says what a model waits for, unless it is loaded."""
         engines = self.engines_of(model)
         if not any(engine.supervisor.info is not None for engine in engines):
             message = self.readiness_of(model).message
             raise EngineUnavailable(message if not self.models.several or not engines else f"{model.name}: {message}")
 
     def add(self) -> Engine:
-        """Start one more engine, of the first model."""
+        """Start another engine of the first model."""
         engine = self._make(self.models.first)
         if self._started:
             engine.supervisor.start()
         return engine
 
     def drain(self, name: str) -> Engine:
-        """Give an engine no further runs. It ends with the last that it has (`end_drained`).
+        """Give an engine no further runs. It ends when its last run has ended (`end_drained`).
 
         Raises NoSuchEngine, LastEngine.
         """
@@ -305,7 +304,7 @@ class Pool:
         return engine
 
     def end_drained(self) -> None:
-        """End engines that are to be drained and have no run left."""
+        """End draining engines that have no open run."""
         for engine in self.engines:
             if engine.draining and not engine.starting and engine.storing.runs.isdisjoint(self._log.open_runs()):
                 with self._lock:
@@ -313,7 +312,7 @@ class Pool:
                 engine.supervisor.close()
 
     def why_unopened(self, run: str) -> str | None:
-        """Why a run that an engine just started has no log; None where it has one. Said once."""
+        """Returns why a run that an engine just started has no log, None if it has one. Forgets the reason."""
         return next((why for engine in self.engines if (why := engine.storing.why_unopened(run))), None)
 
     def call(
@@ -324,8 +323,8 @@ class Pool:
         client: str = "",
         model: ServedModel | None = None,
     ) -> Any:
-        """What the service's `method` returns, of the engine whose turn it is. `model`: which answers; None: any, or of
-        a request the one that it is for. Other parameters, and errors, as Calls.call.
+        """Returns the result of the service's `method` in the engine chosen for the call. `model`: the model that
+        answers; None for any, or for a request's own model. Other parameters, and errors, as in Calls.call.
         """
         if method in STARTS:
             return self._give(method, arguments[0], noted)
@@ -338,13 +337,13 @@ class Pool:
         return value
 
     def tell(self, method: str, run: str, *arguments: Any) -> None:
-        """Call the engine that has a run without waiting for the answer; without one, nothing happens."""
+        """Call the engine that has a run without waiting for the answer. Does nothing if no engine has it."""
         engine = self.engine_of(run)
         if engine is not None:
             engine.calls.tell(method, run, *arguments)
 
     def _give(self, method: str, request: Any, noted: Callable[[Any], None] | None) -> Any:
-        """Give a run to the first engine in the order whose cache has room for it."""
+        """Give a run to the first engine of `_in_order` whose cache has room for it."""
         full: Refused | None = None
         model = self.model_of(request)
         model.touch()
@@ -354,7 +353,7 @@ class Pool:
             try:
                 value = engine.calls.call(method, request, noted=noted)
             except EngineUnavailable:
-                # The engine may have started it after the timeout; nobody would know its id.
+                # The engine may start the run after the timeout; nobody would know its id.
                 engine.calls.tell("control", request.run, "stop")
                 raise
             except Exception as error:
@@ -370,9 +369,8 @@ class Pool:
         raise full or EngineUnavailable(self.readiness_of(model).message)
 
     def _in_order(self, request: Any, model: ServedModel) -> list[Engine]:
-        """Engines for a run: that which may hold its blocks, where it has a place; then those with most room.
-
-        Those that are just taking a run come last, because their room is about to change.
+        """Returns the engines for a run: first the engine that may have its blocks, if it has a place; then by room,
+        most first. Engines that are just taking a run come last, because their room is about to change.
         """
         ready = [engine for engine in self.engines_of(model) if engine.state == "ready"]
         if len(ready) < 2:
@@ -387,11 +385,11 @@ class Pool:
         return sorted(ready, key=place)
 
     def _for(self, method: str, arguments: tuple[Any, ...], model: ServedModel | None) -> Engine:
-        """The engine that answers: of what is about a run, that which has it; otherwise the one with fewest runs of the
-        model, or of all. Raises EngineUnavailable."""
+        """Returns the engine for a call: the engine that has the run if the call is about one; otherwise the engine
+        with fewest runs, of the model if given. Raises EngineUnavailable."""
         if method in ABOUT_A_RUN:
-            about = arguments[0]
-            return self.engine_of(about if isinstance(about, str) else about.run) or self._first()
+            subject = arguments[0]
+            return self.engine_of(subject if isinstance(subject, str) else subject.run) or self._first()
         if model is not None:
             self.refuse_unloaded(model)
         engines = self.engines if model is None else self.engines_of(model)
@@ -407,14 +405,14 @@ class Pool:
 
     def _make(self, model: ServedModel) -> Engine:
         with self._lock:
-            self._made += 1
+            self._created += 1
             taken = {engine.slot for engine in self._engines}
             slot = next(number for number in count() if number not in taken)
-            engine = Engine(f"engine-{self._made}", model, self._log, self._settings, self._report, slot)
+            engine = Engine(f"engine-{self._created}", model, self._log, self._settings, self._report, slot)
             self._engines.append(engine)
         return engine
 
 
 def unloaded(model: ServedModel) -> str:
-    """What is said of a model that no engine has."""
+    """Returns the message for a model that no engine has."""
     return f"{model.name} is not loaded. It is loaded for its next run."

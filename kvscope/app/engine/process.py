@@ -1,4 +1,4 @@
-"""The engine process: loads the model, then serves calls and advances runs until the web process is gone.
+"""The engine process: loads the model, then answers calls and computes runs until the web process ends.
 
 Started by app.engine.supervisor with the spawn method, because fork and CUDA do not mix.
 """
@@ -28,32 +28,30 @@ from kvscope.model.pieces import Pieces
 
 CALLS_WITH_FRAMES = ("start", "fork", "twin", "changed", "beam", "workload")
 CALLS_ABOUT_RUNS = (*CALLS_WITH_FRAMES, "most_bytes", "join", "leave", "control", "evict_run", "readmit")
-"""Of the service's methods; the others answer questions (kvscope.app.http.questions)."""
+"""Methods of the service that start or control runs; the others answer questions (kvscope.app.http.questions)."""
 
 ENVIRONMENT = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     "LRU_CACHE_CAPACITY": "64",
     "OMP_WAIT_POLICY": "passive",
 }
-"""What the service's libraries read when they are imported, unless the operator has said otherwise: oneDNN and torch's
-binding to it keep the code made for 64 shapes of a product each, not for 1,024, and threads that wait for each other
-sleep, since browsers and the web process want processors too. docs/measurements.md says why.
-"""
+"""Environment variables that the service's libraries read when they are imported; the operator's values come first.
+oneDNN and torch's binding to it each cache the code for 64 shapes of a product, not for 1,024. Threads that wait for
+each other sleep, because browsers and the web process need processors too. docs/measurements.md says why."""
 NICENESS = 5
-"""The browser that shows a run is often on the same machine, and both cores are busy with the next step. Beside another
-busy process this leaves the engine a quarter of a processor: docs/measurements.md, "The engine steps back".
-"""
+"""The browser that shows a run is often on the same machine, and its cores are busy with the next step. If another
+process is busy, the engine gets a quarter of a processor: docs/measurements.md, "The engine steps back"."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """What an engine loads, and where.
+    """The model that an engine loads, and the resources that it uses.
 
     `service` names the loader, `module:function`. `compiled`: whether code may be compiled to make steps faster.
-    `processors`: those it may use, all where there are none. `folder`: for temporary files, which are left there; the
-    system's where there is none.
+    `processors`: the processors that it may use; empty for all. `folder`: for temporary files, which the engine does
+    not delete; None for the system's folder.
     """
 
     service: str
@@ -66,14 +64,14 @@ class EngineSpec:
 
 
 class Channel(Protocol):
-    """The engine's end of the connection to the web process, as of multiprocessing.connection.Connection."""
+    """The engine's end of the connection to the web process, like multiprocessing.connection.Connection."""
 
     def send(self, message: Any, /) -> None:
-        """Raises ConnectionError where the other end is closed."""
+        """Send a message. Raises ConnectionError if the other end is closed."""
         ...
 
     def recv(self) -> Any:
-        """The next message, waited for. Raises EOFError or OSError where the other end is closed."""
+        """Wait for the next message, and return it. Raises EOFError or OSError if the other end is closed."""
         ...
 
 
@@ -86,8 +84,8 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
         os.sched_setaffinity(0, spec.processors)  # before torch is imported, which counts them
     os.environ.update(ENVIRONMENT | os.environ)
     rate_limited_log.install()
-    with suppress(PermissionError):  # of a process that leads a group already
-        os.setsid()  # leaves the terminal's Ctrl-C to the web process, which decides
+    with suppress(PermissionError):  # raised if this process already leads a group
+        os.setsid()  # so that the terminal's Ctrl-C reaches the web process alone
     calls = Inbox(CALLS_ABOUT_RUNS)
     Thread(target=receive, args=(connection, calls.put), name="receive", daemon=True).start()
     send = Sender(connection)
@@ -95,7 +93,7 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
     loaded = _load(send, spec)
     if loaded is None:
         return
-    lower_priority(NICENESS)  # not earlier: beside two busy processes, loading would take minutes
+    lower_priority(NICENESS)  # not earlier: with two other busy processes, loading would take minutes
     loaded.report_compiled(lambda line: send(Compiled(line)))
     send(Ready(loaded.info, loaded.room))
     loop = Loop(send, loaded, calls)
@@ -104,7 +102,7 @@ def serve(connection: Channel, spec: EngineSpec) -> None:
 
 
 class Loop:
-    """What the engine does next: what starts or steers runs, a pass for all runs, or a piece of an answer."""
+    """Does the engine's work in turns: calls that start or control runs, a pass for all runs, a piece of an answer."""
 
     def __init__(self, send: Callable[[Any], None], service: Service, calls: Inbox) -> None:
         self._send, self._service, self._calls = send, service, calls
@@ -112,7 +110,7 @@ class Loop:
         self._starts, self._answers = Pieces("starts"), Pieces("answers")
 
     def turn(self) -> None:
-        """One of each; where there is nothing to do, wait for a call."""
+        """Do one of each; if there is nothing to do, wait for a call."""
         starts, answers = self._starts, self._answers
         if not (self._service.busy or starts.in_progress or answers.in_progress):
             self._calls.wait()
@@ -137,7 +135,7 @@ class Loop:
             self._send(Frames(tuple(frames), self._service.room))
 
     def _answer_piece(self) -> None:
-        """Of the answer in progress, or of the next one."""
+        """Compute a piece of the answer in progress, or of the next one."""
         answers = self._answers
         if answers.in_progress and not self._calls.is_waited_for:
             answers.abandon()
@@ -150,16 +148,16 @@ class Loop:
 
 
 def resolve(dotted: str) -> Callable[..., Any]:
-    """The object that `module:name` names. Raises ImportError or AttributeError."""
+    """Returns the object that `module:name` names. Raises ImportError or AttributeError."""
     module, _, name = dotted.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    member: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return member
 
 
 def receive(connection: Channel, put: Callable[[Any], None]) -> None:
-    """Hand on what the web process asks.
+    """Pass on the calls of the web process.
 
-    Its end, even by kill -9, ends this process at once, whatever the other thread computes.
+    When the web process ends, even by kill -9, this process ends at once, whatever the other thread computes.
     """
     try:
         while True:
@@ -169,13 +167,13 @@ def receive(connection: Channel, put: Callable[[Any], None]) -> None:
 
 
 class Sender:
-    """Tells the web process, from any thread."""
+    """Sends messages to the web process, from any thread."""
 
     def __init__(self, connection: Channel) -> None:
         self._connection, self._lock = connection, Lock()
 
     def __call__(self, message: Any) -> None:
-        """Where the web process's end shows here before `receive` sees it, this process ends as it would there."""
+        """Send a message. Ends this process if the web process has ended, as `receive` does."""
         try:
             with self._lock:
                 self._connection.send(message)
@@ -184,7 +182,7 @@ class Sender:
 
 
 def _beat(send: Sender) -> None:
-    """Say that this process lives, for as long as it does."""
+    """Send beats for as long as this process lives."""
     while True:
         send(Beat())
         time.sleep(BEAT_S)

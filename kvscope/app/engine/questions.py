@@ -1,7 +1,7 @@
-"""Asks the engine for values that are computed again: each once, and only so many at a time for one client.
+"""Asks the engine for values that are computed again: each once, and a limited number at a time for one client.
 
-An answer depends on the question and the model alone, so it is stored under a hash of both: in memory, and on the disk
-if it is about something that is stored too.
+An answer depends only on the question and the model, so it is stored under a hash of both: in memory, and also on the
+disk if it is about a saved session.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from kvscope.model.api import ChangedRun
 from kvscope.model.work_folder import whole_file
 
 MOST_AT_ONCE, MOST_BY_ADDRESS, MOST_BY_CLIENT = 48, 36, 12
-"""Questions that are being computed or waited for: in total, of one address, of one client. A page asks a few at a
-time."""
+"""Limits of questions in progress: in total, of one address, of one client. A page asks a few at a time."""
 RETRY_S = 2
 MEMORY_BYTES, DISK_BYTES = 64 * 1024 * 1024, 256 * 1024 * 1024
 JSON, BINARY = b"j", b"b"
@@ -45,8 +44,8 @@ class TooManyQuestions(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """A method of the service with its arguments. `lasting`: it is about a saved session. `model` answers it; None: any
-    model.
+    """A method of the service with its arguments. `lasting`: whether it is about a saved session. `model`: the model
+    that answers it; None for any.
     """
 
     method: str
@@ -56,27 +55,27 @@ class Computation:
 
 
 def under_changes(opening: Mapping[str, Any], method: str, *arguments: Any) -> tuple[Any, ...]:
-    """The method that answers a question about a run with this `open` frame, and its arguments."""
+    """Returns the method that answers a question about a run with this `open` frame, and its arguments."""
     changed = ChangedRun.of(opening)
     return (method, *arguments) if changed is None else ("of_changed", changed, method, *arguments)
 
 
 class Questions:
-    """Asks the engines of `pool`. `info`: what tells one model from another, of any model for None. `folder`: where
-    lasting answers are stored.
+    """Asks the engines of `pool`. `info`: returns the `model` object of a model, or of any model for None. `folder`:
+    for lasting answers.
     """
 
     def __init__(self, pool: Pool, info: Callable[[ServedModel | None], dict[str, Any] | None], folder: Path) -> None:
         self._pool, self._info, self._folder = pool, info, folder
         self._lock = Lock()
-        self._asking: Counter[str | Requester] = Counter()
+        self._in_progress: Counter[str | Requester] = Counter()
         self._once = Once[str](MEMORY_BYTES)
 
     def ask(self, computation: Computation, requester: Requester, count: Callable[[], None] = lambda: None) -> Answer:
-        """The answer: bytes, or what JSON holds. `count` is called unless the answer is stored.
+        """Returns the answer: bytes, or a value from JSON. `count` is called unless the answer is stored.
 
-        Raises Refused, TooManyQuestions, EngineUnavailable, RuntimeError for a fault inside the engine, and what
-        `count` raises.
+        Raises Refused, TooManyQuestions, EngineUnavailable, RuntimeError for a fault inside the engine, and the errors
+        of `count`.
         """
         key = self._key(computation)
         answer = self._stored(key, computation.lasting)
@@ -87,12 +86,12 @@ class Questions:
         return _read(answer)
 
     def stored(self, computation: Computation) -> Answer | None:
-        """The answer if it is stored."""
+        """Returns the answer if it is stored, else None."""
         answer = self._stored(self._key(computation), computation.lasting)
         return None if answer is None else _read(answer)
 
     def ask_again(self, computation: Computation, requester: Requester) -> Answer:
-        """The answer as it is now; it is not stored. Raises as `ask`."""
+        """Returns a newly computed answer, which is not stored. Raises the same errors as `ask`."""
         with self._turn(requester):
             return self._call(computation, requester)
 
@@ -105,7 +104,7 @@ class Questions:
         value = self._call(computation, requester)
         answer = BINARY + value if isinstance(value, bytes) else JSON + json.dumps(value).encode()
         if computation.lasting:
-            with suppress(OSError):  # a full disk: it is computed again
+            with suppress(OSError):  # for example a full disk: the answer is computed again next time
                 self._folder.mkdir(parents=True, exist_ok=True)
                 with whole_file(self._folder / key) as file:
                     file.write(answer)
@@ -122,20 +121,20 @@ class Questions:
         )
         with self._lock:
             for who, limit, whose in limits:
-                if self._asking[who] >= limit:
+                if self._in_progress[who] >= limit:
                     raise TooManyQuestions(whose, limit)
-            self._asking.update(who for who, _, _ in limits)
+            self._in_progress.update(who for who, _, _ in limits)
         try:
             yield
         finally:
             with self._lock:
-                self._asking.subtract(who for who, _, _ in limits)
-                self._asking = +self._asking  # without the zeros
+                self._in_progress.subtract(who for who, _, _ in limits)
+                self._in_progress = +self._in_progress  # without the zeros
 
     def _key(self, computation: Computation) -> str:
         model = self._info(computation.model) or {}
-        asked = [model.get("sha256"), model.get("weight_dtype"), computation.method, computation.arguments]
-        return hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
+        key_parts = [model.get("sha256"), model.get("weight_dtype"), computation.method, computation.arguments]
+        return hashlib.sha256(json.dumps(key_parts, default=repr).encode()).hexdigest()
 
     def _stored(self, key: str, lasting: bool) -> bytes | None:
         answer = self._once.get(key)
@@ -147,7 +146,7 @@ class Questions:
         return answer
 
     def _keep_within(self, most: int) -> None:
-        """Delete the answers that were used least recently until the folder has at most `most` bytes."""
+        """Delete the least recently used answers until the folder has at most `most` bytes."""
         entries = ((file, file.stat()) for file in self._folder.iterdir() if file.is_file())
         files = sorted(entries, key=lambda entry: entry[1].st_mtime)
         over = sum(status.st_size for _, status in files) - most

@@ -1,7 +1,4 @@
-"""Which run gets a place, and which one gives its place up: functions of the runs that have not ended.
-
-They read the runs and change nothing.
-"""
+"""Chooses the run that gets a place, and the run that is evicted. These functions read the runs and change nothing."""
 
 from __future__ import annotations
 
@@ -20,8 +17,8 @@ if TYPE_CHECKING:
     from kvscope.app.engine.models import ServedModel
 
 CLIENT_SHARE, ADDRESS_SHARE = 0.5, 0.75
-"""The largest part of the places that one client, and one address, may hold. A client names itself, so a script can
-invent any number of clients. It cannot invent addresses, but a whole class may share one."""
+"""The largest share of the places for one client, and for one address. A client names itself, so a script can invent
+any number of clients. It cannot invent addresses, but a whole class may share one."""
 
 
 class TooManyRuns(Exception):
@@ -33,14 +30,14 @@ class TooManyRuns(Exception):
 
 
 class Requester(NamedTuple):
-    """Who requested a run: a client, by the name that it gives itself, and its address."""
+    """Who requested a run: a client, by its own name, and its address."""
 
     client: str
     address: str = ""
 
     @property
     def has_name(self) -> bool:
-        """Whether the client names itself. Otherwise its address is its name."""
+        """Whether the client names itself; otherwise its address is its name."""
         return self.client != self.address
 
 
@@ -63,14 +60,14 @@ class Run:
     token_sha256: str = ""
     state: State = FIRST
     since: float = field(default_factory=time.monotonic)
-    """When it came into its state, as time.monotonic."""
+    """When it entered its state (time.monotonic)."""
     placed_at: float = 0.0
     status_at: float = field(default_factory=time.monotonic)
     """When somebody last requested its status while it was queued."""
     action: str = ""
-    """How an evicted run goes on: resume or step."""
+    """What an evicted run does when it is readmitted: resume or step."""
     unused_bytes: int = 0
-    """What an evicted run may still store."""
+    """Bytes that an evicted run may still store."""
     has_row: bool = False
     """Whether the database has a row that queues it again in the next process."""
     most_steps: int | None = None
@@ -81,20 +78,19 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a run in the queue, from 1, and the estimated seconds until it starts, None if there is no estimate
-    yet."""
+    """The place of a run in the queue, from 1, and the estimated seconds until it starts, None without an estimate."""
 
     place: int
     estimate_s: int | None
 
 
 def most_by_address(places: int) -> int:
-    """How many of `places` one address may hold."""
+    """Returns how many of `places` one address may have."""
     return ceil(places * ADDRESS_SHARE)
 
 
 def may_hold_more(requester: Requester, holders: Collection[Requester], places: int) -> bool:
-    """Whether a requester may hold one more of `places`. `holders`: the requester at each place that is taken."""
+    """Whether a requester may have one more of `places`. `holders`: the requester at each place that is taken."""
     of_address = sum(other.address == requester.address for other in holders)
     of_client = sum(other == requester for other in holders)
     most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places
@@ -102,13 +98,13 @@ def may_hold_more(requester: Requester, holders: Collection[Requester], places: 
 
 
 def queued(runs: Iterable[Run]) -> list[Run]:
-    """The runs that are queued, in the order in which they joined the queue."""
+    """Returns the queued runs, in the order in which they joined the queue."""
     return sorted((run for run in runs if run.state in IN_QUEUE), key=lambda run: run.number)
 
 
 def holders(runs: Iterable[Run], model: ServedModel | None = None) -> list[Requester]:
-    """The requester of each run that holds a place, of one model or of all. A paused run that can be evicted does not
-    count."""
+    """Returns the requester of each run that has a place, of one model or of all. A paused run that can be evicted does
+    not count."""
     return [
         run.requester
         for run in runs
@@ -117,8 +113,8 @@ def holders(runs: Iterable[Run], model: ServedModel | None = None) -> list[Reque
 
 
 def in_order(runs: Collection[Run]) -> Iterator[Run]:
-    """The queued runs, next first: the run whose address holds fewest places; among those, the run whose client holds
-    fewest; among those, the run that joined first.
+    """Yields the queued runs, next first: the run whose address has fewest places; if several, the run whose client has
+    fewest; if several, the run that joined first.
     """
     clients = Counter(holders(runs))
     addresses = Counter[str]()
@@ -134,7 +130,7 @@ def in_order(runs: Collection[Run]) -> Iterator[Run]:
 
 
 def next_run(runs: Collection[Run], models: Collection[ServedModel], places: int) -> Run | None:
-    """The first queued run of one of `models` whose requester may hold one more of `places`; None if there is none."""
+    """Returns the first queued run of one of `models` whose requester may have one more of `places`, else None."""
     if not models:
         return None
     taken = holders(runs)
@@ -143,7 +139,7 @@ def next_run(runs: Collection[Run], models: Collection[ServedModel], places: int
 
 
 def refuse_too_many(runs: Iterable[Run], requester: Requester, most: int, most_by_client: int) -> None:
-    """Raises TooManyRuns if a requester may not queue one more run. `most`: runs that may be queued in all."""
+    """Raises TooManyRuns if a requester may not queue one more run. `most`: the most queued runs in total."""
     requesters = [run.requester for run in queued(runs)]
     limits = [
         (len(requesters), most, "runs are queued, the most that this server allows"),
@@ -164,11 +160,11 @@ def refuse_too_many(runs: Iterable[Run], requester: Requester, most: int, most_b
 
 
 def place_of(run: Run, runs: Collection[Run], durations_s: Collection[float], free_in_s: list[float | None]) -> Place:
-    """The place of a queued run, and when it will start.
+    """Returns the place of a queued run, and when it will start.
 
-    `durations_s`: how long runs that have ended held their places. `free_in_s`: for each place that is taken, the
-    estimated seconds until it is free; None, if there is no estimate, counts as the mean of `durations_s`. Each run
-    that is ahead in the queue is expected to take that mean.
+    `durations_s`: how long ended runs had their places. `free_in_s`: for each place that is taken, the estimated
+    seconds until it is free; None, without an estimate, counts as the mean of `durations_s`. Each run ahead in the
+    queue is expected to take that mean.
     """
     place = list(in_order(runs)).index(run) + 1
     known = [seconds for seconds in free_in_s if seconds is not None]
@@ -183,8 +179,8 @@ def place_of(run: Run, runs: Collection[Run], durations_s: Collection[float], fr
 
 
 def run_to_evict(runs: Iterable[Run], model: ServedModel, abandoned_since: float) -> Run | None:
-    """The run of a model that has been paused for longest; a study only if it was paused before `abandoned_since`
-    (time.monotonic). None if there is none."""
+    """Returns the run of a model that has been paused for longest, None if there is none. A study counts only if it was
+    paused before `abandoned_since` (time.monotonic)."""
     paused = [
         run
         for run in runs

@@ -1,7 +1,7 @@
 """Starts runs, as many at once as there are places, and pauses, resumes, steps, evicts and stops them.
 
-The scheduler is the one actor of the state machine in run_states.py. It asks queue.py which run is next and which one
-is to be evicted, calls the engines, and reports what came of it to `_apply`.
+Only the scheduler changes the states of run_states.py. queue.py chooses the next run and the run to evict; the
+scheduler calls the engines, and reports the result to `_apply`.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ BEGINNING_S = 10.0
 ENDING_S = 10.0
 """How long a stopped run may take to close its log."""
 LOOK_AGAIN_S = 1.0
-"""How often the queue is checked, even if no run has ended."""
+"""How often the queue is checked if no run ends."""
 ABANDONED_S = 60.0
 """A queued run whose status nobody has requested for this time leaves the queue."""
 MOST_EVICTED = 64
 """Evicted runs that can still be resumed. When there are more, the oldest ones are stopped."""
 MOST_FAILURES = 200
-"""Runs that could not start of which the server still knows why."""
+"""Runs that could not start for which the server remembers the error."""
 MOST_DURATIONS = 20
-"""Ended runs from whose durations the duration of a queued run is estimated."""
+"""Ended runs whose mean duration is the estimate for a queued run."""
 TOKEN_BYTES = 24
 NOBODY = Requester("")
 
@@ -66,19 +66,19 @@ class InUse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run that was accepted. `token` deletes it; `waits`: its place in the queue, None if it has started."""
+    """An accepted run. `token` deletes it; `waits`: its place in the queue, None if it has started."""
 
     token: str
     waits: Place | None
 
 
 class RunScheduler:
-    """Runs as many runs at once as the engines have places, and queues `max_waiting` more, at most
+    """Computes as many runs at once as the engines have places, and queues up to `max_waiting` more, at most
     `max_waiting_by_client` of one client.
 
     When a queued run needs a place, the run of its model that was paused first is evicted: the engine drops it, and its
     log stays open. When it resumes, an engine computes it again from its tokens. A study (twin, beam search or
-    workload) cannot be computed again; it is stopped instead once it has been paused for `abandoned_after_s`.
+    workload) cannot be computed again; it is stopped instead after it has been paused for `abandoned_after_s`.
     """
 
     def __init__(
@@ -87,15 +87,15 @@ class RunScheduler:
         self._log, self._pool, self._budget, self._settings = log, pool, budget, settings
         self._rows = rows
         self._changed = Condition()
-        """The lock of all that follows; notified of every transition."""
+        """The lock of the attributes below; notified of every transition."""
         self._runs: dict[str, Run] = {}
         self._failures: dict[str, Exception] = {}
         self._full = set[ServedModel]()
-        """Models for whose next run the engines or the disk had no room."""
+        """Models whose next run had no room in the engines or on the disk."""
         self._durations_s = deque[float](maxlen=MOST_DURATIONS)
         self._numbers = count()
         self._moving = Lock()
-        """Held while a run is evicted or readmitted, so that both calls reach the engine in order. Taken before
+        """Locked while a run is evicted or readmitted, so that both calls reach the engine in order. Acquired before
         `_changed`."""
         self._closed: SimpleQueue[str] = SimpleQueue()
         self._wake = Event()
@@ -136,7 +136,7 @@ class RunScheduler:
         return Started(token, self._start_or_wait(run))
 
     def restore(self, ended: Callable[[Requester], Callable[[int], None]]) -> None:
-        """Queue the runs that an earlier process left in the queue, before `open`. `ended`: makes what `start` takes.
+        """Queue the runs that an earlier process left queued, before `open`. `ended`: returns the `ended` for `start`.
 
         Raises StoreError.
         """
@@ -146,7 +146,7 @@ class RunScheduler:
             try:
                 request = from_json(row.kind, row.request)
                 model = self._pool.model_of(request)
-            except ValueError:  # of another version, or for a model that is no longer served
+            except ValueError:  # another version wrote the request, or the server no longer has its model
                 self._rows.remove(row.run)
                 continue
             with self._changed:
@@ -178,7 +178,7 @@ class RunScheduler:
         return "paused" if self.is_paused(run) else "running"
 
     def _evicted_run(self, run: str) -> Run | None:
-        """The run if no engine has it but its log is open."""
+        """Returns the run if no engine has it but its log is open, else None."""
         known = self._runs.get(run)
         return known if known is not None and known.state in (State.EVICTED, State.REQUEUED) else None
 
@@ -186,13 +186,13 @@ class RunScheduler:
         try:
             return str(self._pool.call("control", run, action, noted=partial(self._note, run)))
         except Refused:
-            with self._moving, self._changed:  # an eviction that had begun is over
+            with self._moving, self._changed:  # wait for an eviction in progress
                 if self._evicted_run(run) is None:
                     raise
         return self.control(run, action)
 
     def drain(self, name: str) -> Engine:
-        """Give an engine no further runs, and end it with its last one. Its paused runs are evicted at once; when they
+        """Give an engine no further runs; it ends with its last one. Its paused runs are evicted at once; when they
         resume, another engine computes them again. Raises NoSuchEngine, LastEngine.
         """
         engine = self._pool.drain(name)
@@ -215,8 +215,8 @@ class RunScheduler:
             return known is not None and known.state in (State.PAUSED, State.EVICTED)
 
     def waits(self, run: str) -> Place | None:
-        """The place of a run in the queue; None if it has started and so has a log. Waits for a run that is starting.
-        Raises the error that kept a queued run from starting, or EngineUnavailable.
+        """Returns the place of a run in the queue; None if it has started, so that it has a log. Waits for a run that
+        is starting. Raises the error that prevented a queued run from starting, or EngineUnavailable.
         """
         with self._changed:
             self._wait_until_begun(run)
@@ -261,7 +261,7 @@ class RunScheduler:
     def _end(self, run: str) -> None:
         """Stop a run, and wait until its log is closed."""
         deadline = time.monotonic() + ENDING_S
-        with suppress(Refused):  # it has ended meanwhile
+        with suppress(Refused):  # the run has ended meanwhile
             if run in self._log.open_runs():
                 self.control(run, "stop")
         while (head := self._log.head(run)) is not None and not head.closed:
@@ -292,11 +292,11 @@ class RunScheduler:
             self._wake.clear()
             self.work()
 
-    # The state machine: transitions happen here alone.
+    # The state machine: every transition happens here.
 
     def _apply(self, run: Run, trigger: Trigger) -> bool:
-        """Take a run to its next state. Returns False, and changes nothing, if the table has none for the trigger. The
-        caller holds `_changed`.
+        """Move a run to its next state. Returns False, and changes nothing, if the table has none for the trigger. The
+        caller has locked `_changed`.
         """
         state, action = TRANSITIONS.get((run.state, trigger), (None, Action.NOTHING))
         if state is None:
@@ -341,12 +341,12 @@ class RunScheduler:
                 run.ended(head.bytes if head else 0)
 
     def _on_run_closed(self, run: str) -> None:
-        """Called by the log while it holds its lock, so `_release_ended` does the work later."""
+        """Note an ended run. The log calls this with its own lock locked, so `_release_ended` does the work later."""
         self._closed.put(run)
         self._wake.set()
 
     def _release_ended(self) -> None:
-        """Report to the state machine which runs have ended."""
+        """Report ended runs to the state machine."""
         beginning = list[str]()
         while True:
             try:
@@ -419,9 +419,8 @@ class RunScheduler:
         return place_of(run, runs, self._durations_s, free_in_s)
 
     def _free_in_s(self, run: Run) -> float | None:
-        """Seconds until a run frees its place, if it generates its remaining tokens as fast as those so far.
-
-        0 for a paused run, which can be evicted. None if it has no token yet.
+        """Returns the seconds until a run frees its place, at its speed so far; 0 for a paused run, which can be
+        evicted; None for a study, or if it has no token yet.
         """
         if run.state is State.PAUSED and not run.study:
             return 0.0
@@ -433,7 +432,7 @@ class RunScheduler:
         return (run.most_steps - head.steps) * (time.monotonic() - run.placed_at) / head.steps
 
     def _keep_row(self, run: Run) -> None:
-        """Keep a queued run for the case that this process ends. Raises StoreError, and it is not queued then."""
+        """Store a queued run in case this process ends. Raises StoreError; then the run is no longer queued."""
         if self._rows is None or run.state is not State.QUEUED or run.has_row:
             return
         method = METHODS[type(run.request)]
@@ -447,7 +446,7 @@ class RunScheduler:
 
     def _forget_row(self, run: Run) -> None:
         if self._rows is not None and run.has_row:
-            with suppress(StoreError):  # a row of a run that has begun is passed over
+            with suppress(StoreError):  # `restore` ignores rows of runs that have begun
                 self._rows.remove(run.id)
 
     # Starting and readmitting.
@@ -473,9 +472,9 @@ class RunScheduler:
         return None
 
     def _place_next(self, only: Run | None = None) -> Run | None:
-        """Give a place to the next run, if necessary that of a paused run, and return it; None if there is no place.
+        """Give a place to the next run and return it, evicting a paused run if necessary; None if there is no place.
 
-        `only`: return None too if another run of the same model is next.
+        `only`: return None also if another run of the same model is next.
         """
         with self._changed:
             run, full = self._place_if_free(only)
@@ -492,8 +491,8 @@ class RunScheduler:
                 return self._place_if_free(only)[0]
 
     def _place_if_free(self, only: Run | None) -> tuple[Run | None, ServedModel | None]:
-        """Give a place to the next run, if one is free for it, and return it. If only the place is missing, return the
-        model that lacks it.
+        """Give a place to the next run, if one is free for it, and return it. If only the place is missing, return None
+        and the model that needs it.
         """
         self._release_ended()
         runs, places = self._runs.values(), self._pool.places
@@ -514,8 +513,8 @@ class RunScheduler:
         return run, None
 
     def _begin(self, run: Run) -> None:
-        """Start or readmit a run that has a place. If the engine or the disk has no room, the run is queued again as
-        long as another run may free room. Another failure is kept for the next status request.
+        """Start or readmit a run that has a place. If the engine or the disk has no room, the run is queued again while
+        another run may free room. Another failure is stored for the next status request.
         """
         failure = None
         try:
@@ -547,7 +546,7 @@ class RunScheduler:
             raise
 
     def _readmit(self, run: Run) -> None:
-        """Give an evicted run to an engine, and go on with it. Raises Refused, EngineUnavailable, Full, StoreError."""
+        """Give an evicted run to an engine, and continue it. Raises Refused, EngineUnavailable, Full, StoreError."""
         with self._moving:
             head = self._log.head(run.id)
             if head is None or head.closed:
@@ -557,13 +556,13 @@ class RunScheduler:
             try:
                 self._pool.call("control", run.id, run.action, noted=partial(self._note, run.id))
             except (Refused, EngineUnavailable):
-                self._note(run.id, "paused")  # as the engine readmits it
+                self._note(run.id, "paused")  # the state in which the engine readmits a run
                 raise
 
     def _will_have_room(self, run: Run, failure: Exception) -> bool:
-        """Whether room will be freed: by an open run when it ends, or by an evicted one, which is stopped now.
+        """Whether room will be freed: by an open run when it ends, or by an evicted run, which is stopped now.
 
-        All models share the room on the disk; each model has its own room in its engines.
+        All models share the disk; each model has its own room in its engines.
         """
         of_disk = isinstance(failure, Full)
         others = [other for other in self._runs.values() if other is not run]
@@ -578,15 +577,15 @@ class RunScheduler:
     # Evicting.
 
     def _evict(self, run: Run) -> bool:
-        """Take its place from a paused run. Returns whether the place is free. The caller holds `_moving`."""
-        if run.state not in PLACED:  # it has ended meanwhile
+        """Evict a paused run. Returns whether its place is free. The caller has locked `_moving`."""
+        if run.state not in PLACED:  # the run has ended meanwhile
             return True
         try:
             if run.study:
                 self._pool.call("control", run.id, "stop")
             else:
                 self._pool.call("evict_run", run.id)
-        except Refused:  # it has resumed or ended, or is in the middle of a step
+        except Refused:  # the run has resumed or ended, or is in the middle of a step
             with self._changed:
                 if run.state is State.PAUSED:
                     self._apply(run, Trigger.PAUSE)
@@ -599,7 +598,7 @@ class RunScheduler:
         return True
 
     def _evict_all(self, condition: Callable[[Run], bool]) -> bool:
-        """Evict the paused runs that meet a condition, without studies. Returns whether a place is free."""
+        """Evict the paused runs that meet a condition, except studies. Returns whether a place is free."""
         with self._moving:
             with self._changed:
                 self._release_ended()

@@ -1,4 +1,4 @@
-"""The states of a run, and the one table of how a run goes from state to state.
+"""The states of a run, and the table of its transitions.
 
     QUEUED ────place────▶ STARTING ───open───▶ RUNNING ◀───────────┐
       │ ▲                  │   │               │     ▲             │
@@ -17,9 +17,9 @@
               │                              ▼   │                 │
               └─────────────────────────── READMITTING ────────────┘
 
-A run ends in FAILED, LEFT or ENDED. `end` leads to ENDED from RUNNING, PAUSED, STOPPING, EVICTED and REQUEUED. The run
-scheduler is the only one that applies the table (`RunScheduler._apply`). A trigger that the table does not list for a
-state changes nothing: it reports something that happened before the run came into that state.
+A run ends in FAILED, LEFT or ENDED. `end` leads to ENDED from RUNNING, PAUSED, STOPPING, EVICTED and REQUEUED. Only
+`RunScheduler._apply` applies the table. A trigger that the table does not list for a state changes nothing: it reports
+something that happened before the run entered that state.
 """
 
 from __future__ import annotations
@@ -28,79 +28,79 @@ from enum import Enum, auto
 
 
 class State(Enum):
-    """What a run is doing. A name ends with the part of the server that has the run."""
+    """The state of a run."""
 
     QUEUED = auto()
-    """It has no log yet, and waits for a place."""
+    """The run has no log yet, and waits for a place."""
     STARTING = auto()
-    """It has a place, and an engine opens its log."""
+    """The run has a place, and an engine opens its log."""
     RUNNING = auto()
-    """An engine computes it."""
+    """An engine computes the run."""
     PAUSED = auto()
-    """An engine has it and does not compute it."""
+    """An engine has the run and does not compute it."""
     STOPPING = auto()
-    """The engine was told to stop it; its place is free, its log not closed yet. Only a study."""
+    """The engine was asked to stop the run, a study; its place is free, its log not closed yet."""
     EVICTED = auto()
-    """No engine has it. Its log is open, so it can resume."""
+    """No engine has the run. Its log is open, so it can resume."""
     REQUEUED = auto()
-    """It was evicted, and waits for a place to resume."""
+    """The run was evicted, and waits for a place to resume."""
     READMITTING = auto()
-    """It has a place again, and an engine computes it up to where it was."""
+    """The run has a place again, and an engine computes its earlier tokens again."""
     ENDED = auto()
-    """Its log is closed."""
+    """The log of the run is closed."""
     FAILED = auto()
-    """It could not start, and has no log."""
+    """The run could not start, and has no log."""
     LEFT = auto()
-    """It was removed from the queue."""
+    """The run was removed from the queue."""
 
 
 class Trigger(Enum):
     """What happens to a run."""
 
     PLACE = auto()
-    """The scheduler gives it a place."""
+    """The scheduler gives the run a place."""
     OPEN = auto()
-    """An engine has it, and its log is open."""
+    """An engine has the run, and its log is open."""
     NO_ROOM = auto()
-    """The engines or the disk have no room for it until another run ends."""
+    """The engines or the disk have no room for the run until another run ends."""
     FAIL = auto()
-    """It cannot start or be readmitted."""
+    """The run cannot start or be readmitted."""
     PAUSE = auto()
-    """The engine reports that it is paused."""
+    """The engine reports that the run is paused."""
     RESUME = auto()
-    """The engine reports that it runs."""
+    """The engine reports that it computes the run."""
     STOP = auto()
-    """The engine was told to stop it, because another run needs its place."""
+    """The engine was asked to stop the run, because another run needs its place."""
     EVICT = auto()
-    """The engine has dropped it."""
+    """The engine has dropped the run."""
     QUEUE = auto()
-    """A visitor wants it to resume."""
+    """A visitor wants the run to resume."""
     LEAVE = auto()
-    """Nobody waits for it any more."""
+    """Nobody waits for the run any more."""
     END = auto()
-    """Its log was closed."""
+    """The log of the run was closed."""
 
 
 class Action(Enum):
-    """What the scheduler does as a run goes from one state to the next."""
+    """What the scheduler does in a transition."""
 
     NOTHING = auto()
     TAKE_PLACE = auto()
-    """Remember since when it has a place."""
+    """Remember when the run got its place."""
     RELEASE = auto()
-    """Give back the bytes that were reserved for its log."""
+    """Release the bytes that were reserved for the run's log."""
     RELEASE_REST = auto()
-    """Remember how many of those bytes it has not used, give them back, and let other runs try again."""
+    """Remember how many of those bytes the run has not used, release them, and let other runs try again."""
     JOIN_QUEUE = auto()
-    """Put it behind the runs that are queued."""
+    """Put the run at the end of the queue."""
     FORGET_ROW = auto()
-    """Delete the row that would queue it again in the next process."""
+    """Delete the row that would queue the run again in the next process."""
     FAIL = auto()
-    """As RELEASE and FORGET_ROW, and keep why it failed for whoever requests its status."""
+    """As RELEASE and FORGET_ROW, and store the error for status requests."""
     LET_OTHERS_TRY = auto()
     """Let runs that had no room try again."""
     FINISH = auto()
-    """As RELEASE and LET_OTHERS_TRY, and charge its requester for the bytes of its log."""
+    """As RELEASE and LET_OTHERS_TRY, and charge the requester for the bytes of the log."""
 
 
 S, T, A = State, Trigger, Action
@@ -112,7 +112,7 @@ TRANSITIONS: dict[tuple[State, Trigger], tuple[State, Action]] = {
     (S.STARTING, T.FAIL): (S.FAILED, A.FAIL),
     (S.RUNNING, T.PAUSE): (S.PAUSED, A.NOTHING),
     (S.RUNNING, T.END): (S.ENDED, A.FINISH),
-    (S.PAUSED, T.PAUSE): (S.PAUSED, A.NOTHING),  # paused anew: it was stepped, or could not be evicted
+    (S.PAUSED, T.PAUSE): (S.PAUSED, A.NOTHING),  # paused again after a step, or a failed eviction
     (S.PAUSED, T.RESUME): (S.RUNNING, A.NOTHING),
     (S.PAUSED, T.EVICT): (S.EVICTED, A.RELEASE_REST),
     (S.PAUSED, T.STOP): (S.STOPPING, A.LET_OTHERS_TRY),
@@ -127,13 +127,13 @@ TRANSITIONS: dict[tuple[State, Trigger], tuple[State, Action]] = {
     (S.READMITTING, T.NO_ROOM): (S.REQUEUED, A.RELEASE),
     (S.READMITTING, T.FAIL): (S.EVICTED, A.RELEASE),
 }
-"""State and trigger → next state and what the scheduler does. STARTING and READMITTING have no END: a run whose log is
-closed meanwhile ends after OPEN."""
+"""State and trigger → next state and action. STARTING and READMITTING have no END: if the log is closed meanwhile, the
+run ends after OPEN."""
 
 FIRST = State.QUEUED
 TERMINAL = frozenset({State.ENDED, State.FAILED, State.LEFT})
 IN_QUEUE = frozenset({State.QUEUED, State.REQUEUED})
 BEGINNING = frozenset({State.STARTING, State.READMITTING})
-"""The run is no longer queued, and cannot be read or controlled yet."""
+"""The run has left the queue, and cannot be read or controlled yet."""
 PLACED = BEGINNING | {State.RUNNING, State.PAUSED}
-"""The run has one of the places."""
+"""The run has a place."""

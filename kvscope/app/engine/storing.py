@@ -1,4 +1,4 @@
-"""Puts the engine's frames into the log. A run whose frames cannot be stored ends; the others go on."""
+"""Stores the engine's frames in the log. A run whose frames cannot be stored ends; the other runs continue."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kvscope.app.store.runs import RunLog
 from kvscope.model.api import Frame
 
 PART_BYTES = 1024 * 1024
-"""Stored in one transaction, which an SQLite writes twice: to its log of changes, which would grow by all of it."""
+"""The most bytes in one transaction. SQLite writes them twice: its log of changes grows by the whole transaction."""
 
 
 class Storing:
-    """Used by the supervisor's thread. `report` gets one line for the operator when a run cannot be stored.
+    """Stores frames in the supervisor's thread. `report` gets one line for the operator when a run cannot be stored.
 
-    `runs`: those that the engine has been given and that have not ended, which `interrupt` closes.
+    `runs`: the engine's runs that have not ended; `interrupt` closes them.
     """
 
     def __init__(self, log: RunLog, calls: Calls, report: Callable[[str], None]) -> None:
@@ -25,38 +25,38 @@ class Storing:
         self._unopened: dict[str, str] = {}
         self.runs: set[str] = set()
         self.tokens = 0
-        """That were chosen since the server started."""
+        """How many tokens were chosen since the server started."""
 
     def take(self, frames: tuple[Frame, ...]) -> None:
-        """Store what one message of the engine brought."""
+        """Store the frames of one message of the engine."""
         self.runs.update(frame.run for frame in frames if frame.kind == "open")
         self.tokens += sum(frame.kind == "step" for frame in frames)
-        for some in _parts(frames):
+        for part in _parts(frames):
             try:
-                self._log.append(some)
+                self._log.append(part)
             except (StoreError, ValueError):
-                # Runs advance together; what one of them lacks is no fault of the others.
-                for run in dict.fromkeys(frame.run for frame in some):
-                    self._take_alone(run, [frame for frame in some if frame.run == run])
-            self.runs.difference_update(frame.run for frame in some if frame.kind == "close")
+                # A message has frames of several runs; an error of one run must not end the others.
+                for run in dict.fromkeys(frame.run for frame in part):
+                    self._take_alone(run, [frame for frame in part if frame.run == run])
+            self.runs.difference_update(frame.run for frame in part if frame.kind == "close")
 
     def why_unopened(self, run: str) -> str | None:
-        """Why a run that the engine just started has no log; None where it has one. Said once."""
+        """Returns why a run that the engine just started has no log, None if it has one. Forgets the reason."""
         return self._unopened.pop(run, None)
 
     def interrupt(self, why: str) -> None:
-        """Close the runs that are open: their engine is gone."""
+        """Close the open runs, because their engine has ended."""
         for run in list(self.runs):
             self._log.close_run(run, "interrupted", why)
             self.runs.discard(run)
 
     @property
     def behind(self) -> bool:
-        """Whether the ends of runs wait for a database that did not take them."""
+        """Whether `close` frames that the database did not take wait in memory."""
         return self._log.has_rest
 
     def catch_up(self) -> None:
-        """Try to store them again."""
+        """Try to store these `close` frames again."""
         with suppress(StoreError):
             self._log.store_rest()
 
@@ -73,13 +73,13 @@ class Storing:
 
 
 def _parts(frames: Sequence[Frame]) -> Iterator[list[Frame]]:
-    """The frames in order, some at a time."""
-    some, size = list[Frame](), 0
+    """Yields the frames in order, in parts of at most PART_BYTES or one frame."""
+    part, size = list[Frame](), 0
     for frame in frames:
-        if some and size + len(frame.payload) > PART_BYTES:
-            yield some
-            some, size = [], 0
-        some.append(frame)
+        if part and size + len(frame.payload) > PART_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(frame)
         size += len(frame.payload)
-    if some:
-        yield some
+    if part:
+        yield part

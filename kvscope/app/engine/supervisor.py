@@ -1,4 +1,4 @@
-"""Keeps an engine process: starts it, reads what it says, starts it again when it dies."""
+"""Runs an engine process: starts it, reads its messages, and starts it again when it ends."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ SLOWEST_RESTART_S = 30.0
 class Readiness:
     """Whether the model can be used.
 
-    `state`: fetching, loading, ready, failed or restarting; `done` of `total` bytes of `phase`. `compiled`: what
-    was compiled to make steps faster, or why nothing was, in a line; empty where nobody has tried.
+    `state`: fetching, loading, ready, failed, restarting or unloaded; `done` of `total` bytes of `phase`. `compiled`:
+    one line that says what was compiled to make steps faster, or why nothing was; empty if it was not tried.
     """
 
     state: str
@@ -58,11 +58,11 @@ HUNG = "The engine stopped responding before the run ended."
 
 
 class Supervisor:
-    """One engine process at a time, which does `work`; its frames go to `storing`, its answers to `calls`.
+    """Runs one engine process at a time; its frames go to `storing`, its answers to `calls`.
 
-    `work`: called in the process with its end of the connection; it can be pickled. `folder`: the engine's temporary
-    files. The engine is always killed, so it cannot remove them itself. `report` gets one line for the operator when
-    something goes wrong.
+    `work`: a function that can be pickled; the process calls it with its end of the connection. `folder`: for the
+    engine's temporary files; the engine is always killed, so it cannot remove them itself. `report` gets one line for
+    the operator on an error.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class Supervisor:
         self._wait_for(STARTING)
 
     def start(self) -> None:
-        """Start the engine and keep one running until `close`."""
+        """Start the engine, and restart it when it ends, until `close`."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the engine. Runs that are open close as interrupted."""
+        """End the engine. Open runs close as interrupted."""
         self._closing.set()
         process = self._process
         if process is not None:
@@ -103,7 +103,7 @@ class Supervisor:
 
     @property
     def readiness(self) -> Readiness:
-        """Where the engine stands."""
+        """Whether the model can be used now."""
         return self._readiness
 
     @property
@@ -113,12 +113,12 @@ class Supervisor:
 
     @property
     def room(self) -> int:
-        """Blocks of the KV cache that no open run needs, when the engine last said so."""
+        """Blocks of the KV cache that no open run needs, as the engine last reported."""
         return self._room
 
     @property
     def machine(self) -> str:
-        """The machine of a cluster that the engine runs on; empty for this one, or where it is not known yet."""
+        """The machine of a cluster that the engine runs on; empty for this machine, or if it is not known yet."""
         return self._machine
 
     @property
@@ -129,22 +129,22 @@ class Supervisor:
 
     @property
     def uptime_s(self) -> float | None:
-        """Seconds since the engine process was started, None without one."""
+        """Seconds since the engine process was started, None if there is none."""
         return None if self._process is None else time.monotonic() - self._started
 
     @property
     def load_s(self) -> float | None:
-        """How long the last start took until the model could be used, without what it fetched; None before that."""
+        """Seconds from the last start until the model could be used, without downloads; None before the first."""
         return self._load_s
 
     @property
     def ready_s(self) -> float | None:
-        """For how many seconds the model can be used; None while it cannot."""
+        """Seconds since the model could be used; None while it cannot."""
         return None if self._info is None else time.monotonic() - self._ready_since
 
     @property
     def restarts(self) -> int:
-        """How often the engine was started again."""
+        """How often the engine was restarted."""
         return self._restarts
 
     def _supervise(self) -> None:
@@ -172,7 +172,7 @@ class Supervisor:
 
     @contextmanager
     def _watching(self, process: BaseProcess) -> Iterator[Vitals]:
-        """While this lasts, a process that hangs is ended, which ends the reading of what it says."""
+        """End the process if it hangs while the context is open; this ends `_read` too."""
         silence_s = self._settings.hung_after_s
         vitals = Vitals(process.pid or 0, silence_s, lambda: self._end_hung(process))
         self._hung = None
@@ -185,14 +185,14 @@ class Supervisor:
                 vitals.close()
 
     def _end_hung(self, process: BaseProcess) -> None:
-        """Callers get the error at once, viewers when their run is closed."""
+        """Kill the process. Callers get the error at once, viewers when their run is closed."""
         silence = f"The engine did not respond for {self._settings.hung_after_s:g} s and is restarting."
         self._hung = replace(RESTARTING, message=silence)
         self._wait_for(self._hung)
         process.kill()
 
     def _read(self, connection: Connection, vitals: Vitals) -> None:
-        """Take the engine's messages until it is gone."""
+        """Take the engine's messages until its connection closes."""
         while True:
             try:
                 message: FromEngine = connection.recv()
@@ -233,12 +233,12 @@ class Supervisor:
                     self._wait_for(replace(STARTING, state="failed", phase="failed", message=reason))
 
     def _wait_for(self, readiness: Readiness) -> None:
-        """The model cannot be used, and this is why."""
+        """Note that the model cannot be used, and close the calls with the reason."""
         self._readiness = readiness
         self._calls.close(readiness.message)
 
     def _clean_up(self, connection: Connection, process: BaseProcess) -> None:
-        """After the engine's end: no call stays unanswered, no run stays open."""
+        """Fail the pending calls and close the open runs, after the engine's end."""
         connection.close()
         process.kill()
         process.join()

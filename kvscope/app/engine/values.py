@@ -1,4 +1,4 @@
-"""Computes the exact values of a run for a session that is to keep them, a step at a time, so that other runs go on."""
+"""Computes the exact values of a run to store in a session, one step at a time, so that other runs continue."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 from kvscope.model.log.schema import rows_of
 
 WAIT_S = 120.0
-"""How long a run waits while another's values are computed."""
+"""How long a run waits while the values of another run are computed."""
 
 
 class ValueMaker:
-    """One run's values at a time; what is made waits on disk, in `folder`, until it is stored."""
+    """Computes the values of one run at a time; until they are stored they are in a temporary file in `folder`."""
 
     def __init__(self, runs: RunLog, sessions: SessionStore, pool: Pool, folder: Path, most_bytes: int) -> None:
         self._runs, self._sessions, self._pool = runs, sessions, pool
@@ -34,18 +34,18 @@ class ValueMaker:
         self._done: dict[str, int] = {}
 
     def estimate(self, run: str, level: ValueLevel) -> int:
-        """About how many bytes they will take."""
+        """Returns the estimated bytes of the values of a run."""
         opening = self._runs.opening(run)
         rows = len(opening["tokens"]) + len(self._runs.chosen(run)) - 1
         return value_bytes(opening["model"], rows, level)
 
     def progress(self, run: str) -> int | None:
-        """How many steps are computed; None when no values of the run are being made."""
+        """Returns how many steps are computed; None if no values of the run are being computed."""
         return self._done.get(run)
 
     def share(self, run: str, words: dict[str, Any], level: ValueLevel) -> tuple[str, str]:
-        """Save an ended run with `words` and its values, as SessionStore.share does. They are computed unless they were
-        for the same words before.
+        """Save an ended run with `words` and its values, as SessionStore.share does. The values are computed unless the
+        run was shared with the same words and level before.
 
         Raises EngineUnavailable, Refused, StoreError.
         """
@@ -54,16 +54,16 @@ class ValueMaker:
         if again is not None:
             return again
         with self._turn_of(run), self._runs.held(run):
-            # Whoever had the turn before may have shared the very same.
+            # The thread that had the turn before may have shared the same.
             again = self._sessions.share_again(origin)
             if again is not None:
                 return again
-            with self._made(run, label_of(run), level) as values:
+            with self._computed(run, label_of(run), level) as values:
                 return self._sessions.share(run, words, values, origin)
 
     @contextmanager
     def _turn_of(self, run: str) -> Iterator[None]:
-        """While one run's values are made, the others wait. Raises EngineUnavailable when that takes too long."""
+        """Wait for the turn of a run; one has it at a time. Raises EngineUnavailable after WAIT_S."""
         if not self._turn.acquire(timeout=WAIT_S):
             raise EngineUnavailable("Exact values of another run are being computed. Try again later.", retry_after=30)
         self._done[run] = 0
@@ -74,8 +74,8 @@ class ValueMaker:
             self._turn.release()
 
     @contextmanager
-    def _made(self, run: str, label: str, level: ValueLevel) -> Iterator[Values]:
-        """The values of the run that has its turn, in frames of the run `label`; they are gone after the context."""
+    def _computed(self, run: str, label: str, level: ValueLevel) -> Iterator[Values]:
+        """Yields the values of the run that has the turn, in frames of the run `label`; deleted after the context."""
         try:
             with _spool(self._folder) as file:
                 parts = []
@@ -83,7 +83,7 @@ class ValueMaker:
                     file.write(payload)
                     parts.append(describe(payload))
                 file.flush()
-                yield Values(level, parts, lambda: _cut(file, parts))
+                yield Values(level, parts, lambda: _payloads(file, parts))
         except OSError as error:
             raise StoreError(f"The exact values cannot be stored: {reason_of(error)}.") from None
 
@@ -106,7 +106,7 @@ def _spool(folder: Path) -> IO[bytes]:
     return TemporaryFile(dir=folder, prefix="values-")
 
 
-def _cut(file: IO[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
+def _payloads(file: IO[bytes], parts: list[dict[str, Any]]) -> Iterator[bytes]:
     file.seek(0)
     for part in parts:
         yield file.read(part["bytes"])

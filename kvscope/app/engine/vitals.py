@@ -1,9 +1,8 @@
-"""Tells an engine process that hangs from one that works.
+"""Detects an engine process that hangs.
 
-It says that it lives every second, from a thread of its own, so that no pass, load or compile keeps it from that. Where
-a library holds Python's lock for longer, or the machine gives the process no time, the process itself is looked at: it
-lives if it has used the processor since, waits for one, or waits for a disk. One that was stopped (SIGSTOP), or whose
-threads all wait for each other, does none of that.
+A separate thread of the engine sends a beat every second, also during a pass, a load or a compilation. If no beat comes
+(a library has Python's lock, or the machine is busy), the process itself is checked: it lives if it has used the
+processor, waits for one, or waits for a disk. A stopped process (SIGSTOP) or a deadlocked one does none of these.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ BEAT_S = 1.0
 LOOK_S = 0.5
 PROCESSES = Path("/proc")
 ALIVE = ("R", "D")
-"""States of a thread (man 5 proc_pid_stat): running or kept from it, and waiting for a disk."""
+"""States of a thread (man 5 proc_pid_stat): runs or waits for a processor, and waits for a disk."""
 
 
 class Vitals:
-    """Watches the process `pid` until `close`. `on_hung` is called once, in a thread of this class, when nothing was
-    heard or seen of it for `silence_s`, counted in looks: while this process itself is stopped, no time passes.
+    """Watches the process `pid` until `close`. `on_hung` is called once, in a thread of this class, when the process
+    sent nothing and did nothing for `silence_s`, counted in checks: no time passes while this process is stopped.
     """
 
     def __init__(self, pid: int, silence_s: float, on_hung: Callable[[], None]) -> None:
@@ -34,7 +33,7 @@ class Vitals:
         self._thread = Thread(target=self._watch, name="vitals", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start to watch."""
         self._thread.start()
 
     def close(self) -> None:
@@ -43,12 +42,12 @@ class Vitals:
         self._thread.join()
 
     def heard(self) -> None:
-        """The process said something."""
+        """Note that the process sent a message."""
         self._heard += 1
 
     @contextmanager
     def not_listening(self) -> Iterator[None]:
-        """While this lasts nothing can be heard, through no fault of the process."""
+        """Count no silence while messages of the process are not read."""
         self._listening = False
         try:
             yield
@@ -57,19 +56,19 @@ class Vitals:
             self._listening = True
 
     def _watch(self) -> None:
-        seen: tuple[int, int | None] = (-1, None)
+        before: tuple[int, int | None] = (-1, None)
         silent = 0
         while not self._over.wait(LOOK_S):
             now = self._heard, processor_time(self._pid)
-            silent = silent + 1 if now == seen and self._listening and not at_work(self._pid) else 0
-            seen = now
+            silent = silent + 1 if now == before and self._listening and not at_work(self._pid) else 0
+            before = now
             if silent >= self._looks:
                 self._on_hung()
                 return
 
 
 def processor_time(pid: int) -> int | None:
-    """Processor time of all threads of a process, in ticks; None where the system does not report it."""
+    """Returns the processor time of all threads of a process, in ticks; None if the system does not report it."""
     with suppress(OSError):
         fields = _fields(PROCESSES / str(pid))
         return int(fields[11]) + int(fields[12])
@@ -77,7 +76,7 @@ def processor_time(pid: int) -> int | None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Resident memory (RSS) of a process, shared pages included; None if the system does not report it."""
+    """Returns the resident memory (RSS) of a process in bytes, shared pages included; None if it is not reported."""
     with suppress(OSError, ValueError, IndexError):
         pages = (PROCESSES / str(pid) / "statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -85,7 +84,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def at_work(pid: int) -> bool:
-    """Whether a thread of the process runs, is kept from running by others, or waits for a disk."""
+    """Whether a thread of the process runs, waits for a processor, or waits for a disk."""
     for thread in (PROCESSES / str(pid) / "task").glob("*"):
         with suppress(OSError):  # it has ended
             if _fields(thread)[0] in ALIVE:
@@ -94,5 +93,5 @@ def at_work(pid: int) -> bool:
 
 
 def _fields(folder: Path) -> list[str]:
-    """Those of `stat` that follow the name, which may have spaces and brackets."""
+    """Returns the fields of `stat` after the name, which may have spaces and brackets."""
     return (folder / "stat").read_text().rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""The pictures, files and pages of saved sessions. A session never changes, so each is made once."""
+"""Creates and caches pictures, files and pages of saved sessions. A session never changes, so each is created once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from kvscope.app.http.problems import Problem
 
 WAIT_S = 30.0
 MOST_KEPT_BYTES = 8 * 1024 * 1024
-"""The file or page of a session is kept if the session's frames and values have at most so many bytes. A larger one is
-made while it is sent."""
+"""The file or page of a session is cached if the session's frames and values have at most this many bytes. A larger one
+is created while it is sent."""
 RETRY_S = 5
 BUSY = "Pictures or pages of other sessions are being made. Try again in a moment."
 
 
 class Produced:
-    """Keeps those that were used last, up to `most_bytes`. Makes one at a time, so that visitors cannot take more than
-    one processor from the runs.
+    """Caches the most recently used results, up to `most_bytes`. Creates one at a time, so that visitors cannot take
+    more than one processor from the runs.
     """
 
     def __init__(self, most_bytes: int, wait_s: float = WAIT_S) -> None:
@@ -27,9 +27,9 @@ class Produced:
         self._once = Once[tuple[str, str]](most_bytes)
 
     def of(self, session: str, tag: str, make: Callable[[], bytes]) -> bytes:
-        """The result of `make` for a session; `tag` names its form and version.
+        """Returns the result of `make` for a session; `tag` names its form and version.
 
-        Raises Problem if it takes too long, and what `make` raises.
+        Raises Problem if it takes too long, and the errors of `make`.
         """
         try:
             return self._once.compute((session, tag), lambda: self._in_turn(make), self._wait_s)
@@ -37,7 +37,7 @@ class Produced:
             raise Problem(503, BUSY, retry_after=RETRY_S) from None
 
     def forget(self, session: str) -> None:
-        """Drop everything of a session that was deleted, also what is being made."""
+        """Drop all results of a deleted session, also results that are being created."""
         self._once.forget(lambda key: key[0] == session)
 
     def _in_turn(self, make: Callable[[], bytes]) -> bytes:

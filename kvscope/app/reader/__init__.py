@@ -1,2 +1,2 @@
-"""Reads recorded runs, for scripts and notebooks. What is public of it is in `kvscope` itself; docs/frames.md says how
-it is used."""
+"""Reads recorded runs, for scripts and notebooks. Its public names are in `kvscope`; docs/frames.md says how to use
+them."""

@@ -1,4 +1,4 @@
-"""Fetches what an address leads to: a saved session or an ended run on a KVScope server, or a file anywhere."""
+"""Downloads a saved session or an ended run from a KVScope server, or a file from any server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kvscope.model.log.frames import BadFrame, from_stream, header, join
 from kvscope.model.log.untrusted import BadFile
 
 SILENCE_S = 30.0
-"""How long a server may say nothing."""
+"""How long a server may send nothing."""
 LONGEST_S = 600.0
-"""How long all of it may take."""
+"""How long a whole download may take."""
 CHUNK_BYTES = 1024 * 1024
 MAX_PROBLEM_BYTES = 64 * 1024
 MAX_DETAIL_CHARS = 300
@@ -32,7 +32,7 @@ RUN_PAGE = re.compile(r"(?P<base>.*?)/(?:serving)?")
 
 
 def download(url: str) -> bytes:
-    """The file of the session or run at `url`, not yet checked. Raises CannotRead."""
+    """Returns the file of the session or run at `url`, not yet checked. Raises CannotRead."""
     try:
         parts = urlsplit(url)
         runs = parse_qs(parts.query).get("run", [])
@@ -42,18 +42,18 @@ def download(url: str) -> bytes:
     def at(path: str, query: str = "") -> str:
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
-    if found := SESSION.fullmatch(parts.path):
-        return _fetched(at(f"{found['base']}/api/sessions/{found['id']}.safetensors"))
-    if found := RUN.fullmatch(parts.path):
-        return _joined(_fetched(at(f"{found['base']}/api/runs/{found['id']}/frames", "after=-1")))
-    if runs and (found := RUN_PAGE.fullmatch(parts.path or "/")) and re.fullmatch(NAME, runs[0]):
-        return _joined(_fetched(at(f"{found['base']}/api/runs/{runs[0]}/frames", "after=-1")))
+    if match := SESSION.fullmatch(parts.path):
+        return _fetched(at(f"{match['base']}/api/sessions/{match['id']}.safetensors"))
+    if match := RUN.fullmatch(parts.path):
+        return _joined(_fetched(at(f"{match['base']}/api/runs/{match['id']}/frames", "after=-1")))
+    if runs and (match := RUN_PAGE.fullmatch(parts.path or "/")) and re.fullmatch(NAME, runs[0]):
+        return _joined(_fetched(at(f"{match['base']}/api/runs/{runs[0]}/frames", "after=-1")))
     return _fetched(at(parts.path, parts.query))
 
 
 def _joined(stream: bytes) -> bytes:
-    """The frames of a run as one file, without the id of the run: whoever has it can branch the run and read its
-    family, and a notebook is passed on.
+    """Returns the frames of a run as one file, without the run's id: with the id a reader of the notebook could branch
+    the run and read its family.
     """
     try:
         frames = list(from_stream(stream))
@@ -91,11 +91,11 @@ def _fetched(address: str) -> bytes:
 
 
 def _detail(error: HTTPError) -> str:
-    """A server's own sentence (RFC 9457), else its status."""
+    """Returns the server's error message (RFC 9457), else the status."""
     try:
-        said = json.loads(error.read(MAX_PROBLEM_BYTES))["detail"]
+        detail = json.loads(error.read(MAX_PROBLEM_BYTES))["detail"]
     except (OSError, HTTPException, ValueError, LookupError, TypeError):
-        said = None
-    if not isinstance(said, str) or not said:
+        detail = None
+    if not isinstance(detail, str) or not detail:
         return f"status {error.code} {error.reason}."
-    return " ".join(said.split())[:MAX_DETAIL_CHARS]
+    return " ".join(detail.split())[:MAX_DETAIL_CHARS]

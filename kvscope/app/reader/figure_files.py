@@ -1,4 +1,4 @@
-"""A run's figures as files: pages that open without a network, with Plotly's script beside them once."""
+"""Writes a run's figures to files: pages that open without a network, with one copy of Plotly's script."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kvscope.app.reader.opening import open as open_run
 from kvscope.model.work_folder import work_folder
 
 KINDS = ("attention", "cache", "time")
-"""Not the lens: it needs exact values, and a run that was just made has none stored."""
+"""Without the lens: it needs exact values, which are not stored with a new run."""
 
 
 class CannotWrite(Exception):
-    """The folder cannot be made or written to; the message is one readable sentence."""
+    """The folder cannot be created or written to; the message is one readable sentence."""
 
 
 @contextmanager
 def folder_for_figures(folder: Path) -> Iterator[None]:
-    """Make `folder` unless it is there, and make sure that it can be written to, before time is spent on a run.
+    """Create `folder` if it is missing, and check that it can be written to, before a run is computed.
 
-    If what is done meanwhile fails, a folder that was made for it goes again. Raises CannotWrite.
+    If the context fails, a folder that was created for it is removed if it is empty. Raises CannotWrite.
     """
     new = not folder.exists()
     with _writing(folder):
@@ -34,15 +34,14 @@ def folder_for_figures(folder: Path) -> Iterator[None]:
         yield
     except BaseException:
         if new:
-            with suppress(OSError):  # something else is in it by now
+            with suppress(OSError):  # the folder is not empty
                 folder.rmdir()
         raise
 
 
 def write_figures(recorded: Path, folder: Path) -> list[str]:
-    """Draw the run in the file `recorded` and write a page for each kind to `folder`, over an earlier one; their names.
-
-    Attention is of the head that the page opens with, up to the last step. Raises CannotRead, CannotWrite.
+    """Draw the run in the file `recorded`, and write a page for each kind to `folder`, over earlier ones. Attention is
+    of the head that the page shows first, up to the last step. Returns the names. Raises CannotRead, CannotWrite.
     """
     run = open_run(recorded)
     if not run.steps:
@@ -50,7 +49,7 @@ def write_figures(recorded: Path, folder: Path) -> list[str]:
     with _writing(folder), work_folder(folder) as work:
         for kind in KINDS:
             figure = run.figure(kind, step=len(run.steps) - 1 if kind == "attention" else None)
-            # The id is Plotly's own by chance otherwise, and the same run would be another file each time.
+            # Without div_id Plotly chooses a random id, and the file of the same run would differ each time.
             figure.write_html(Path(work, f"{kind}.html"), include_plotlyjs="directory", div_id=kind)
         names = sorted(os.listdir(work))
         for name in names:

@@ -1,7 +1,7 @@
-"""Plotly figures of a run. Each says in its title whether its numbers were measured or computed.
+"""Draws Plotly figures of a run. Each says in its title whether its numbers were measured or computed.
 
-Colours mean what they mean on the page: blue was there before, amber is computed in the step, green is the output.
-Plotly takes every text for HTML, so all text of a token or a model is escaped (`shown`, `plain`).
+Colours are as on the page: blue is cached before the step, amber is computed in the step, green is the output. Plotly
+reads every text as HTML, so all text of a token or a model is escaped (`shown`, `plain`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AMBERS, GREYS = (PAGE[name].split(", ") for name in ("attention-now", "attention
 GREY = "#a9aeb8"
 LONGEST_LABEL = 14
 MOST_LABELS = 48
-"""Of more tokens not each has a label."""
+"""With more tokens than this, only some have a label."""
 CELL_PX, SMALLEST_PX, LARGEST_PX = 15, 320, 640
 PARTS_OF_TIME = (
     ("forward pass", "forward", COMPUTED),
@@ -36,9 +36,9 @@ PARTS_OF_TIME = (
 
 
 def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
-    """The figure of that kind; `where`: step, layer and head, for "attention" alone, which needs all three.
+    """Returns the figure of a kind. `where`: step, layer and head; "attention" needs all three, other kinds take none.
 
-    Raises CannotRead, NotThere, and what the log raises.
+    Raises CannotRead, NotThere, and the errors of the log.
     """
     if kind not in KINDS:
         raise CannotRead(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}.")
@@ -51,9 +51,9 @@ def figure(log: LogReader, kind: str, **where: int | None) -> go.Figure:
 
 
 def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
-    """Where every token up to a step looks, in one head: rows of the step amber, of earlier steps grey.
+    """Draws the attention weights of every token up to a step, in one head: rows of the step amber, earlier rows grey.
 
-    Colours go by the root of the weight, as on the page, so that small weights are seen.
+    Colours follow the square root of the weight, as on the page, so that small weights are visible.
     """
     import numpy as np
     import plotly.graph_objects as go
@@ -68,10 +68,10 @@ def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
     at = np.arange(newest.stop)[:, None]
     earlier = (log.reused <= at) & (at < newest.start)
     figure = go.Figure()
-    for name, its, colours in (("earlier steps", earlier, GREYS), ("this step", at >= newest.start, AMBERS)):
-        if its.any():
+    for name, is_shown, colours in (("earlier steps", earlier, GREYS), ("this step", at >= newest.start, AMBERS)):
+        if is_shown.any():
             figure.add_heatmap(
-                z=np.where(its, weights, np.nan),
+                z=np.where(is_shown, weights, np.nan),
                 x=labels,
                 y=labels,
                 name=name,
@@ -84,12 +84,12 @@ def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
                 hovertemplate="%{y} → %{x}<br>weight %{z:.4f}<extra></extra>",
             )
     phase = log.steps[step]["phase"]
-    told = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if step else "")
-    told += f"; rows 0 to {log.reused - 1} were read from the cache" if log.reused else ""
+    note = f"amber: step {step} ({phase})" + ("; grey: rows of earlier steps" if step else "")
+    note += f"; rows 0 to {log.reused - 1} were read from the cache" if log.reused else ""
     _titled(
         figure,
         f"Where each token looks: layer {layer}, head {head}",
-        f"computed by {plain(log.open['model']['name'])}, stored within 0.004 · {told}",
+        f"computed by {plain(log.open['model']['name'])}, stored within 0.004 · {note}",
     )
     size = min(LARGEST_PX, max(SMALLEST_PX, CELL_PX * newest.stop))
     figure.update_layout(width=size + 260, height=size + 250)
@@ -100,12 +100,12 @@ def attention(log: LogReader, step: int, layer: int, head: int) -> go.Figure:
 
 
 def cache(log: LogReader) -> go.Figure:
-    """Bytes of K and V that the run held after each step, and those that the step wrote."""
+    """Draws the bytes of K and V that the run had after each step, and the bytes that the step wrote."""
     import plotly.graph_objects as go
 
     kv = [step["kv"] for step in log.steps]
     labels = _step_labels(log)
-    # Layers with a window may let go of some of what a step wrote before it ends.
+    # Layers with a window may drop some bytes that a step wrote before the step ends.
     written = [min(each["bytes_written"], each["bytes_used"]) for each in kv]
     before = [each["bytes_used"] - new for each, new in zip(kv, written, strict=True)]
     positions = [each["positions"] for each in kv]
@@ -129,10 +129,10 @@ def cache(log: LogReader) -> go.Figure:
         hovertemplate="%{x}<br>reserved: %{y:,} bytes in %{customdata} blocks<extra></extra>",
     )
     if windowed := kv[-1].get("windowed"):
-        said = f"layers with a window hold the newest {windowed['positions']:,} of {kv[-1]['positions']:,} positions"
+        note = f"layers with a window hold the newest {windowed['positions']:,} of {kv[-1]['positions']:,} positions"
     else:
-        said = f"{kv[-1]['bytes_used'] // kv[-1]['positions']:,} bytes per token, all layers"
-    _titled(figure, "KV cache after each step", f"measured: size of the tensors · {said}")
+        note = f"{kv[-1]['bytes_used'] // kv[-1]['positions']:,} bytes per token, all layers"
+    _titled(figure, "KV cache after each step", f"measured: size of the tensors · {note}")
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
     figure.update_xaxes(title="step, and the token it chose", type="category")
     figure.update_yaxes(title="bytes", tickformat="~s", rangemode="tozero")
@@ -140,7 +140,7 @@ def cache(log: LogReader) -> go.Figure:
 
 
 def time(log: LogReader) -> go.Figure:
-    """Wall time of each step by part: prefill on a scale of its own, as it takes many times what a token does."""
+    """Draws the wall time of each step by part. Prefill has its own scale: it takes much longer than a decode step."""
     from plotly.subplots import make_subplots
 
     steps, labels = log.steps, _step_labels(log)
@@ -166,11 +166,11 @@ def time(log: LogReader) -> go.Figure:
                 row=1,
                 col=column,
             )
-    told = f"time to first token {steps[0]['ms']['total']:,.0f} ms"
+    note = f"time to first token {steps[0]['ms']['total']:,.0f} ms"
     if decodes:
         mean = sum(step["ms"]["total"] for step in steps[1:]) / (len(steps) - 1)
-        told += f", then {mean:,.1f} ms a token ({1000 / mean:,.1f} tokens/s) on average"
-    _titled(figure, "Time of each step", f"measured by a clock on {plain(log.open['model']['device'])} · {told}")
+        note += f", then {mean:,.1f} ms a token ({1000 / mean:,.1f} tokens/s) on average"
+    _titled(figure, "Time of each step", f"measured by a clock on {plain(log.open['model']['device'])} · {note}")
     figure.update_layout(barmode="stack", legend=_legend_below(), height=440)
     figure.update_xaxes(type="category")
     figure.update_yaxes(rangemode="tozero", ticksuffix=" ms")
@@ -179,7 +179,7 @@ def time(log: LogReader) -> go.Figure:
 
 
 def lens(log: LogReader) -> go.Figure:
-    """The probability of each chosen token, had the model stopped after each layer (logit lens)."""
+    """Draws the probability of each chosen token if the model stopped after each layer (logit lens)."""
     import plotly.graph_objects as go
 
     if log.values_level is None:
@@ -219,8 +219,8 @@ KINDS: dict[str, Callable[..., go.Figure]] = {"attention": attention, "cache": c
 
 
 def shown(token: dict[str, Any]) -> str:
-    """A token as the page shows it (`tokenText` in static/): `·` for a space, `⏎` for a newline, escapes for what
-    cannot be seen. Cut to LONGEST_LABEL characters and escaped.
+    """Returns a token as the page shows it (`tokenText` in static/): `·` for a space, `⏎` for a newline, escapes for
+    invisible characters. Cut to LONGEST_LABEL characters and escaped.
     """
     text = token["text"] if token["special"] else bytes.fromhex(token["bytes"]).decode("utf-8", "backslashreplace")
     visible = text if token["special"] else "".join(map(_visible, text))
@@ -228,7 +228,7 @@ def shown(token: dict[str, Any]) -> str:
 
 
 def plain(text: str) -> str:
-    """The text so that Plotly shows it as it is: it takes tags and entities for HTML, and `$…$` for TeX."""
+    """Returns the text escaped for Plotly, which reads tags and entities as HTML, and `$…$` as TeX."""
     return escape(text, quote=False).replace("$", "&#36;")
 
 
@@ -250,7 +250,7 @@ def _step_labels(log: LogReader) -> list[str]:
 
 
 def _by_root(colours: Iterable[str]) -> list[tuple[float, str]]:
-    """A colour scale whose even steps are even steps of the root of the value."""
+    """Returns a colour scale in which equal steps are equal steps of the square root of the value."""
     stops = list(colours)
     return [((at / (len(stops) - 1)) ** 2, colour) for at, colour in enumerate(stops)]
 

@@ -1,7 +1,7 @@
-"""Opens a run by where it is: a file, an address, or an id in the data folder.
+"""Opens a run from a file, from an address, or by its id in the data folder.
 
-Whatever it is, it becomes the bytes of a file, and those are checked as a stranger's: nothing of them is run, and no
-size that they only state is relied on.
+Each gives the bytes of a file, which are checked as untrusted: none of them is run as code, and no size that they state
+is trusted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from kvscope.model.api import Refused
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 SHOWN_CHARS = 200
-"""What was asked for is cut to this many characters in a message."""
+"""In a message, the requested source is cut to this many characters."""
 
 
 def open(source: str | os.PathLike[str], *, data: str | os.PathLike[str] | None = None) -> Run:
-    """A recorded run.
+    """Open a recorded run.
 
     `source`: the path of a file that KVScope wrote (.safetensors or .html); the address of a saved session, of an ended
     run, or of such a file, on any server; or the id of a saved session or of an ended run. An id is looked up in the
-    folder `data`; without one, where the command line does: in the database that DATABASE_URL names, else in the
-    user's data folder.
+    folder `data`; without `data`, in the database that DATABASE_URL names, else in the user's data folder, as the
+    command line does.
 
     Raises CannotRead.
     """

@@ -1,4 +1,4 @@
-"""A run in a notebook's cell: the page that plays by itself, in a frame that has no rights but to run its scripts."""
+"""Shows a run in a notebook's cell: its stand-alone page, in a frame that may only run scripts and download files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kvscope.app.travel.page import SessionPage
 from kvscope.app.travel.palette import light
 
 MOST_BYTES = 16 * 1024 * 1024
-"""A notebook keeps what its cells show, and a browser reads all of it before it shows any."""
+"""The largest page: a notebook stores what its cells show, and a browser reads all of it before it shows any."""
 HEIGHT_PX = 760
 
 
 def player(content: Imported) -> str:
-    """HTML that shows the run: with its exact values if all of it fits in MOST_BYTES, else without, else a sentence.
+    """Returns HTML that shows the run, with exact values if the page fits in MOST_BYTES; a sentence if no page fits.
 
-    The frame has no origin (`sandbox` without allow-same-origin), so nothing in it reaches the notebook.
+    The frame has no origin (`sandbox` without allow-same-origin), so its scripts cannot reach the notebook.
     """
     file = _file(content, values=True)
     if content.values and SessionPage(file).measure() > MOST_BYTES:
@@ -37,6 +37,6 @@ def player(content: Imported) -> str:
 
 
 def _file(content: Imported, *, values: bool) -> SessionFile:
-    kept = content.values if values else None
-    manifest = manifest_of(content.words, content.frames, kept)
-    return SessionFile(manifest, content.frames, kept.payloads if kept else lambda: iter(()))
+    exact = content.values if values else None
+    manifest = manifest_of(content.words, content.frames, exact)
+    return SessionFile(manifest, content.frames, exact.payloads if exact else lambda: iter(()))

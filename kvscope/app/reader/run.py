@@ -1,4 +1,4 @@
-"""One recorded run, as a script or a notebook sees it."""
+"""One recorded run, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of the vocabulary. `text` has U+FFFD for bytes that are not UTF-8 by themselves; `raw` are the bytes."""
+    """A token of the vocabulary. `raw`: its bytes; `text`: the bytes as text, with U+FFFD for parts of characters."""
 
     id: int
     text: str
@@ -31,9 +31,9 @@ class Token:
 
 
 class Run:
-    """A whole run, checked. Made by `kvscope.open`.
+    """A whole, checked run, as `kvscope.open` returns it.
 
-    A step, layer or head that the run does not have raises NotThere, whose message says which it has.
+    A step, layer or head that the run does not have raises NotThere; the message names what it has.
     """
 
     def __init__(self, content: Imported) -> None:
@@ -41,7 +41,7 @@ class Run:
         values = replace(content.values, payloads=lambda: iter(exact)) if content.values else None
         self._content = Imported(content.words, lambda: iter(frames), values)
         self.log = LogReader(chain(frames, exact))
-        """All else that the frames say (kvscope.model.log.reader)."""
+        """Everything else in the frames (kvscope.model.log.reader)."""
 
     @property
     def prompt(self) -> str:
@@ -50,50 +50,50 @@ class Run:
 
     @property
     def tokens(self) -> list[Token]:
-        """The prompt's tokens as they were fed, then the one that each step chose."""
+        """The prompt's tokens as the model read them, then the token that each step chose."""
         return [
             Token(each["id"], each["text"], bytes.fromhex(each["bytes"]), each["special"]) for each in self.log.tokens
         ]
 
     @property
     def prompt_length(self) -> int:
-        """How many of the tokens are the prompt's."""
+        """How many tokens the prompt has."""
         return self.log.prompt_length
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """What each step says of itself, as docs/frames.md has it under `step`: phase, token, ms, kv and more."""
+        """The data of each step, as in docs/frames.md under `step`: phase, token, ms, kv and more."""
         return self.log.steps
 
     @property
     def passes(self) -> list[dict[str, Any]]:
-        """Of a workload, in place of steps: what each pass did, as docs/frames.md has it under `pass`."""
+        """The data of each pass of a workload, which has no steps, as in docs/frames.md under `pass`."""
         return self.log.passes
 
     @property
     def rounds(self) -> list[dict[str, Any]]:
-        """Of a workload: how each round ended, as docs/frames.md has it under `round`."""
+        """How each round of a workload ended, as in docs/frames.md under `round`."""
         return self.log.rounds
 
     @property
     def text(self) -> str:
-        """What the chosen tokens spell, without special ones."""
+        """The text of the chosen tokens, without special tokens."""
         return text_of(step["token"] for step in self.log.steps)
 
     @property
     def model(self) -> dict[str, Any]:
-        """The model, as docs/frames.md has it under `open`: name, layers, heads and more."""
+        """The model, as in docs/frames.md under `open`: name, layers, heads and more."""
         return dict(self.log.open["model"])
 
     @property
     def changes(self) -> list[dict[str, Any]]:
-        """What a changed run changes, as docs/frames.md has it under "Changed runs"; empty for any other run."""
+        """The changes of a changed run, as in docs/frames.md under "Changed runs"; empty for any other run."""
         changed = self.log.open["changed"]
         return list(changed["changes"]) if changed else []
 
     @property
     def title(self) -> str:
-        """The title that a saved session was given, else ""."""
+        """The title of a saved session, else ""."""
         return str(self._content.words["title"])
 
     @property
@@ -103,32 +103,32 @@ class Run:
 
     @property
     def level(self) -> str:
-        """How much is stored: "attention", with exact "qkv", or with every value inside a "block" too."""
+        """Which values are stored: only "attention"; exact "qkv" too; or every value inside a "block" too."""
         return self.log.values_level or "attention"
 
     def positions(self, step: int) -> range:
-        """The positions that a step computed: all of the prompt, then one each. They are the queries of `attention`."""
-        with _asking():
+        """The positions that a step computed: the whole prompt, later one. They are the queries of `attention`."""
+        with _public_errors():
             return self.log.rows(step)
 
     def attention(self, step: int, layer: int, head: int) -> np.ndarray:
-        """Attention weights, float32 [queries, keys], within 0.004 of the model's own (below 1e-5 near zero).
+        """Returns attention weights, float32 [queries, keys], within 0.004 of the model's own (below 1e-5 near zero).
 
-        Queries are `positions(step)`, keys 0 up to the last of them. Keys after their query have weight 0.
+        Queries are `positions(step)`; keys are positions 0 to the last query. Keys after their query have weight 0.
         """
-        with _asking():
+        with _public_errors():
             return self.log.attention(step, layer, head)
 
     def values(self, step: int, layer: int) -> dict[str, np.ndarray]:
-        """The exact values of a step in a layer by name, float32, as docs/frames.md has them under `values`.
+        """Returns the exact values of a step in a layer by name, float32, as in docs/frames.md under `values`.
 
-        Raises NotThere where none are stored: only a session that was shared with them has any.
+        Raises NotThere if none are stored: only a session that was shared with exact values has them.
         """
-        with _asking():
+        with _public_errors():
             return self.log.exact(step, layer)
 
     def opening(self) -> tuple[int, int, int]:
-        """Step, layer and head that the page shows first: what whoever shared the run chose, else the telling head."""
+        """Returns the step, layer and head that the page shows first: as shared, else as `opening_head` chooses."""
         from kvscope.app.travel.opening_head import NothingToShow, opening_head
 
         chosen = self._content.words["open"]
@@ -141,23 +141,23 @@ class Run:
     def figure(
         self, kind: str, *, step: int | None = None, layer: int | None = None, head: int | None = None
     ) -> Figure:
-        """A Plotly figure: "attention" of a head at a step, both as `opening` has them unless said; the KV "cache" and
-        the "time" of all steps; the "lens", what each layer would have said, where exact values are stored.
+        """Returns a Plotly figure: "attention" of a head at a step (default: as `opening`); the KV "cache" or "time" of
+        all steps; or the "lens", the prediction after each layer, which needs exact values.
 
-        Raises CannotRead for another kind, and NotThere where the run has nothing to draw it of.
+        Raises CannotRead for another kind, and NotThere if the run has no data for the figure.
         """
         from kvscope.app.reader import figures
 
         if kind == "attention" and None in (step, layer, head):
             first = self.opening()
             step, layer, head = (
-                shown if said is None else said for said, shown in zip((step, layer, head), first, strict=True)
+                default if value is None else value for value, default in zip((step, layer, head), first, strict=True)
             )
-        with _asking():
+        with _public_errors():
             return figures.figure(self.log, kind, step=step, layer=layer, head=head)
 
     def _repr_html_(self) -> str:
-        """The run itself, in a notebook's cell."""
+        """Returns HTML that shows the run in a notebook's cell."""
         from kvscope.app.reader.player import player
 
         return player(self._content)
@@ -172,7 +172,7 @@ class Run:
 
 
 @contextmanager
-def _asking() -> Iterator[None]:
+def _public_errors() -> Iterator[None]:
     try:
         yield
     except reader.NotThere as error:

@@ -1,7 +1,7 @@
-"""Everything that is stored, as one file, and back again: the same from and to SQLite and PostgreSQL.
+"""Writes all stored runs and sessions to one file, and restores them; the same file for SQLite and PostgreSQL.
 
-A backup is an SQLite database with all tables, as they were at one moment, though a server may be at work.
-SQLite's own `VACUUM INTO` would be one more way beside `_copy`, which PostgreSQL and every restore need all the same.
+A backup is an SQLite database with all tables as they were at one moment; a server may run meanwhile. SQLite's
+`VACUUM INTO` could replace `_copy` only for SQLite; PostgreSQL and every restore need `_copy`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kvscope.app.store.sessions import sessions_table
 from kvscope.model.work_folder import work_folder
 
 ROWS, LARGE_ROWS = 1000, 8
-"""Rows copied at a time, of a table without and with payloads, which may have megabytes each."""
+"""Rows copied at a time, of a table without and with payloads. A payload may have megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a database holds; a deleted session is none."""
+    """How many runs and sessions a database has, without deleted sessions."""
 
     runs: int
     sessions: int
@@ -41,13 +41,13 @@ class Content:
 
 
 def backup(folder: Path, url: str | None, file: Path) -> Content:
-    """Write what is stored to `file`, which is there once it is whole, in place of an earlier one.
+    """Write all stored runs and sessions to `file`. An earlier file is replaced only by a whole one.
 
     `folder` and `url` as in app.store.database.connect. Raises StoreError.
     """
     if not url and not (folder / FILE).exists():
         raise StoreError(f"There is nothing to back up in {folder}.")
-    with _beside(file) as work, _opened(folder, url) as source, _opened(work) as target:
+    with _folder_next_to(file) as work, _opened(folder, url) as source, _opened(work) as target:
         content = _write(source, target)
         target.dispose()
         with (work / FILE).open("rb") as written:
@@ -57,11 +57,11 @@ def backup(folder: Path, url: str | None, file: Path) -> Content:
 
 
 def restore(folder: Path, url: str | None, file: Path) -> Content:
-    """Fill an empty database with what is in `file`, all or nothing, while no server is at work on it.
+    """Fill an empty database from `file`, in one transaction. No server may use the database meanwhile.
 
     Raises StoreError.
     """
-    with work_folder(Path(tempfile.gettempdir())) as work, _readable(file):
+    with work_folder(Path(tempfile.gettempdir())) as work, _failing_to_read(file):
         shutil.copyfile(file, work / FILE)
         _check(work / FILE, file)
         with _of_this_schema(file, work) as source, held(folder, url), _opened(folder, url) as target:
@@ -69,9 +69,9 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
 
 
 def _write(source: sa.Engine, target: sa.Engine) -> Content:
-    """Fill the backup, and leave all of it in its one file."""
+    """Fill the backup, as one file without a log of changes."""
     with source.connect() as reading, target.begin() as writing:
-        _hold_still(reading)
+        _begin_snapshot(reading)
         _copy(reading, writing)
         content = _content(writing)
     with target.connect() as connection:
@@ -80,20 +80,18 @@ def _write(source: sa.Engine, target: sa.Engine) -> Content:
 
 
 def _fill(source: sa.Engine, target: sa.Engine) -> Content:
-    """Copy all there is to where nothing is, in one transaction. Raises StoreError when something is."""
+    """Copy everything to an empty database, in one transaction. Raises StoreError if it is not empty."""
     with source.connect() as reading, target.begin() as writing:
-        there = _content(writing)
-        if there != Content(0, 0):
-            detail = f"The database already contains {there}; a backup can only be restored into an empty one."
+        existing = _content(writing)
+        if existing != Content(0, 0):
+            detail = f"The database already contains {existing}; a backup can only be restored into an empty one."
             raise StoreError(f"{detail} Choose another database, or another folder with --data.")
         _copy(reading, writing)
         return _content(writing)
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:
-    """Insert all rows of all tables but those of the moment; rows that are numbered as they come are numbered again, in
-    the same order.
-    """
+    """Insert all rows of all tables that are not OF_THE_MOMENT. Automatic numbers are new, in the same order."""
     for table in metadata.sorted_tables:
         if table.info == OF_THE_MOMENT:
             continue
@@ -112,8 +110,8 @@ def _content(connection: sa.Connection) -> Content:
     return Content(runs or 0, connection.scalar(live) or 0)
 
 
-def _hold_still(connection: sa.Connection) -> None:
-    """From here on, read the database as it is at this moment."""
+def _begin_snapshot(connection: sa.Connection) -> None:
+    """Let this connection read the database as it is now, also later."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     else:
@@ -121,7 +119,7 @@ def _hold_still(connection: sa.Connection) -> None:
 
 
 def _check(copy: Path, file: Path) -> None:
-    """Raise StoreError unless the copy of `file` is a backup, undamaged as far as SQLite can tell."""
+    """Raise StoreError unless the copy of `file` is a backup in which SQLite finds no damage."""
     engine = sa.create_engine(f"sqlite:///{copy}")
     try:
         with failing_as(f"{file} is not a backup"), engine.connect() as connection:
@@ -137,7 +135,7 @@ def _check(copy: Path, file: Path) -> None:
 
 @contextmanager
 def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
-    """A database while this lasts. Raises StoreError, also for what goes wrong with it meanwhile."""
+    """Opens a database for the context. Raises StoreError, also for its errors inside the context."""
     engine = connect(folder, url)
     try:
         with failing_as("The database cannot be copied", in_full=True):
@@ -148,7 +146,7 @@ def _opened(folder: Path, url: str | None = None) -> Iterator[sa.Engine]:
 
 @contextmanager
 def _of_this_schema(file: Path, copy: Path) -> Iterator[sa.Engine]:
-    """The copy of a backup in the folder `copy`. Raises StoreError that names `file` if its schema cannot be read."""
+    """Opens the copy of a backup in the folder `copy`. Raises StoreError, which names `file`, if that fails."""
     try:
         engine = connect(copy)
     except StoreError as error:
@@ -160,8 +158,8 @@ def _of_this_schema(file: Path, copy: Path) -> Iterator[sa.Engine]:
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
-    """A folder for what will become `file`. Raises StoreError when it cannot be written."""
+def _folder_next_to(file: Path) -> Iterator[Path]:
+    """Yields a temporary folder next to `file`. Raises StoreError if it cannot be written."""
     try:
         with work_folder(file.parent) as work:
             yield work
@@ -170,7 +168,7 @@ def _beside(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
+def _failing_to_read(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whether the wall clock can be believed where something is deleted for its age."""
+"""Checks whether the wall clock can be trusted before something is deleted because of its age."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from pathlib import Path
 from kvscope.app.store.database import FILE as DATABASE
 
 FILE = "clock"
-"""In the data folder; its time of modification is when the clock was last believed."""
+"""File in the data folder; its modification time is when the clock was last trusted."""
 JUMP_S = 3 * 24 * 3600.0
-"""A clock that is so far from where it was expected is not believed at once."""
+"""A clock that differs from the expected time by more than this is not trusted at once."""
 UPTIME_S, UPTIME_AFTER_JUMP_S = 600.0, 24 * 3600.0
-"""How long the server must have been up until the clock is believed: as a rule, and after a jump."""
+"""How long the server must run before the clock is trusted: normally, and after a jump."""
 
 
 class Clock:
-    """Compares the wall clock with where it was expected: after a start, with when it was last believed; later, with
-    the time that has passed since. A machine whose clock is wrong at its start, or is set wrong, must not lose what
-    only seems to be old.
+    """Compares the wall clock with the expected time: at the start, when it was last trusted; later, that plus the time
+    that has passed. If a machine's clock is wrong, nothing may be deleted that only seems to be old.
     """
 
     def __init__(
@@ -31,14 +30,14 @@ class Clock:
         self._since, self._needs_s = passed(), UPTIME_S
         self._offset = wall() - passed()
         self.jumped = False
-        """Whether it has jumped, and is not believed again yet."""
+        """Whether the clock has jumped, and is not trusted again yet."""
         with suppress(OSError):
             if not self._file.exists():
                 self._believed(_changed(folder / DATABASE) or wall())
             self._look_for_jump(self._file.stat().st_mtime)
 
     def is_believed(self) -> bool:
-        """Whether something may be deleted for its age now. Remembers when it was so."""
+        """Whether something may be deleted now because of its age. Stores the time if so."""
         self._look_for_jump(self._passed() + self._offset)
         self._offset = self._wall() - self._passed()
         if self._passed() - self._since < self._needs_s:
@@ -50,7 +49,7 @@ class Clock:
 
     @property
     def believed_in_s(self) -> float:
-        """In how many seconds it will be believed, if it does not jump again."""
+        """Seconds until the clock is trusted, if it does not jump again."""
         return max(0.0, self._since + self._needs_s - self._passed())
 
     def _believed(self, at: float) -> None:

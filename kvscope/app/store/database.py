@@ -1,8 +1,8 @@
-"""Where runs and sessions are stored: an SQLite file in the data folder, or a PostgreSQL.
+"""The database of runs and sessions: an SQLite file in the data folder, or PostgreSQL.
 
-Its schema is made and brought up to date by the migrations in app/store/migrations, under a lock, whenever it is
-opened. What goes wrong with a database leaves this folder as StoreError: every connection is had from `reading` or
-`writing`, or used inside `failing_as`.
+When it is opened, the migrations in app/store/migrations create or update its schema, under a lock. Errors of a
+database leave this folder as StoreError: every connection comes from `reading` or `writing`, or is used inside
+`failing_as`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from kvscope.app.store.spare import with_spare
 log = logging.getLogger(__name__)
 
 metadata = sa.MetaData()
-"""All tables: of `runs`, `sessions` and `lead`. The migrations make the same tables; a test compares them."""
+"""All tables. The migrations create the same tables; a test compares them."""
 OF_THE_MOMENT = {"of_the_moment": True}
-"""Information on a table of what concerns the processes that run now: it is no part of a backup."""
+"""Mark of a table about the processes that run now: a backup does not contain it."""
 
 SCHEMA = "0005"
 """The newest migration. A database that has it is opened without loading Alembic."""
@@ -43,14 +43,13 @@ PORT = 5432
 SEVERAL_HOSTS = re.compile(
     r"(?P<before>[a-z+]+://(?:[^/?#@]*@)?)(?P<hosts>[^/?#@]+,[^/?#@]+)(?P<after>(?:[/?].*)?)", re.S
 )
-"""The failover form of PostgreSQL's library: `postgresql://user:password@host:port,host:port/name`."""
+"""libpq's address with several hosts: `postgresql://user:password@host:port,host:port/name`."""
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:,]+)(?::(\d{1,5})?)?")
 MIGRATING, SERVING, WORKING = 0x6B765363, 0x6B765364, 0x6B765365
-"""PostgreSQL's advisory locks: for as long as the schema is changed, for as long as a server is there, and for as long
-as its web process is. Of the last two the first is lost when the database is restarted, the other is taken again.
-"""
+"""PostgreSQL's advisory locks: MIGRATING while the schema changes, SERVING while a server runs, WORKING while its web
+process runs. When the database restarts, SERVING is lost and WORKING is taken again."""
 FREE_S = 5
-"""How long to wait for one of the pool's connections to a PostgreSQL."""
+"""How long to wait for a connection of the pool to PostgreSQL."""
 BUSY_S = 5.0
 """How long to wait for another connection's lock on an SQLite file."""
 LOG_BYTES = 4 * 1024 * 1024
@@ -62,39 +61,39 @@ POOLED = (
     "of a pooler in session mode."
 )
 TAKE_OVER_S = 2.0
-"""How long a server that was just killed may take to let go of its database."""
+"""How long a server that was just killed may take to release its database."""
 CONNECT_S = 5
-"""How long to wait for a PostgreSQL that does not answer at all, unless its address has a `connect_timeout`."""
+"""How long to wait for a PostgreSQL that does not answer, unless its address has a `connect_timeout`."""
 
 
 @contextmanager
 def failing_as(failure: str, *, in_full: bool = False) -> Iterator[None]:
-    """Whatever goes wrong with a database meanwhile is a StoreError: `failure`, and why.
+    """Turn database errors inside the context into StoreError with the message `failure` and the reason.
 
-    `in_full`: only the operator hears of it. Otherwise anyone may, and the operator reads the rest in the log.
+    `in_full`: only the operator sees the message. Otherwise anyone may, and the log has the full reason.
     """
     try:
         yield
     except SQLAlchemyError as error:
-        reason, told = reason_of(error), reason_of(error) if in_full else _public_reason(error)
-        if told != reason:
+        reason, shown = reason_of(error), reason_of(error) if in_full else _public_reason(error)
+        if shown != reason:
             log.error("%s: %s.", failure, reason)
         lost = isinstance(error, DBAPIError) and isinstance(error.orig, _Deleted)
-        raise (Lost if lost else StoreError)(f"{failure}: {told}.") from error
+        raise (Lost if lost else StoreError)(f"{failure}: {shown}.") from error
 
 
 @contextmanager
 def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A connection to read with. Raises StoreError."""
+    """Opens a connection for reading. Raises StoreError."""
     with failing_as("The database cannot be read"), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
 def writing(engine: sa.Engine, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
-    """A transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`.
+    """Opens a transaction: all of it is stored, or nothing. Raises StoreError, which begins with `failure`.
 
-    `lasting`: once it is stored, a power cut does not undo it. PostgreSQL does so always.
+    `lasting`: a power cut does not undo the transaction once it is stored; with PostgreSQL that is always so.
     """
     with failing_as(failure), engine.connect() as connection, _synced(connection, lasting), connection.begin():
         yield connection
@@ -102,7 +101,7 @@ def writing(engine: sa.Engine, failure: str, *, lasting: bool = False) -> Iterat
 
 @contextmanager
 def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
-    """Where it is SQLite, sync the commits of this connection meanwhile."""
+    """If `lasting` and the database is SQLite, sync each commit of this connection inside the context."""
     driver = connection.connection.driver_connection
     if not lasting or not isinstance(driver, sqlite3.Connection):
         yield
@@ -115,10 +114,9 @@ def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
 
 
 def connect(folder: Path, url: str | None = None, process: str | None = None) -> sa.Engine:
-    """The database at `url`, or the file in `folder`, which is made if need be; its schema is the newest.
+    """Returns the database at `url`, or the file in `folder`, created if missing; its schema is the newest.
 
-    `process`: what a PostgreSQL is to know the connections by. Raises StoreError, in whose message the password of
-    `url` is not.
+    `process`: the name of the connections in PostgreSQL. Raises StoreError, without the password of `url`.
     """
     return with_spare(folder, lambda: _connect(folder, _parsed(url) if url else None, process))
 
@@ -141,22 +139,22 @@ def _connect(folder: Path, address: sa.URL | None, process: str | None) -> sa.En
 
 @contextmanager
 def held(folder: Path, url: str | None = None, *, together: bool = False) -> Iterator[None]:
-    """Bring the database up to date, and keep it for this process alone while this lasts: another server would take its
-    open runs for leftovers.
+    """Update the database's schema, and lock the database for this process inside the context: another server would
+    close its open runs.
 
-    `together`: keep it for this process and others that say the same (app.store.member). (An SQLite file is held with
-    its folder: app.server.) Raises StoreError, also when another one holds it.
+    `together`: share the lock with other processes that pass it too (app.store.cluster.member). (For SQLite, the data
+    folder is locked: app.web_server.) Raises StoreError, also if another process has the lock.
     """
     engine = connect(folder, url)
     try:
         if engine.dialect.name == "postgresql":
             check_sessions(engine)
             with reading(engine) as connection:
-                holding = connection.execution_options(isolation_level="AUTOCOMMIT")
-                _wait_for_lock(holding, SERVING, shared=together)
+                session = connection.execution_options(isolation_level="AUTOCOMMIT")
+                _wait_for_lock(session, SERVING, shared=together)
                 if not together:
-                    _wait_for_lock(holding, WORKING)
-                    holding.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
+                    _wait_for_lock(session, WORKING)
+                    session.execute(sa.select(sa.func.pg_advisory_unlock(WORKING)))
                 yield
         else:
             yield
@@ -165,11 +163,11 @@ def held(folder: Path, url: str | None = None, *, together: bool = False) -> Ite
 
 
 def check_sessions(engine: sa.Engine) -> None:
-    """Raise StoreError where a pooler shares out PostgreSQL's sessions by transaction: a lock would then be held for
-    whoever comes next, and news be heard by them.
+    """Raise StoreError if a pooler gives each transaction another PostgreSQL session: then locks and news would go to
+    the next user of the session.
 
-    A connection to PostgreSQL itself knows its session's number; a pooler gives it one of its own. Then what is set in
-    the session is looked for, while and after other connections have transactions.
+    A direct connection knows its session's number; a pooler gives it another number. In that case a setting is stored
+    in the session, and looked for during and after transactions of other connections.
     """
     mark = secrets.token_hex(8)
     setting = sa.func.current_setting(SESSION_MARK, True)
@@ -187,7 +185,7 @@ def check_sessions(engine: sa.Engine) -> None:
 
 
 def _wait_for_lock(connection: sa.Connection, lock: int, *, shared: bool = False) -> None:
-    """Take the lock, which lasts as long as this connection."""
+    """Take a lock, which lasts as long as this connection. Raises StoreError after TAKE_OVER_S."""
     deadline = time.monotonic() + TAKE_OVER_S
     take = sa.func.pg_try_advisory_lock_shared if shared else sa.func.pg_try_advisory_lock
     while not connection.scalar(sa.select(take(lock))):
@@ -197,7 +195,7 @@ def _wait_for_lock(connection: sa.Connection, lock: int, *, shared: bool = False
 
 
 def reason_of(error: Exception) -> str:
-    """The cause in a few words, without SQL or parameters."""
+    """Returns the cause of an error in a few words, without SQL or parameters."""
     if isinstance(error, DBAPIError):
         return str(error.orig).strip().partition("\n")[0].rstrip(".")
     if isinstance(error, PoolTimeout):
@@ -208,7 +206,7 @@ def reason_of(error: Exception) -> str:
 
 
 def _public_reason(error: Exception) -> str:
-    """The cause without PostgreSQL's message, which may name addresses, users and files."""
+    """Returns the cause without PostgreSQL's message, which may name addresses, users and files."""
     if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
         return reason_of(error)
     if isinstance(error.orig, _Deleted):
@@ -220,7 +218,7 @@ def _public_reason(error: Exception) -> str:
 def _sqlite(folder: Path) -> sa.Engine:
     if not (folder / FILE).exists():
         (folder / FILE).touch()
-    # "rw" does not make a file: one that was deleted must not come back empty.
+    # "rw" creates no file: a deleted file must not come back empty.
     place = f"file:{quote(str(folder / FILE))}"
     engine = sa.create_engine(sa.URL.create("sqlite", database=place, query={"mode": "rw", "uri": "true"}))
     sa.event.listen(engine, "connect", _set_pragmas)
@@ -251,10 +249,10 @@ def _postgresql(address: sa.URL, process: str | None) -> sa.Engine:
 
 
 def _parsed(url: str) -> sa.URL:
-    """Raises StoreError, with nothing of `url` in its message: any part of what cannot be read may be the password."""
+    """Returns the address. Raises StoreError without any part of `url`: any part may be the password."""
     try:
         address = _with_hosts(url)
-        # Of a password with an @ in it, what follows the @ passes for the host, and the host is shown.
+        # If the password contains an @, the text after it is read as the host, and the host is shown.
         if address.drivername in POSTGRESQL and "@" not in f"{address.host}{address.database}":
             return address
     except (ArgumentError, ValueError):
@@ -264,38 +262,38 @@ def _parsed(url: str) -> sa.URL:
 
 
 def _with_hosts(url: str) -> sa.URL:
-    """The address; several hosts, with which SQLAlchemy cannot read it, stand in its query as it takes them. Of those
-    the one is used that can be written to, unless the address says otherwise. Raises ValueError, ArgumentError.
+    """Returns the address. Several hosts, which SQLAlchemy cannot read in place, are moved to its query. The host that
+    takes writes is used, unless the address says otherwise. Raises ValueError, ArgumentError.
     """
     several = SEVERAL_HOSTS.fullmatch(url)
     if several is None:
         return sa.make_url(url)
-    found = [HOST.fullmatch(each) for each in several["hosts"].split(",")]
+    matches = [HOST.fullmatch(each) for each in several["hosts"].split(",")]
     after = several["after"] if several["after"].startswith("/") else f"/{several['after']}"
     address = sa.make_url(f"{several['before']}{after}")
-    hosts, ports = zip(*((unquote(each[1].strip("[]")), each[2] or str(PORT)) for each in found if each), strict=True)
-    if len(hosts) != len(found):
+    hosts, ports = zip(*((unquote(each[1].strip("[]")), each[2] or str(PORT)) for each in matches if each), strict=True)
+    if len(hosts) != len(matches):
         raise ValueError("a host is empty or has no port where one is expected")
-    given = {"target_session_attrs": "read-write", **address.query}
-    return address.set(query={**given, "host": ",".join(hosts), "port": ",".join(ports)})
+    query = {"target_session_attrs": "read-write", **address.query}
+    return address.set(query={**query, "host": ",".join(hosts), "port": ",".join(ports)})
 
 
 class _Deleted(OSError):
-    """The database's file is not the one that was opened."""
+    """The database's file is not the file that was opened."""
 
 
 def _notice_deletion(engine: sa.Engine, file: Path) -> None:
-    """Refuse each use of the engine once its file was deleted or replaced: SQLite would go on with the old file, which
-    has no name any more, and lose all of it at the end.
+    """Refuse each use of the engine after its file was deleted or replaced: SQLite would continue with the old file,
+    which has no name any more, and lose all data at the end.
     """
     used: list[tuple[int, int]] = []
 
     def check(*_: Any) -> None:
         with suppress(FileNotFoundError):
             status = file.stat()
-            found = status.st_dev, status.st_ino
-            used[:] = used or [found]
-            if found in used:
+            identity = status.st_dev, status.st_ino
+            used[:] = used or [identity]
+            if identity in used:
                 return
         raise sa.exc.DBAPIError("", None, _Deleted(f"{file} was deleted or replaced; restart the server"))
 
@@ -304,32 +302,32 @@ def _notice_deletion(engine: sa.Engine, file: Path) -> None:
 
 
 def is_key(text: str) -> bool:
-    """Whether a row can have this as its key at all: an id has no characters that a database may refuse."""
+    """Whether `text` can be the key of a row: an id has no characters that a database may refuse."""
     return text.isascii() and text.isprintable()
 
 
 def _shown(address: sa.URL) -> str:
-    """What to call a database in a message: a password may also be among what follows the `?`."""
+    """Returns the address for a message, without the password and the query, which may contain a password too."""
     hosts = address.query.get("host", "")
     several = hosts if isinstance(hosts, str) and "," in hosts else None
     return address.set(query={}, host=several).render_as_string(hide_password=True)
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    """WAL lets readers and the writer work at once.
+    """Set the options of an SQLite connection. WAL lets readers and the writer work at the same time.
 
-    NORMAL keeps every commit through a kill -9, and a power cut costs at most the last ones, never the database: the
-    log's file is synced when it is copied into the database, not with every commit. What must not be lost that way is
-    committed by `writing(…, lasting=True)`.
+    With synchronous=NORMAL, kill -9 loses no commit, and a power cut at most the last ones, never the database: the log
+    file is synced when it is copied into the database, not in every commit. Commits that must survive a power cut use
+    `writing(…, lasting=True)`.
     """
     connection.execute(f"PRAGMA busy_timeout={BUSY_S * 1000:.0f}")
     connection.execute("PRAGMA synchronous=NORMAL")
-    if connection.execute("PRAGMA page_count").fetchone() == (0,):  # to others this would write, each time
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):  # a new file; in others this would write each time
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     connection.execute(f"PRAGMA journal_size_limit={LOG_BYTES}")
-    # Some builds fill what is deleted with zeros: that needs as much room again, on a disk that may be full.
+    # Some builds overwrite deleted data with zeros: that needs the same room again, on a disk that may be full.
     connection.execute("PRAGMA secure_delete=FAST")
-    # SQLite does not wait in this one if another connection is about to write, only if it is writing.
+    # For this pragma SQLite does not wait if another connection is about to write, only if it is writing.
     deadline = time.monotonic() + BUSY_S
     while True:
         try:
@@ -342,8 +340,8 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _bring_up_to_date(engine: sa.Engine) -> None:
-    """Make the schema in an empty database, or run the migrations that one lacks: all or none. Raises StoreError for a
-    database of another KVScope or of something else, and leaves it as it is.
+    """Create the schema in an empty database, or run the missing migrations, all or none. Raises StoreError for a
+    database of another KVScope or another program, and does not change it.
     """
     with engine.connect() as connection:
         if _version(connection) == SCHEMA:
@@ -356,7 +354,7 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
     config.set_main_option("script_location", "kvscope.app.store:migrations")
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
-            # A large database takes its time, and another server may be at it.
+            # A large database takes long, and another server may be migrating it.
             connection.connection.driver_connection.answer_s = math.inf  # type: ignore[union-attr]
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATING)))
         else:
@@ -378,7 +376,7 @@ def _bring_up_to_date(engine: sa.Engine) -> None:
 
 
 def _version(connection: sa.Connection) -> str | None:
-    """The migration that the database has; None if it has none."""
+    """Returns the schema version of the database; None if it has none."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.text("SELECT version_num FROM alembic_version"))

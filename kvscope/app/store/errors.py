@@ -1,4 +1,4 @@
-"""What anyone outside this folder hears of when the database fails."""
+"""Exceptions of the database that code outside this folder gets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ class StoreError(Exception):
 
 
 class Lost(StoreError):
-    """The database's file was deleted or replaced while it was in use: only a restart helps."""
+    """The database's file was deleted or replaced while it was in use. The server must be restarted."""
 
 
 class Fenced(StoreError):

@@ -1,7 +1,7 @@
-"""Forgets ended runs that nobody shared, some days after they were begun. Saved sessions are never touched.
+"""Deletes ended runs that nobody shared, some days after they began. Saved sessions are never deleted.
 
-Deleting cannot be undone and depends on the wall clock, so nothing is deleted before the clock is believed, and what
-will be deleted is said beforehand.
+Deleting cannot be undone and depends on the wall clock. So nothing is deleted before the clock is trusted; after a jump
+of the clock, the operator gets a warning first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ INTERVAL_S = 300.0
 
 
 class Expiry:
-    """Runs are kept for `days`, 0 for ever, but longer while they are open, watched, `recorded`, shared, or the subject
-    of a study that is kept.
+    """Deletes runs after `days`, 0 for never. Runs stay longer while they are open, watched, `recorded` or shared, or
+    have a study that stays.
     """
 
     def __init__(
@@ -41,25 +41,25 @@ class Expiry:
         self._rounds = Rounds("expiry", self._round, interval_s, report)
 
     def start(self) -> None:
-        """Forget what is due, again and again."""
+        """Start to delete due runs regularly."""
         if self._days:
             self._rounds.start()
 
     def close(self) -> None:
-        """Forget nothing any more."""
+        """Stop deleting."""
         self._rounds.close()
 
     def expire(self, now: datetime) -> list[str]:
-        """Forget what is due at `now`; the runs that are gone. Raises StoreError."""
+        """Delete the runs that are due at `now`. Returns the deleted runs. Raises StoreError."""
         due = self._due(now)
-        gone: list[str] = []
+        deleted: list[str] = []
         for run, of in due.items():
             if of in due:
-                continue  # a study goes with the run that it is of
+                continue  # a study is deleted with its run
             studies = self._runs.made_from(run).studies
             if due.keys() >= set(studies) and self._runs.delete([*studies, run]):
-                gone += [*studies, run]
-        return gone
+                deleted += [*studies, run]
+        return deleted
 
     def _round(self) -> None:
         now = datetime.now(UTC)
@@ -76,9 +76,9 @@ class Expiry:
             )
 
     def _due(self, now: datetime) -> dict[str, str | None]:
-        """The runs that are old enough and need not stay, each with the run that it is a study of."""
+        """Returns the runs that are old enough and need not stay, each with the run that it is a study of, or None."""
         if not self._days:
             return {}
         ended = self._runs.ended(now - timedelta(days=self._days))
-        kept = self._recorded | self._watched()
-        return {run: of for run, of in ended.items() if run not in kept and not self._sessions.of_run(run)}
+        needed = self._recorded | self._watched()
+        return {run: of for run, of in ended.items() if run not in needed and not self._sessions.of_run(run)}

@@ -1,4 +1,4 @@
-"""The runs that branches and studies connect, each with what is told of it: three queries, however many there are."""
+"""Reads the family of a run: the runs that branches and studies connect. Three queries, for any number of runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kvscope.model.log import frames as codec
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One run: the data of its `open` and `close` frames, None while it is open, and how many complete steps it has.
+    """One run: the data of its `open` and `close` frames, None while it is open, and its number of complete steps.
 
-    `token` is what a branch was given where it began, {id, text, …} as its own log has it; None for other runs.
+    `token` is the first token of a branch, {id, text, …} as in its log; None for other runs.
     """
 
     run: str
@@ -29,17 +29,17 @@ class Member:
 def members(
     connection: sa.Connection, run: str, public: Collection[str] = (), known: Collection[str] = ()
 ) -> list[Member]:
-    """The family of a stored run: first the one that comes from none of them, then the others, oldest first.
+    """Returns the family of a stored run: first the run from which the others came, then the others, oldest first.
 
     `public`, `known`: as in RunLog.family.
     """
-    asked = [run, *known]
-    origins = _origins(connection, asked, public)
-    lines = [_line(origins, each) for each in asked]
-    root = lines[0][-1]
+    runs = [run, *known]
+    origins = _origins(connection, runs, public)
+    ancestors = [_ancestors(origins, each) for each in runs]
+    root = ancestors[0][-1]
     first = links_table.c.origin == root
     if root in public:
-        first = links_table.c.run.in_([line[-2] for line in lines if line[-1] == root and len(line) > 1])
+        first = links_table.c.run.in_([line[-2] for line in ancestors if line[-1] == root and len(line) > 1])
     rows = connection.execute(_from(root, first)).all()
     openings = {row.run: codec.header(row.opening).data for row in rows}
     tokens = _tokens(connection, openings)
@@ -56,7 +56,7 @@ def members(
 
 
 def _origins(connection: sa.Connection, runs: Collection[str], public: Collection[str]) -> dict[str, str]:
-    """Where each of these runs came from, and where that came from, up to a public one, as far as it is stored here."""
+    """Returns the origin of each of these runs, and of those origins, up to a public or a deleted run."""
     linked = sa.select(links_table.c.run, links_table.c.origin)
     linked = linked.join(runs_table, runs_table.c.run == links_table.c.origin)
     above = linked.where(links_table.c.run.in_(runs)).cte(recursive=True)
@@ -64,8 +64,8 @@ def _origins(connection: sa.Connection, runs: Collection[str], public: Collectio
     return {row.run: row.origin for row in connection.execute(sa.select(above.c.run, above.c.origin))}
 
 
-def _line(origins: dict[str, str], run: str) -> list[str]:
-    """The run, the one it came from, and so on."""
+def _ancestors(origins: dict[str, str], run: str) -> list[str]:
+    """Returns the run, its origin, the origin of that, and so on."""
     line = [run]
     while (origin := origins.get(line[-1])) is not None and origin not in line:
         line.append(origin)
@@ -73,7 +73,7 @@ def _line(origins: dict[str, str], run: str) -> list[str]:
 
 
 def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    """The root, the links that are `first` and all that came from those, with what their first and last frames are."""
+    """Returns a query for the root, links that match `first`, and the runs that came from these, with their frames."""
     known = sa.select(links_table.c.run)
     below = known.where(first).cte(recursive=True)
     below = below.union(known.join(below, links_table.c.origin == below.c.run))
@@ -92,7 +92,7 @@ def _from(root: str, first: sa.ColumnElement[bool]) -> sa.Select[Any]:
 
 
 def _tokens(connection: sa.Connection, openings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """For each branch the token that it was given, of the step in whose place it begins."""
+    """Returns the first token of each branch, from the step at its parent's position."""
     steps = [
         (run, opening["parent"]["position"] - len(opening["tokens"]))
         for run, opening in openings.items()

@@ -1,11 +1,11 @@
-"""What a database takes on the disk, and how what was deleted is given back to it.
+"""Measures the room of a database on the disk, and gives the room of deleted data back.
 
-An SQLite file keeps the pages of what was deleted and uses them again. Files that this version makes can also give
-them back, a few at a time (`auto_vacuum=INCREMENTAL`); an older file can once it was written anew, which takes as much
-room again and lets nobody else write, so that is done at a start, and only where it gives back much.
+An SQLite file keeps the pages of deleted data and uses them again. Files that this version creates can also give them
+back, a few at a time (`auto_vacuum=INCREMENTAL`). An older file can do so after it was rewritten. That takes the same
+room again and blocks all writers, so it is done only at a start, and only if it gives back much.
 
-What a PostgreSQL takes is its own affair: deleted rows stay until its autovacuum comes, and then leave room within its
-files. There the payloads that are stored are counted.
+PostgreSQL manages its own files: deleted rows stay until autovacuum runs, and then leave free room within the files. So
+for PostgreSQL the stored payloads are counted.
 """
 
 from __future__ import annotations
@@ -24,27 +24,25 @@ from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.spare import SPARE_BYTES
 
 UNUSED_BYTES = 64 * 1024 * 1024
-"""So much of what was deleted may stay in the file, for what comes next."""
+"""Unused bytes that may stay in the file for later data."""
 PAGES_AT_ONCE = 256
 GIVING_BACK_S = 0.2
-"""How long pages are given back at a time: nothing else is written meanwhile."""
+"""How long pages are given back at a time; nothing else can be written meanwhile."""
 PATIENCE_MS = 100
-"""How long to wait for readers so that the log of changes can begin anew."""
+"""How long to wait for readers before the log of changes is truncated."""
 INCREMENTAL = 2
 
 
 class Footprint:
-    """Of the database of `engine`, whose file, if it has one, is in `folder`."""
+    """The room of the database of `engine`; an SQLite file is in `folder`."""
 
     def __init__(self, engine: sa.Engine, folder: Path) -> None:
         self._engine, self._folder = engine, folder
         self.of_file = engine.dialect.name == "sqlite"
 
     def taken(self) -> int:
-        """Bytes that it takes: the file without its unused pages, and its log of changes or the room that is kept for
-        that; of a PostgreSQL the payloads.
-
-        Raises StoreError.
+        """Returns the bytes in use: the file without unused pages, plus its log of changes, at least LOG_BYTES; for
+        PostgreSQL the payloads. Raises StoreError.
         """
         if not self.of_file:
             return self._payloads()
@@ -52,10 +50,8 @@ class Footprint:
         return (pages - unused) * size + max(self._log_bytes(), LOG_BYTES)
 
     def on_disk(self) -> int:
-        """Bytes that its files have now; of a PostgreSQL those of its tables and indexes, with what was deleted.
-
-        Raises StoreError.
-        """
+        """Returns the bytes of the files now; for PostgreSQL of its tables and indexes, with deleted data. Raises
+        StoreError."""
         if self.of_file:
             return sum(_size(self._folder / f"{FILE}{end}") for end in ("", "-wal", "-shm"))
         with reading(self._engine) as connection:
@@ -63,20 +59,17 @@ class Footprint:
             return sum(connection.execute(sa.select(*sizes)).one())
 
     def free(self) -> int | None:
-        """Bytes for which the disk has room, in the unused pages and beside them; None where that is not known.
-
-        Raises StoreError.
-        """
+        """Returns the free bytes, in unused pages and on the disk; None if that is not known. Raises StoreError."""
         if not self.of_file:
             return None
         try:
             return self._unused() + disk_usage(self._folder).free
-        except OSError:  # the folder is gone, which others say
+        except OSError:  # the folder was deleted, which other parts report
             return None
 
     def give_back(self, most: int) -> None:
-        """Give unused pages back to the disk, some at a time: all where the files take more than `most` bytes, else
-        those beyond a stock. Raises StoreError.
+        """Give unused pages back to the disk, some at a time: all if the files take more than `most` bytes, else those
+        above UNUSED_BYTES. Raises StoreError.
         """
         if not self.of_file:
             return
@@ -86,13 +79,13 @@ class Footprint:
             if not give_back_pages(self._engine, PAGES_AT_ONCE):
                 break
         if over or self._log_bytes() > 2 * LOG_BYTES:
-            self._begin_log_anew()
+            self._truncate_log()
 
     def give_back_all(self) -> None:
-        """Give all unused pages back, as far as there is room to do so. Raises StoreError."""
+        """Give all unused pages back, if the file can do so. Raises StoreError."""
         if self.of_file:
             while self._unused() and give_back_pages(self._engine, PAGES_AT_ONCE):
-                self._begin_log_anew()
+                self._truncate_log()
 
     def _unused(self) -> int:
         _, unused, size = self._pages()
@@ -109,7 +102,7 @@ class Footprint:
             return int(sum(connection.execute(sa.select(*sums)).one()))
 
     def _pages(self) -> tuple[int, int, int]:
-        """How many there are, how many of them unused, and bytes of each."""
+        """Returns the number of pages, the number of unused pages, and the bytes of one page."""
         with reading(self._engine) as connection:
             pages, unused, size = (
                 connection.exec_driver_sql(f"PRAGMA {name}").scalar()
@@ -120,9 +113,9 @@ class Footprint:
     def _log_bytes(self) -> int:
         return _size(self._folder / f"{FILE}-wal")
 
-    def _begin_log_anew(self) -> None:
-        """SQLite does so itself when no reader is in its way; with many of them that may not happen for long. Only then
-        is the file as small as it has become.
+    def _truncate_log(self) -> None:
+        """Truncate the log of changes; only then does the file shrink. SQLite does so itself if no reader prevents it;
+        with many readers that may take long.
         """
         with suppress(StoreError), reading(self._engine) as connection:
             before = connection.exec_driver_sql("PRAGMA busy_timeout").scalar()
@@ -132,22 +125,22 @@ class Footprint:
 
 
 def give_back_pages(engine: sa.Engine, most: int = 0) -> bool:
-    """Cut so many unused pages off an SQLite file, 0 for all; whether it is one that can do so. Raises StoreError."""
+    """Cut `most` unused pages off an SQLite file, 0 for all. Returns whether the file can do so. Raises StoreError."""
     with failing_as("What was deleted cannot be given back to the disk"), engine.connect() as connection:
         if connection.exec_driver_sql("PRAGMA auto_vacuum").scalar() != INCREMENTAL:
             return False
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         try:
-            driver.executescript(f"PRAGMA incremental_vacuum({most})")  # `execute` takes the first page and no other
+            driver.executescript(f"PRAGMA incremental_vacuum({most})")  # `execute` would free only the first page
         except sqlite3.Error as error:
             raise StoreError(f"What was deleted cannot be given back to the disk: {error}.") from None
     return True
 
 
 def write_anew(engine: sa.Engine, folder: Path) -> bool:
-    """Write an older file anew, so that from then on it gives back what was deleted, where more than a quarter of it is
-    unused and the disk has the room; whether that was done. To be called while nobody else uses it. Raises StoreError.
+    """Rewrite an older file so that it can give back the room of deleted data, if more than a quarter of it is unused
+    and the disk has room. Returns whether that was done. Nobody else may use the file meanwhile. Raises StoreError.
     """
     if engine.dialect.name != "sqlite":
         return False
@@ -156,7 +149,7 @@ def write_anew(engine: sa.Engine, folder: Path) -> bool:
             int(connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0)
             for name in ("auto_vacuum", "page_count", "freelist_count", "page_size")
         )
-        # The copy, and then the log of changes, which gets all of it once more.
+        # Room for the copy, and for the log of changes, to which all of it is written too.
         needed = 2 * (pages - unused) * size + SPARE_BYTES
         if (
             kind == INCREMENTAL

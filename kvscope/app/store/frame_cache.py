@@ -1,4 +1,4 @@
-"""The frames most recently written or read, so that hundreds of viewers of one run do not each ask the database."""
+"""Caches the frames that were written or read last, so that not each of hundreds of viewers reads the database."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from threading import Lock
 
 
 class FrameCache:
-    """Payloads by run and seq, least recently used out first, at most `max_bytes` of them.
-
-    Safe to use from several threads.
-    """
+    """Payloads by run and seq, at most `max_bytes`; the least recently used are dropped first. Safe to use from several
+    threads."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -19,7 +17,7 @@ class FrameCache:
         self._lock = Lock()
 
     def put(self, run: str, seq: int, payload: bytes) -> None:
-        """Remember a stored frame."""
+        """Cache a stored frame."""
         with self._lock:
             known = self._payloads.pop((run, seq), None)
             self._bytes += len(payload) - (len(known) if known is not None else 0)
@@ -29,19 +27,19 @@ class FrameCache:
                 self._bytes -= len(dropped)
 
     def take(self, run: str, after: int, limit: int) -> list[bytes]:
-        """Frames `after` + 1, `after` + 2, … as far as they are here without a gap, at most `limit`."""
-        found: list[bytes] = []
+        """Returns frames `after` + 1, `after` + 2, … up to the first that is not cached, at most `limit`."""
+        payloads: list[bytes] = []
         with self._lock:
             for seq in range(after + 1, after + 1 + limit):
                 payload = self._payloads.get((run, seq))
                 if payload is None:
                     break
                 self._payloads.move_to_end((run, seq))
-                found.append(payload)
-        return found
+                payloads.append(payload)
+        return payloads
 
     def forget(self, run: str) -> None:
-        """Drop what is here of a run."""
+        """Drop the frames of a run."""
         with self._lock:
             for key in [key for key in self._payloads if key[0] == run]:
                 self._bytes -= len(self._payloads.pop(key))

@@ -1,8 +1,8 @@
 """Recorded real runs that ship with the project.
 
-Each is a file of one run (docs/frames.md). One whose metadata has `session` and `gallery` is a saved session under the
-id of its content, with a card in the gallery; the others, and those whose card says `starts`, enter the log like any
-other run and are there while the model loads.
+Each is a file of one run (docs/frames.md). If its metadata has `session` and `gallery`, it is a saved session with a
+card in the gallery. A recording without these, or whose card has `starts`, is stored in the log like any other run, and
+can be shown while the model loads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A recorded run: its id and its prompt. `look`: layer, head, query and key of the cell it is to be opened at."""
+    """A recorded run: its id and its prompt. `look`: layer, head, query and key of the cell shown first."""
 
     id: str
     title: str
@@ -34,21 +34,21 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """The recordings that are in the log, by the page that opens with them."""
+    """The recordings in the log, by the page that shows them first."""
 
     runs: list[Example]
     workloads: list[Example]
 
     @property
     def ids(self) -> frozenset[str]:
-        """Of all of them."""
+        """The ids of all examples."""
         return frozenset(example.id for example in (*self.runs, *self.workloads))
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A recorded run in the gallery. `id`: of its session; `shows`: in a few words; `picture`: what is drawn of it;
-    `tokens`: of its prompt.
+    """A recorded run in the gallery. `id`: of its session; `shows`: its subject in a few words; `picture`: the data to
+    draw; `tokens`: number of tokens of its prompt.
     """
 
     id: str
@@ -60,12 +60,12 @@ class Card:
     tokens: int
     picture: dict[str, Any]
     made_of: str = "step"
-    """What `steps` counts: those of a workload are passes."""
+    """The unit of `steps`: "step", or "pass" for a workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One file, as its header describes it. `words`: of its session; without them it has no card either."""
+    """One file, as its header describes it. `words`: of its session; None if it has no card."""
 
     path: Path
     example: Example | None
@@ -76,12 +76,12 @@ class Recording:
     prompt: str = ""
 
     def frames(self) -> Iterator[bytes]:
-        """Its log. Raises codec.BadFrame, OSError."""
+        """Returns the payloads of the log. Raises codec.BadFrame, OSError."""
         return (frame.payload for frame in codec.split(self.path.read_bytes()))
 
 
 def found(folder: Path) -> list[Recording]:
-    """Every `*.safetensors` of the folder, by name. A damaged file is left out."""
+    """Returns the recording of each `*.safetensors` in the folder, by name. A damaged file is left out."""
     recordings = []
     for path in sorted(folder.glob("*.safetensors")):
         try:
@@ -92,9 +92,8 @@ def found(folder: Path) -> list[Recording]:
 
 
 def load(recordings: list[Recording], runs: RunLog, *, store: bool = True) -> Examples:
-    """Put those that are runs into the log, under their own ids, unless they are there. A damaged file is left out.
-
-    `store`: False where another process, which leads, puts them there.
+    """Store recordings that have an example in the log, under their own ids, unless they are there, and return the
+    examples. A damaged file is left out. `store`: False if another process, which leads, stores them.
     """
     examples = Examples([], [])
     for recording in recordings:
@@ -113,26 +112,26 @@ def load(recordings: list[Recording], runs: RunLog, *, store: bool = True) -> Ex
 
 
 class Gallery:
-    """The recordings that are sessions, saved once: on a first start that takes longer than to serve the first page."""
+    """Saves recordings as sessions, once, in a thread: at a first start it takes longer than serving the first page."""
 
     def __init__(self, recordings: list[Recording], sessions: SessionStore) -> None:
         self._sessions = sessions
         self.ids = frozenset(recording.card.id for recording in recordings if recording.card)
-        """Of all that could have a card."""
+        """Session ids of all recordings that could have a card."""
         self._lock = Lock()
         self._unsaved = sorted(recordings, key=lambda recording: recording.order)
         self._saved: list[Recording] = []
         self._thread = Thread(target=self.cards, name="gallery", daemon=True)
 
     def start(self) -> None:
-        """Save them meanwhile."""
+        """Save the recordings in the background."""
         self._thread.start()
 
     def cards(self) -> list[Card]:
-        """Their cards in order, each of which can be opened.
+        """Returns the cards of the saved recordings, in order.
 
-        A damaged file, or one that is not what its id says, is left out for good; one that could not be stored, until
-        it can.
+        A file that is damaged, or whose content has another id, is left out. A recording that could not be stored is
+        tried again in the next call.
         """
         with self._lock:
             unsaved, self._unsaved = self._unsaved, []
@@ -142,7 +141,7 @@ class Gallery:
             return [recording.card for recording in self._saved if recording.card is not None]
 
     def close(self) -> None:
-        """Wait until what was started is done."""
+        """Wait until the thread has ended."""
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -167,12 +166,12 @@ def _save(recording: Recording, id: str, words: dict[str, Any], sessions: Sessio
     name = name_of(canonical(words), frames)
     if not name.startswith(id):
         raise ValueError(f"its content has the id {name[: len(id)]}, not {id}")
-    # Nobody is given the token: what ships is not to be deleted.
+    # Nobody gets the token: recordings that ship must not be deleted.
     sessions.keep(words, lambda: iter(frames))
 
 
 def _described(path: Path) -> Recording:
-    """From the file's header alone. Raises codec.BadFrame, OSError, ValueError, KeyError, TypeError."""
+    """Returns a recording from the file's header. Raises codec.BadFrame, OSError, ValueError, KeyError, TypeError."""
     fields = codec.raw_header(path.read_bytes())["__metadata__"]
     opening = json.loads(json.loads(fields["000000"])["data"])
     example = Example(fields["run"], opening["prompt"])

@@ -1,4 +1,4 @@
-"""Where a log ends, a run's or a saved session's."""
+"""The end of the log of a run or a saved session."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from kvscope.model.api import Frame
 
 @dataclass(slots=True)
 class Head:
-    """Where a run's log ends: seq of its last frame, complete steps, bytes of all frames, whether it has its `close`
-    frame.
-    """
+    """Where a log ends: seq of its last frame, complete steps, bytes of all frames, whether it has a `close` frame."""
 
     last_seq: int = -1
     steps: int = 0
@@ -19,7 +17,7 @@ class Head:
     closed: bool = False
 
     def extend(self, frame: Frame) -> None:
-        """Take the log's next frame in. Raises ValueError for another one."""
+        """Add the log's next frame. Raises ValueError for another frame."""
         if frame.seq != self.last_seq + 1:
             raise ValueError(f"run {frame.run}: frame {frame.seq} after {self.last_seq}")
         self.last_seq = frame.seq

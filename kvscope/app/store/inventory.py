@@ -1,4 +1,4 @@
-"""What an operator asks of a database, also while a server is at work: what is there, and that some of it goes."""
+"""Lists and deletes the runs and sessions of a database for an operator, also while a server uses it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Inventory:
         self._runs, self._sessions, self._footprint = runs, SessionStore(runs), Footprint(runs.engine, runs.folder)
 
     def runs(self) -> Iterator[dict[str, Any]]:
-        """Every run, oldest first: {id, created, status, steps, bytes, prompt}; `status`: open, or why it ended."""
+        """Yields the runs, oldest first: {id, created, status, steps, bytes, prompt}; status: open, or why it ended."""
         for run, size in self._runs.oldest(closed=False):
             head, opening, closing = self._runs.head(run), self._runs.opening(run), self._runs.closing(run)
             yield {
@@ -35,11 +35,11 @@ class Inventory:
             }
 
     def sessions(self) -> list[dict[str, Any]]:
-        """Every saved session, oldest first: {id, created, steps, bytes, title, prompt}."""
+        """Returns each saved session, oldest first: {id, created, steps, bytes, title, prompt}."""
         return self._sessions.listed()
 
     def delete_runs(self, names: Sequence[str]) -> None:
-        """Delete ended runs, each with the studies of it. Raises StoreError at the first that cannot be."""
+        """Delete ended runs, each with its studies. Raises StoreError at the first run that cannot be deleted."""
         for run in names:
             head = self._runs.head(run)
             if head is None:
@@ -51,7 +51,7 @@ class Inventory:
             self._give_back()
 
     def delete_sessions(self, names: Sequence[str]) -> None:
-        """Delete sessions, however often they were shared. Raises StoreError at the first that cannot be."""
+        """Delete sessions, however often they were shared. Raises StoreError at the first session that is not there."""
         for session in names:
             try:
                 self._sessions.delete(session)
@@ -60,7 +60,7 @@ class Inventory:
             self._give_back()
 
     def stats(self) -> dict[str, int]:
-        """How much is stored, and how large the database is on the disk."""
+        """Returns the stored totals, and the size of the database on the disk."""
         runs, sessions = self._runs.totals(), self._sessions.totals()
         return {
             "runs": runs["runs"],
@@ -72,14 +72,14 @@ class Inventory:
         }
 
     def _give_back(self) -> None:
-        """What was deleted; where that cannot be done now, the server does it."""
+        """Give the room of what was deleted back to the disk; if that fails now, the server does it later."""
         with suppress(StoreError):
             self._footprint.give_back_all()
 
 
 @contextmanager
 def opened(folder: Path, url: str | None) -> Iterator[Inventory]:
-    """The database that a server of the same settings uses, as in database.connect. Raises StoreError."""
+    """Opens the database at `url` or in `folder`, as in database.connect. Raises StoreError."""
     if not url and not (folder / FILE).exists():
         raise StoreError(f"{folder} contains no runs or sessions.")
     try:

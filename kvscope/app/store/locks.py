@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that hold an advisory lock."""
+"""Connections to PostgreSQL that have an advisory lock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 
 def discard(connection: sa.Connection) -> None:
-    """Close a connection and its lock: back in the pool it would keep the lock."""
+    """Close a connection, which frees its lock. In the pool it would keep the lock."""
     with suppress(SQLAlchemyError):
         connection.invalidate()
     with suppress(SQLAlchemyError):

@@ -1,7 +1,7 @@
-"""How frames are kept in the database: compressed one by one, without loss, so that damage to one leaves the others.
+"""Compresses frames for the database, each separately and without loss, so that damage to one leaves the others.
 
-Tried on the frames of a run of 64 + 64 tokens of SmolLM2-135M (3.0 MB, 1.96 million attention weights that a causal
-mask leaves). Bytes per such weight, of the attention alone, by what was done to a frame's attention before:
+Measured on the frames of a run of 64 + 64 tokens of SmolLM2-135M (3.0 MB, 1.96 million attention weights inside the
+causal mask). Bytes per such weight, for the attention alone, by the change made to it before compression:
 
 =================================  =====  =====  =====  =========
 before                             zlib   zstd   LZMA   brotli 11
@@ -15,11 +15,10 @@ difference to the head before      0.764  0.745  0.690  0.695
 difference to the layer before     0.789  0.771  0.745  0.742
 =================================  =====  =====  =====  =========
 
-The weights are as good as noise: each by itself has 0.677 bytes of entropy. To know the same cell of the query before
-would leave 0.55; all steps of a run in one piece, a head at a time, come to 0.567 with LZMA and 0.558 with JPEG XL (its
-highest effort). But then one flipped bit takes every step with it. 0.5 was reached by nothing. On whole frames
-Zstandard is within 13 % of LZMA at more than 10 times its speed both ways, and a link is opened more often than it is
-made.
+The weights are nearly random: the entropy of one weight alone is 0.677 bytes, and 0.55 bytes if the same cell of the
+query before is known. All steps of a run in one piece, one head at a time, take 0.567 with LZMA and 0.558 with JPEG XL
+(its highest effort), but then one flipped bit damages every step. No method reached 0.5. On whole frames Zstandard is
+within 13 % of LZMA and more than 10 times as fast both ways, and a link is opened more often than it is created.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ else:
 
 LEVEL = 3
 WINDOW_LOG = 17
-"""Twice the greatest frame: what a reader is asked to hold."""
+"""Twice the largest frame: the memory that a reader needs (2^17 bytes)."""
 
 
 class NotPacked(ValueError):
-    """Bytes that do not unpack to what they should."""
+    """The bytes do not unpack to a payload of the expected size."""
 
 
 def pack(payload: bytes) -> bytes:
-    """The payload as one Zstandard frame (RFC 8878)."""
+    """Returns the payload as one Zstandard frame (RFC 8878)."""
     return zstd.compress(payload, LEVEL)
 
 
 def unpack(packed: bytes, size: int) -> bytes:
-    """The payload of `size` bytes that was packed. Never makes more than that. Raises NotPacked."""
+    """Returns the packed payload of `size` bytes. Unpacks at most one byte more. Raises NotPacked."""
     reader = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
     try:
         payload = reader.decompress(packed, max_length=size + 1)

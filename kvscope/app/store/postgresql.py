@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that do not wait for ever, and the lock that keeps one for one server."""
+"""Connections to PostgreSQL with a time limit, and the lock that lets only one server use a database."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ from kvscope.app.store.locks import discard
 from kvscope.app.store.rounds import Rounds
 
 ANSWER_S = 10.0
-"""How long a statement may take. No statement of a server's takes a second."""
+"""How long a statement may take. No statement of a server takes 1 s."""
 LOOK_S = 2.0
 Value = TypeVar("Value")
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """A connection that is given up when the server does not answer: one that is frozen, or behind a cut line, never
-    says so.
-    """
+    """A connection that is closed if the server does not answer: a frozen or unreachable server sends no error."""
 
     answer_s = ANSWER_S
 
     def wait(self, gen: Generator[Any, Any, Value], *more: Any, **named: Any) -> Value:
-        """As the library does, for `answer_s`. Raises psycopg.OperationalError."""
+        """Wait as psycopg does, for at most `answer_s`. Raises psycopg.OperationalError."""
         try:
             return super().wait(_within(gen, self.answer_s), *more, **named)
         except NoAnswer:
@@ -40,30 +38,30 @@ class NoAnswer(psycopg.OperationalError):
 
 
 def _within(gen: Generator[Any, Any, Value], seconds: float) -> Generator[Any, Any, Value]:
-    """The same, for so long."""
+    """Pass `gen` on for at most `seconds`. Raises NoAnswer."""
     deadline, ready = time.monotonic() + seconds, None
     while True:
         try:
-            wanted = gen.send(ready)
+            awaited = gen.send(ready)
         except StopIteration as end:
             value: Value = end.value
             return value
-        ready = yield wanted
+        ready = yield awaited
         if time.monotonic() > deadline:
             gen.close()
             raise NoAnswer(f"PostgreSQL did not answer in {seconds:g} s")
 
 
 class Hold:
-    """Holds an advisory lock from `start` to `close`, and takes it again when the database was away.
+    """Has an advisory lock from `start` to `close`, and takes it again after the database was unavailable.
 
-    `report` gets a line when somebody else has it.
+    `report` gets one line if another server has it.
     """
 
     def __init__(self, engine: sa.Engine, lock: int, report: Callable[[str], None]) -> None:
         self._engine, self._lock, self._report = engine, lock, report
         self._connection: sa.Connection | None = None
-        self._said = False
+        self._reported = False
         self._rounds = Rounds("hold", self._look, LOOK_S, report)
 
     def start(self) -> None:
@@ -71,7 +69,7 @@ class Hold:
         self._rounds.start()
 
     def close(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         self._rounds.close()
         self._drop()
 
@@ -81,18 +79,18 @@ class Hold:
                 self._take()
             else:
                 self._connection.scalar(sa.select(1))
-        except SQLAlchemyError:  # it is away, which others report; taken again when it is back
+        except SQLAlchemyError:  # the database is unavailable, which other parts report; the next look tries again
             self._drop()
 
     def _take(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(self._lock))):
-            self._connection, self._said = connection, False
+            self._connection, self._reported = connection, False
             return
         connection.close()
-        if not self._said:
+        if not self._reported:
             self._report("Another KVScope server uses the same database. Stop one of the two.")
-        self._said = True
+        self._reported = True
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -1,4 +1,4 @@
-"""Queued runs as rows, so that the next process that leads goes on with the queue of one that ended."""
+"""Stores queued runs as rows, so that the next process that leads continues the queue of one that ended."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ queued_table = sa.Table(
     sa.Column("study", sa.Boolean, nullable=False),
     info=OF_THE_MOMENT,
 )
-"""`number` grows with time; the others as in QueuedRun."""
+"""`number` grows with time; other columns as in QueuedRun."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedRun:
-    """`request`: JSON of a request of `kind`; `token_sha256`: of the token that deletes the run."""
+    """A queued run. `request`: JSON of a request of `kind`; `token_sha256`: hash of the token that deletes the run."""
 
     run: str
     kind: str
@@ -40,23 +40,23 @@ class QueuedRun:
 
 
 class QueuedRuns:
-    """Those of the database of `runs`. Every method raises StoreError."""
+    """The queued runs in the database of `runs`. Every method raises StoreError."""
 
     def __init__(self, runs: RunLog) -> None:
         self._runs = runs
 
     def add(self, queued: QueuedRun) -> None:
-        """Keep one behind the others."""
+        """Store a run at the end of the queue."""
         with self._runs.changing("The run cannot be queued") as connection:
             connection.execute(sa.insert(queued_table), asdict(queued))
 
     def remove(self, run: str) -> None:
-        """It is queued no longer."""
+        """Delete the row of a run that is no longer queued."""
         with self._runs.changing("The queue cannot be stored") as connection:
             connection.execute(sa.delete(queued_table).where(queued_table.c.run == run))
 
     def left(self) -> list[QueuedRun]:
-        """What an earlier process left, in order; without those that it began."""
+        """Returns the queued runs of an earlier process, in order, without runs that have begun."""
         columns = [queued_table.c[name] for name in QueuedRun.__slots__]
         begun = sa.select(runs_table.c.run)
         with self._runs.changing("The queue cannot be stored") as connection:

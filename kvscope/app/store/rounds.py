@@ -1,4 +1,4 @@
-"""What is done again and again beside all else, in a thread of its own."""
+"""Repeats work at an interval in a separate thread."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from kvscope.app.store.errors import StoreError
 class Rounds:
     """Calls `work` at once, and then every `interval_s` seconds, from `start` to `close`.
 
-    What could not be done is tried again at the next round; the first such failure in a row is reported.
+    After StoreError, the next call tries again; `report` gets the first of several errors in a row.
     """
 
     def __init__(self, name: str, work: Callable[[], object], interval_s: float, report: Callable[[str], None]) -> None:
         self._work, self._interval_s, self._report = work, interval_s, report
         self._over = Event()
-        self._thread = Thread(target=self._go_round, name=name, daemon=True)
+        self._thread = Thread(target=self._repeat, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread, if it was started, once the round that it is in is done."""
+        """End the thread, if it was started, after the call in progress."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    def _go_round(self) -> None:
-        said = False
+    def _repeat(self) -> None:
+        reported = False
         while not self._over.is_set():
             try:
                 self._work()
-                said = False
+                reported = False
             except StoreError as error:
-                if not said:
+                if not reported:
                     self._report(str(error))
-                said = True
+                reported = True
             self._over.wait(self._interval_s)

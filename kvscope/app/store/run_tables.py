@@ -1,4 +1,4 @@
-"""The tables of runs, and what is written to them in one transaction."""
+"""The tables of runs, and the functions that write to them inside a transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ runs_table = sa.Table(
     sa.Column("closed", sa.Boolean, nullable=False, index=True),
     sa.Column("token_sha256", sa.String),
 )
-"""`token_sha256`: of the token that deletes the run, which whoever started it has; the token itself is not stored."""
+"""`token_sha256`: hash of the token that deletes the run. Who started the run has the token; it is not stored."""
 frames_table = sa.Table(
     "frames",
     metadata,
@@ -47,23 +47,23 @@ links_table = sa.Table(
     sa.Column("run", sa.ForeignKey("runs.run"), unique=True, nullable=False),
     sa.Column("origin", sa.String, index=True, nullable=False),
 )
-"""Runs that came from another: its branches, and the studies of it. `number` grows with time."""
+"""Runs that came from another run: its branches and studies. `number` grows with time."""
 
 
 def steps_of(run: sa.ColumnElement[str] | str) -> sa.ScalarSelect[int]:
-    """How many complete steps a run has."""
+    """Returns a query for the number of complete steps of a run."""
     return sa.select(sa.func.count()).select_from(steps_table).where(steps_table.c.run == run).scalar_subquery()
 
 
 def stored_head(connection: sa.Connection, run: str) -> Head | None:
-    """Where the stored log ends; None for an unknown run."""
+    """Returns where the stored log ends; None for an unknown run."""
     query = sa.select(runs_table.c.last_seq, steps_of(run), runs_table.c.bytes, runs_table.c.closed)
     row = connection.execute(query.where(runs_table.c.run == run)).first()
     return Head(*row) if row is not None else None
 
 
 def write(connection: sa.Connection, frames: Sequence[Frame]) -> None:
-    """Insert frames, in order per run, and keep each run's row, its steps and where it came from in line with them."""
+    """Insert frames, in order per run, and update each run's row, steps and link."""
     for run in dict.fromkeys(frame.run for frame in frames):
         _write_run(connection, run, [frame for frame in frames if frame.run == run])
 
@@ -71,8 +71,8 @@ def write(connection: sa.Connection, frames: Sequence[Frame]) -> None:
 def write_close(connection: sa.Connection, close: Frame, head: Head) -> None:
     """End a stored run with its `close` frame, after which its log ends at `head`.
 
-    The same however often it is done. A transaction with an unknown outcome may have stored unannounced frames
-    where the close belongs; they are deleted.
+    It may be called again with the same result. A transaction with an unknown outcome may have stored unannounced
+    frames at the close frame's seq and after it; they are deleted.
     """
     mine = runs_table.c.run == close.run
     row = {"last_seq": head.last_seq, "bytes": head.bytes, "closed": True}
@@ -84,7 +84,7 @@ def write_close(connection: sa.Connection, close: Frame, head: Head) -> None:
 
 
 def delete(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Drop all there is of these runs."""
+    """Delete all rows of these runs."""
     for table in (links_table, steps_table, frames_table, runs_table):
         connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
 
@@ -119,6 +119,6 @@ def _write_run(connection: sa.Connection, run: str, frames: Sequence[Frame]) -> 
 
 
 def _origin(opening: dict[str, Any]) -> str | None:
-    """The run that an `open` frame says this one came from."""
+    """Returns the run that this run came from, from its `open` data; None for a new run."""
     parent, about = opening.get("parent"), opening.get("study") or opening.get("changed")
     return parent["run"] if parent else about.get("of") if about else None

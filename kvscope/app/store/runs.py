@@ -1,7 +1,7 @@
-"""The log of every run, in the database. A frame is stored here before anyone is told of it.
+"""The log of every run, in the database. A frame is stored here before anyone gets it.
 
-One thread appends (the engine's supervisor); any number of threads read and wait. Where several processes share the
-database, one of them appends; in the others a log grows when the one that appends says so (app.store.news).
+One thread appends (the engine's supervisor); any number of threads read and wait. If several processes share the
+database, one of them appends; in the others a log grows when that process reports it (app.store.cluster.news).
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ PAGE = 32
 """Frames read at a time: at most 2 MiB, since no frame is over 64 KB."""
 CACHE_BYTES = 64 * 1024 * 1024
 POLL_S = 1.0
-"""How long a process that follows waits for news of a run of which it has heard nothing, before it looks again."""
+"""How long a process that follows waits for the first news of a run before it checks again."""
 SERVER_STOPPED = "The server stopped before the run ended."
 OLDEST = 100
-"""Runs looked at together when some have to go."""
+"""Runs read at a time when the oldest runs are listed."""
 
 
 News = Mapping[str, Head | None]
 """Where the logs of runs end; None for a run that was deleted."""
 Claim = Callable[[sa.Connection], None]
-"""Raises Fenced where what this transaction changes must not be stored."""
+"""A function that raises Fenced if the changes of this transaction must not be stored."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """`awaited`: whether somebody waited for it to grow."""
+    """An open log. `awaited`: whether a thread has waited for it to grow."""
 
     head: Head
     changed: Condition
@@ -72,12 +72,12 @@ class _Unstored:
 
 
 class Gone(KeyError):
-    """There is no such run, or none any more: it may be forgotten while somebody asks about it."""
+    """There is no such run, or it was deleted, perhaps while somebody asked about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MadeFrom:
-    """The runs that came from another."""
+    """The runs that came from another run."""
 
     studies: list[str]
     branches: list[str]
@@ -86,8 +86,8 @@ class MadeFrom:
 class RunLog:
     """All runs in one database: the file in `folder`, or the one at `url`.
 
-    Whatever reads or writes raises StoreError when the database cannot be used. `alone`: no other process adds to it,
-    so runs that are open are an earlier one's leftovers. `process`: what the database knows its connections by.
+    Methods that read or write raise StoreError if the database cannot be used. `alone`: no other process appends, so an
+    earlier process left the open runs. `process`: the name of this process's connections in the database.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class RunLog:
     ) -> None:
         self._lock = RLock()
         self._heard = Condition(self._lock)
-        """Notified when a process that follows hears anything."""
+        """Notified when a process that follows gets news."""
         self._follows = False
         self._claim: Claim = lambda _connection: None
         self._tell: Callable[[News], None] = lambda _news: None
@@ -116,9 +116,9 @@ class RunLog:
             self.recover()
 
     def close(self) -> None:
-        """Give the database back. Waiters are woken."""
+        """Close the database, and wake waiting threads."""
         with self._lock:
-            with suppress(StoreError):  # the next start closes as interrupted what is not closed
+            with suppress(StoreError):  # the next start closes the open runs as interrupted
                 self.store_rest()
             for entry in self._open.values():
                 entry.changed.notify_all()
@@ -131,31 +131,30 @@ class RunLog:
         self.close()
 
     def append(self, frames: Sequence[Frame]) -> None:
-        """Store frames, then wake who waits for them. Frames of a closed run are dropped.
+        """Store frames, then wake the threads that wait for them. Frames of a closed run are dropped.
 
-        Raises StoreError, with nothing of `frames` announced, when they cannot be stored; ValueError on a gap in a
-        run's seq.
+        Raises StoreError, with no frame announced, if they cannot be stored; ValueError for a gap in a run's seq.
         """
         with self._lock:
             heads = {run: self.head(run) or Head() for run in {frame.run for frame in frames}}
-            kept = [frame for frame in frames if not heads[frame.run].closed]
-            for frame in kept:
+            new_frames = [frame for frame in frames if not heads[frame.run].closed]
+            for frame in new_frames:
                 heads[frame.run].extend(frame)
-            if kept:
-                self._store(kept)
-                self._announce(kept, heads)
+            if new_frames:
+                self._store(new_frames)
+                self._announce(new_frames, heads)
 
     def follow(self) -> None:
-        """From now on another process appends. Nothing is written, and an open run ends where that one says."""
+        """Let another process append from now on. This one writes nothing; an open log ends where that one reports."""
         with self._lock:
             self._follows, self._claim = True, _refuse
 
     def hear(self, news: News) -> None:
-        """What the process that appends has stored, while this one follows."""
+        """Take news of what the appending process has stored, while this process follows."""
         for run, head in news.items():
             entry = self._open.get(run)
             if head is not None and entry is not None and entry.awaited:
-                with suppress(StoreError):  # whoever waits reads it then, and hears why it cannot be read
+                with suppress(StoreError):  # the waiting threads read the frames again, and get the error
                     self._read_ahead(run, entry.head.last_seq, head.last_seq)
         with self._lock:
             if not self._follows:
@@ -168,20 +167,21 @@ class RunLog:
             self._heard.notify_all()
 
     def go_deaf(self) -> None:
-        """Forget what was heard: it may be out of date."""
+        """Forget earlier news, which may be out of date."""
         with self._lock:
             if self._follows:
                 self._forget_open()
 
     def heads(self) -> dict[str, Head]:
-        """Where the logs of open runs end."""
+        """Returns where the logs of open runs end."""
         with self._lock:
             return {run: replace(entry.head) for run, entry in self._open.items()}
 
     def lead(self, claim: Claim, tell: Callable[[News], None]) -> None:
-        """From now on this process appends. Runs that are open are an earlier one's leftovers.
+        """Let this process append from now on, and close the runs that an earlier process left open.
 
-        Whatever changes is stored only if `claim` lets its transaction; then `tell` gets it. Raises StoreError.
+        `claim` is called in each transaction, and can refuse it; after the transaction `tell` gets the news. Raises
+        StoreError.
         """
         with self._lock:
             self._follows, self._claim, self._tell = False, claim, tell
@@ -189,13 +189,13 @@ class RunLog:
             self.recover()
 
     def recover(self) -> None:
-        """Close the runs that an earlier process left open, or of which this one does not know that they were begun,
-        since the database was away. Raises StoreError.
+        """Close the runs that an earlier process left open, or whose beginning was stored without this process knowing,
+        because the database was unavailable. Raises StoreError.
         """
         with self._lock:
             with reading(self.engine) as connection:
-                left = connection.scalars(sa.select(runs_table.c.run).where(~runs_table.c.closed)).all()
-            for run in left:
+                unclosed = connection.scalars(sa.select(runs_table.c.run).where(~runs_table.c.closed)).all()
+            for run in unclosed:
                 head = None if run in self._open or run in self._unstored else self.head(run)
                 if head is not None:
                     self._open[run] = _Open(head, Condition(self._lock))
@@ -203,19 +203,19 @@ class RunLog:
 
     @contextmanager
     def changing(self, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
-        """A transaction, as `writing` has it, of whoever may change what is stored. Raises StoreError."""
+        """Open a transaction, as `writing` does, if this process may write. Raises StoreError, Fenced if not."""
         with writing(self.engine, failure, lasting=lasting) as connection:
             self._claim(connection)
             yield connection
 
     def when_closed(self, hear: Callable[[str], None]) -> None:
-        """Call `hear` with every run that is closed from now on. It must neither take long nor ask the log anything."""
+        """Call `hear` with every run that is closed from now on. It must return quickly and not use the log."""
         self._hear = hear
 
     def close_run(self, run: str, reason: str, error: str | None) -> None:
-        """End an open run with a `close` frame written here.
+        """End an open run with a `close` frame.
 
-        Where the database does not take that frame, it stays in memory until `store_rest`, or the next `append`.
+        If the database does not take that frame, it stays in memory until `store_rest`, or the next `append`.
         """
         with self._lock:
             entry = self._open.get(run)
@@ -237,18 +237,18 @@ class RunLog:
         return bool(self._unstored)
 
     def store_rest(self) -> None:
-        """Store the `close` frames that wait in memory. Raises StoreError, and they wait on."""
+        """Store the `close` frames that wait in memory. Raises StoreError; then they still wait."""
         with self._lock:
             if self._unstored:
                 self._store([])
 
     def open_runs(self) -> list[str]:
-        """Runs without their `close` frame, oldest first."""
+        """Returns the runs without their `close` frame, oldest first."""
         with self._lock:
             return list(self._open)
 
     def head(self, run: str) -> Head | None:
-        """Where the run's log ends; None for an unknown run."""
+        """Returns where the run's log ends; None for an unknown run."""
         if not is_key(run):
             return None
         with self._lock:
@@ -259,10 +259,10 @@ class RunLog:
             return stored_head(connection, run)
 
     def frames(self, run: str, after: int, limit: int = PAGE) -> list[bytes]:
-        """Payloads of the frames that follow seq `after`, at most `limit`, without a gap."""
-        found = self._cache.take(run, after, limit)
-        if found:
-            return found
+        """Returns payloads of the frames that follow seq `after`, at most `limit`, without a gap."""
+        cached = self._cache.take(run, after, limit)
+        if cached:
+            return cached
         rest = self._unstored.get(run)
         if rest is not None and after >= rest.close.seq - 1:
             return [rest.close.payload] if after < rest.close.seq else []
@@ -270,9 +270,8 @@ class RunLog:
         return self._read(run, after, limit if last is None else min(limit, last - after))
 
     def _last_of(self, run: str) -> int | None:
-        """Where an open run's log ends for readers: what is stored beyond that nobody is to see, since the process that
-        appends did not learn that it is stored, and may replace it, but for its first frame. None for a run that is
-        closed.
+        """Returns the seq of the last frame of an open run that readers may get; None for a closed run. Later frames
+        may be stored without the appending process knowing; it may replace them, except for the first frame.
         """
         entry = self._open.get(run)
         if entry is not None:
@@ -298,7 +297,7 @@ class RunLog:
         return [payload for _, payload in rows]
 
     def all_frames(self, run: str, after: int = -1, last: int | None = None) -> Iterator[bytes]:
-        """Payloads of the frames after seq `after`, up to and including seq `last`, as far as they are stored now."""
+        """Yields payloads of the frames after seq `after`, up to and including seq `last`, if they are stored now."""
         head = self.head(run)
         if head is None:
             return
@@ -311,9 +310,7 @@ class RunLog:
             after += len(page)
 
     def wait(self, run: str, after: int, timeout: float) -> None:
-        """Return when the run has a frame after seq `after`, is closed, was poked by `wake`, or `timeout` seconds
-        have passed.
-        """
+        """Wait until the run has a frame after seq `after`, is closed, `wake` is called, or `timeout` seconds pass."""
         with self._lock:
             entry = self._open.get(run)
             if entry is None and self._follows:
@@ -323,21 +320,21 @@ class RunLog:
                 entry.changed.wait(timeout)
 
     def wake(self, run: str) -> None:
-        """Wake who waits for this run, though nothing came."""
+        """Wake the threads that wait for this run, although no frame was added."""
         with self._lock:
             entry = self._open.get(run)
             if entry is not None:
                 entry.changed.notify_all()
 
     def opening(self, run: str) -> dict[str, Any]:
-        """The data of the run's `open` frame. Raises Gone for an unknown run."""
+        """Returns the data of the run's `open` frame. Raises Gone for an unknown run."""
         first = self.frames(run, -1, 1)
         if not first:
             raise Gone(run)
         return codec.header(first[0]).data
 
     def closing(self, run: str) -> dict[str, Any] | None:
-        """The data of the run's `close` frame, None while it is open. Raises Gone for an unknown run."""
+        """Returns the data of the run's `close` frame, None while it is open. Raises Gone for an unknown run."""
         head = self.head(run)
         if head is None:
             raise Gone(run)
@@ -349,11 +346,11 @@ class RunLog:
         return codec.header(last[0]).data
 
     def passes(self, run: str) -> int:
-        """How many passes a workload's log has: what it has in place of steps."""
+        """Returns how many passes the log of a workload has; it has no steps."""
         return sum(codec.header(payload).kind == "pass" for payload in self.all_frames(run))
 
     def chosen(self, run: str) -> list[tuple[int, int]]:
-        """For each complete step: seq of its `step` frame, id of the token it chose."""
+        """Returns for each complete step the seq of its `step` frame and the id of its token."""
         query = (
             sa.select(steps_table.c.seq, steps_table.c.token)
             .where(steps_table.c.run == run)
@@ -363,19 +360,19 @@ class RunLog:
             return [(seq, token) for seq, token in connection.execute(query)]
 
     def family(self, run: str, public: Collection[str] = (), known: Collection[str] = ()) -> list[Member]:
-        """The runs that are connected with `run` by a branch or a study, itself among them: first the one that comes
-        from none of them, then the others, oldest first.
+        """Returns the runs that branches or studies connect with `run`, and `run` itself: first the run from which the
+        others came, then the others, oldest first.
 
-        What comes from a `public` run belongs to who made it, so it connects nothing but itself: of that, only the
-        branch that `run` is on is listed, and those with a run that is `known`.
+        Runs that came from a `public` run belong to different people. Of these, only the branch with `run` and the
+        branches with a `known` run are listed.
         """
         with reading(self.engine) as connection:
-            found = members(connection, run, public, [each for each in known if is_key(each)])
-        return [self._with_rest(member) for member in found]
+            family = members(connection, run, public, [each for each in known if is_key(each)])
+        return [self._with_rest(member) for member in family]
 
     @contextmanager
     def held(self, run: str) -> Iterator[None]:
-        """While this lasts, `delete` leaves the run alone. For who reads more of it than one answer."""
+        """Prevent `delete` of the run inside the context, for callers that read it in several steps."""
         with self._lock:
             self._held[run] += 1
         try:
@@ -387,7 +384,7 @@ class RunLog:
                     del self._held[run]
 
     def ended(self, before: datetime) -> dict[str, str | None]:
-        """The runs begun before then that have ended, oldest first, each with the run it is a study of, or None."""
+        """Returns the ended runs that began before then, oldest first, each with the run it is a study of, or None."""
         query = (
             sa.select(runs_table.c.run)
             .where(runs_table.c.closed, runs_table.c.created < before.astimezone(UTC).replace(tzinfo=None))
@@ -398,7 +395,7 @@ class RunLog:
         return {run: study.get("of") if (study := self.opening(run).get("study")) else None for run in runs}
 
     def made_from(self, run: str) -> MadeFrom:
-        """What is stored that came from a run."""
+        """Returns the stored runs that came from a run."""
         query = sa.select(links_table.c.run).where(links_table.c.origin == run)
         with reading(self.engine) as connection:
             linked = connection.scalars(query).all()
@@ -406,7 +403,7 @@ class RunLog:
         return MadeFrom(sorted(studies), [other for other in linked if other not in studies])
 
     def oldest(self, *, closed: bool = True) -> Iterator[tuple[str, int]]:
-        """The runs that have ended, or all of them, oldest first, each with its bytes."""
+        """Yields the ended runs, or all, oldest first, each with its bytes."""
         created, run = runs_table.c.created, runs_table.c.run
         query = sa.select(created, run, runs_table.c.bytes).order_by(created, run).limit(OLDEST)
         query, after = query.where(runs_table.c.closed) if closed else query, None
@@ -420,19 +417,19 @@ class RunLog:
             after = (rows[-1].created, rows[-1].run)
 
     def own(self, run: str, token_sha256: str) -> None:
-        """Let the token with this hash delete the run, which is stored."""
+        """Let the token with this hash delete a stored run."""
         with self._lock, self.changing("The run cannot be stored") as connection:
             changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=token_sha256)
             connection.execute(changed)
 
     def is_token(self, run: str, token: str) -> bool:
-        """Whether this is the token that deletes the run."""
+        """Whether `token` may delete the run."""
         with reading(self.engine) as connection:
             stored = connection.scalar(sa.select(runs_table.c.token_sha256).where(runs_table.c.run == run))
         return stored is not None and hmac.compare_digest(stored, hash_of(token))
 
     def delete(self, runs: Sequence[str]) -> bool:
-        """Forget these runs, all or, when one is open or held, none; whether that was done."""
+        """Delete these runs. Returns False, and deletes none, if one is open or `held`."""
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
@@ -444,7 +441,7 @@ class RunLog:
             return True
 
     def check(self) -> None:
-        """Raise Lost where the database's file was deleted or replaced; other troubles are for whoever uses it."""
+        """Raise Lost if the database's file was deleted or replaced; ignore other errors, which its users get."""
         if self.engine.dialect.name != "sqlite":
             return
         try:
@@ -456,7 +453,7 @@ class RunLog:
             pass
 
     def totals(self) -> dict[str, int]:
-        """How much is stored: runs, frames, bytes."""
+        """Returns the stored totals: {runs, frames, bytes}."""
         query = sa.select(
             sa.func.count(),
             sa.func.coalesce(sa.func.sum(runs_table.c.last_seq + 1), 0),
@@ -471,7 +468,7 @@ class RunLog:
             delete(connection, runs)
 
     def _read_ahead(self, run: str, after: int, last: int) -> None:
-        """Read the frames that came, once for all who wait for them."""
+        """Read new frames into the cache, once for all threads that wait for them."""
         while after < last and (page := self._read(run, after, min(PAGE, last - after))):
             after += len(page)
 
@@ -482,7 +479,7 @@ class RunLog:
         self._heard.notify_all()
 
     def _store(self, frames: Sequence[Frame]) -> None:
-        """Store frames, and with them what waits in memory."""
+        """Store frames, and the `close` frames that wait in memory."""
         with self.changing("The run cannot be stored") as connection:
             for rest in self._unstored.values():
                 write_close(connection, rest.close, rest.head)
@@ -504,7 +501,7 @@ class RunLog:
                 self._hear(run)
 
     def _grow(self, run: str, head: Head) -> None:
-        """A run's log ends there now; who waits for it is woken."""
+        """Note where a run's log ends now, and wake the threads that wait for it."""
         entry = self._open.setdefault(run, _Open(head, Condition(self._lock)))
         entry.head = head
         entry.changed.notify_all()
@@ -517,11 +514,11 @@ def _refuse(_connection: sa.Connection) -> None:
 
 
 def is_workload(opening: dict[str, Any]) -> bool:
-    """Whether a log with this `open` data is of several requests that were answered together."""
+    """Whether a log with this `open` data is of a workload."""
     study = opening.get("study")
     return study is not None and study["kind"] == "serving"
 
 
 def hash_of(token: str) -> str:
-    """What is stored of a token that deletes something."""
+    """Returns the hash that is stored for a token that deletes something."""
     return sha256(token.encode()).hexdigest()

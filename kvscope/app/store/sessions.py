@@ -1,7 +1,7 @@
-"""Saved sessions: immutable copies of ended runs, each under a name made of its content (docs/sessions.md).
+"""Saved sessions: immutable copies of ended runs, each with a name computed from its content (docs/sessions.md).
 
-They are in the run log's database, in tables of their own, and never expire. A session is stored in one transaction,
-so that it is whole or absent, and every part is checked against its SHA-256 when it is read.
+They are in separate tables of the run log's database, and never expire. A session is stored in one transaction, so that
+it is whole or absent, and every part is checked against its SHA-256 when it is read.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from kvscope.model.api import ValueLevel
 from kvscope.model.log import frames as codec
 
 SCHEMA = "1"
-"""Version of a session's stored form; part of the content that its name is made of."""
+"""Version of a session's stored form; the name of a session depends on it."""
 SHORTEST_ID = 12
-QUESTIONED_KEPT = 16
-"""Of so many sessions it is kept in memory how they open and what they chose: every question about one needs both."""
+CACHED_SESSIONS = 16
+"""Sessions whose `open` data and chosen tokens stay in memory: every question about a session needs both."""
 ID_STEP = 2
 LABEL_PREFIX = b"kvscope session of run "
-"""Hashed before a run's id, so that a label is no other hash of it. Fixed: the same run is to be the same session."""
+"""Hashed before a run's id, so that a label differs from other hashes of the id. Never change it: the same run must
+give the same session."""
 
 sessions_table = sa.Table(
     "sessions",
@@ -51,9 +52,8 @@ sessions_table = sa.Table(
     sa.Column("run", sa.String, index=True),
     sa.Column("bytes", sa.Integer, server_default="0", nullable=False),
 )
-"""`name` is what `id` is the beginning of; `run` is the manifest's; `bytes` is what its parts and values take as they
-are stored. A session that was deleted has no manifest; its row keeps its id taken.
-"""
+"""`name` begins with `id`; `run` is from the manifest; `bytes` is the stored size of parts and values. A deleted
+session has no manifest; its row stays, so that no other session gets its id."""
 parts_table = sa.Table(
     "session_parts",
     metadata,
@@ -62,7 +62,7 @@ parts_table = sa.Table(
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sa.Column("stored_sha256", sa.String, nullable=False),
 )
-"""`payload` is the frame as `packing` packs it, `stored_sha256` of that: a decompressor passes over some bits."""
+"""`payload` is the compressed frame, `stored_sha256` its hash, because a decompressor ignores some bits."""
 tokens_table = sa.Table(
     "session_tokens",
     metadata,
@@ -73,14 +73,14 @@ tokens_table = sa.Table(
 
 
 class Deleted(Exception):
-    """There was a session of this id, and whoever had shared it deleted it."""
+    """The session with this id was deleted by the person who shared it."""
 
     def __init__(self, session: str) -> None:
         super().__init__(f"The session {session!r} was deleted by the person who shared it.")
 
 
 class Damaged(Exception):
-    """A stored part is not what was stored; `part` is "manifest" or "parts[seq]"."""
+    """A part of a session differs from what was saved; `part` is "manifest", "parts[seq]" or "values[…]"."""
 
     def __init__(self, session: str, part: str) -> None:
         super().__init__(f"The session {session!r} is damaged: {part} differs from what was saved.")
@@ -88,31 +88,30 @@ class Damaged(Exception):
 
 
 class SessionStore:
-    """All saved sessions, in the database of `runs`. Every method raises StoreError when that cannot be used."""
+    """All saved sessions, in the database of `runs`. Every method raises StoreError if that cannot be used."""
 
     def __init__(self, runs: RunLog) -> None:
         self._runs, self._engine = runs, runs.engine
         self._lock = RLock()
-        self._opening = lru_cache(QUESTIONED_KEPT)(self._read_opening)
-        self._chosen = lru_cache(QUESTIONED_KEPT)(self._read_chosen)
+        self._opening = lru_cache(CACHED_SESSIONS)(self._read_opening)
+        self._chosen = lru_cache(CACHED_SESSIONS)(self._read_chosen)
 
     def share(
         self, run: str, words: dict[str, Any], values: Values | None = None, origin: str | None = None
     ) -> tuple[str, str]:
-        """Save an ended run with `words` (`title`, `notes`, `open`); its id, and a token that withdraws this sharing.
-
-        The frames are those of the run but for its id, from which nobody can tell the run (see `label_of`). `values`
-        and `origin` as in `keep`.
+        """Save an ended run with `words` (`title`, `notes`, `open`). Returns the session's id, and a token that
+        withdraws this sharing. The session has the run's frames, with a label in place of its id (see `label_of`).
+        `values` and `origin` as in `keep`.
         """
         with self._runs.held(run):
             return self.keep(words, self._unlinked(run), values, origin)
 
     def origin_of(self, run: str, words: dict[str, Any], level: ValueLevel) -> str:
-        """What stands for a run, shared with these words and its values at this level."""
+        """Returns a key for a run shared with these words and its values at this level."""
         return name_of(canonical({**words, "values": level}), self._unlinked(run)())
 
     def share_again(self, origin: str) -> tuple[str, str] | None:
-        """The session that was made of `origin`, and a token of this sharing; None where there is none."""
+        """Returns the session that was saved for `origin` and a token of this sharing; None if there is none."""
         with self._changing("stored") as connection:
             session = session_values.recall(connection, origin)
             return None if session is None else (session, _new_token(connection, session))
@@ -124,13 +123,13 @@ class SessionStore:
         values: Values | None = None,
         origin: str | None = None,
     ) -> tuple[str, str]:
-        """Save a log, as it is, with `words`; the session's id, and a token that undoes this.
+        """Save a log unchanged, with `words`. Returns the session's id, and a token that withdraws this sharing.
 
-        `frames` gives the payloads of the whole log, of one run, `open` to `close`, the same each time it is called;
-        `values` are those of its steps. The same content is one session. `origin` names what was shared, so that
-        sharing it again need not compute its values. Raises StoreError, with nothing stored, when the disk is full.
+        `frames` returns the payloads of the whole log of one run, `open` to `close`, the same in each call; `values`
+        are the exact values of its steps. The same content gives the same session. `origin`: as from `origin_of`, so
+        that sharing it again need not compute its values. Raises StoreError, with nothing stored, if the disk is full.
         """
-        with self._lock:  # one at a time: a long run fills some memory until it is written
+        with self._lock:  # one at a time: a long run takes memory until it is written
             packed: list[_Part] = []
             name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
             with self._changing("stored") as connection:
@@ -145,13 +144,13 @@ class SessionStore:
                 return session, _new_token(connection, session)
 
     def of_run(self, run: str) -> bool:
-        """Whether there is a session of the run. (One of before there were labels has the run's own id.)"""
+        """Whether there is a session of the run. (Sessions from before there were labels have the run's own id.)"""
         query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
         with reading(self._engine) as connection:
             return connection.scalar(query) is not None
 
     def withdraw(self, session: str, token: str) -> bool:
-        """Undo the sharing that gave `token`, and delete the session if it was the last one; False for another token.
+        """Undo the sharing that returned `token`, and delete the session if it was the last. False for another token.
 
         Raises KeyError for an unknown session, Deleted, StoreError.
         """
@@ -162,11 +161,11 @@ class SessionStore:
             _stored_manifest(connection, session)
             hashes = sa.select(tokens_table.c.token_sha256).where(tokens_table.c.session == session)
             known = list(connection.scalars(hashes))
-            # Every one is compared, so that the time taken says nothing.
-            given = [each for each in known if hmac.compare_digest(each, hash_of(token))]
-            if not given:
+            # Every hash is compared, so that the time taken shows nothing about the token.
+            matches = [each for each in known if hmac.compare_digest(each, hash_of(token))]
+            if not matches:
                 return False
-            mine = tokens_table.c.session == session, tokens_table.c.token_sha256 == given[0]
+            mine = tokens_table.c.session == session, tokens_table.c.token_sha256 == matches[0]
             connection.execute(sa.delete(tokens_table).where(*mine))
             if len(known) == 1:
                 _empty(connection, session)
@@ -183,8 +182,8 @@ class SessionStore:
             _empty(connection, session)
 
     def listed(self) -> list[dict[str, Any]]:
-        """What there is to tell of each session, oldest first: {id, created, bytes, steps, title, prompt}; of a damaged
-        one id and bytes. Raises StoreError.
+        """Returns a summary of each session, oldest first: {id, created, bytes, steps, title, prompt}. For a damaged
+        session only id and bytes are set. Raises StoreError.
         """
         columns = (sessions_table.c.id, sessions_table.c.bytes, sessions_table.c.manifest)
         with reading(self._engine) as connection:
@@ -192,7 +191,7 @@ class SessionStore:
         return sorted((_summary(*row) for row in rows), key=lambda session: session["created"])
 
     def totals(self) -> dict[str, int]:
-        """How much is stored: sessions, bytes. Raises StoreError."""
+        """Returns the number of sessions and their stored bytes: {sessions, bytes}. Raises StoreError."""
         query = sa.select(
             sa.func.count(sessions_table.c.manifest), sa.func.coalesce(sa.func.sum(sessions_table.c.bytes), 0)
         )
@@ -201,7 +200,7 @@ class SessionStore:
         return {"sessions": sessions, "bytes": int(size)}
 
     def manifest(self, session: str) -> dict[str, Any]:
-        """What the session says of itself (docs/sessions.md). Raises KeyError for an unknown one, Deleted, Damaged."""
+        """Returns the manifest (docs/sessions.md). Raises KeyError for an unknown session, Deleted, Damaged."""
         with reading(self._engine) as connection:
             stored, digest = _stored_manifest(connection, session)
         if sha256(stored).hexdigest() != digest:
@@ -210,7 +209,7 @@ class SessionStore:
         return manifest
 
     def head(self, session: str) -> Head | None:
-        """Where its log ends; None for an unknown session. Raises Deleted, Damaged."""
+        """Returns where the session's log ends; None for an unknown session. Raises Deleted, Damaged."""
         try:
             manifest = self.manifest(session)
         except KeyError:
@@ -218,28 +217,28 @@ class SessionStore:
         return Head(len(manifest["parts"]) - 1, manifest["steps"], manifest["bytes"], closed=True)
 
     def all_frames(self, session: str, after: int = -1, last: int | None = None) -> Iterator[bytes]:
-        """Payloads of the frames after seq `after`, up to and including seq `last`.
+        """Yields payloads of the frames after seq `after`, up to and including seq `last`.
 
-        Raises KeyError, Deleted, and Damaged at the first part that is, once those before it are yielded.
+        Raises KeyError, Deleted, and Damaged at the first damaged part, after yielding the parts before it.
         """
         parts = self.manifest(session)["parts"]
         return self._read(session, parts[after + 1 : None if last is None else last + 1])
 
     def opening(self, session: str) -> dict[str, Any]:
-        """The data of its `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
-        self.manifest(session)  # it may have been deleted since it was kept
+        """Returns the data of the `open` frame. Raises KeyError for an unknown session, Deleted, Damaged."""
+        self.manifest(session)  # the session may have been deleted since its data was cached
         return self._opening(session)
 
     def _read_opening(self, session: str) -> dict[str, Any]:
         return codec.header(next(self.all_frames(session, last=0))).data
 
     def steps(self, session: str) -> list[codec.Header]:
-        """The headers of its `step` frames. Raises KeyError for an unknown session, Deleted, Damaged."""
+        """Returns the headers of the `step` frames. Raises KeyError for an unknown session, Deleted, Damaged."""
         steps = [part for part in self.manifest(session)["parts"] if part["kind"] == "step"]
         return [codec.header(payload) for payload in self._read(session, steps)]
 
     def chosen(self, session: str) -> list[tuple[int, int]]:
-        """For each step: seq of its `step` frame, id of the token it chose. Raises KeyError, Deleted, Damaged."""
+        """Returns for each step the seq of its frame and the id of its token. Raises KeyError, Deleted, Damaged."""
         self.manifest(session)
         return self._chosen(session)
 
@@ -247,25 +246,25 @@ class SessionStore:
         return [(header.seq, header.data["token"]["id"]) for header in self.steps(session)]
 
     def values(self, session: str, *, layer: int, step: int | None = None) -> Iterator[bytes]:
-        """Payloads of the `values` frames of a layer, of every step in order or of `step`; none where none are stored.
+        """Yields payloads of the stored `values` frames of a layer, for every step in order or for `step`.
 
-        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        Raises KeyError, Deleted, and Damaged at the first damaged frame, after yielding the frames before it.
         """
         stored = self.manifest(session).get("values") or {"parts": []}
-        wanted = [part for part in stored["parts"] if part["layer"] == layer and step in (None, part["step"])]
-        yield from self._read_values(session, wanted)
+        parts = [part for part in stored["parts"] if part["layer"] == layer and step in (None, part["step"])]
+        yield from self._read_values(session, parts)
 
     def all_values(self, session: str) -> Iterator[bytes]:
-        """Payloads of all `values` frames, in the manifest's order; none where none are stored.
+        """Yields payloads of all stored `values` frames, in the manifest's order.
 
-        Raises KeyError, Deleted, and Damaged at the first that is, once those before it are yielded.
+        Raises KeyError, Deleted, and Damaged at the first damaged frame, after yielding the frames before it.
         """
         stored = self.manifest(session).get("values")
         yield from self._read_values(session, stored["parts"] if stored else [])
 
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
-        """One transaction at a time. Raises StoreError, with nothing changed, when the database cannot be written."""
+        """Open a transaction, one at a time. Raises StoreError, with nothing changed, if it cannot be written."""
         with self._lock, self._runs.changing(f"The session cannot be {outcome}", lasting=True) as connection:
             yield connection
 
@@ -275,7 +274,7 @@ class SessionStore:
     def _read_values(self, session: str, parts: Sequence[dict[str, Any]]) -> Iterator[bytes]:
         for part, payload in session_values.read(self._engine, session, parts):
             if payload is None:
-                self.manifest(session)  # it may have been deleted since
+                self.manifest(session)  # raises Deleted if the session was deleted meanwhile
                 raise Damaged(session, session_values.part_name(part))
             yield payload
 
@@ -286,24 +285,24 @@ class SessionStore:
                 parts_table.c.session == session, parts_table.c.seq.in_([part["seq"] for part in page])
             )
             with reading(self._engine) as connection:
-                found = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
+                rows = {row.seq: (row.payload, row.stored_sha256) for row in connection.execute(query)}
             for part in page:
-                payload = _unpacked(part, *found.get(part["seq"], (b"", "")))
+                payload = _unpacked(part, *rows.get(part["seq"], (b"", "")))
                 if payload is None:
-                    self.manifest(session)  # it may have been deleted since
+                    self.manifest(session)  # raises Deleted if the session was deleted meanwhile
                     raise Damaged(session, f"parts[{part['seq']}]")
                 yield payload
 
 
 def canonical(value: dict[str, Any]) -> bytes:
-    """JSON as UTF-8, members sorted, no spaces: the same value is the same bytes."""
+    """Returns JSON as UTF-8, members sorted, no spaces: equal values give equal bytes."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | None = None) -> str:
-    """The 52 characters that the id of a session with this content begins: base32 of the SHA-256 of the stream of
-    schema version, words, frames and, where there are values, what the manifest says of them (RFC 4648, lower case, no
-    padding).
+    """Returns the name of a session with this content, 52 characters; its id is their beginning. They are base32 (RFC
+    4648, lower case, no padding) of the SHA-256 of the stream of schema version, words, frames and, if there are
+    values, the manifest's `values`.
     """
     digest = sha256()
     last = [] if values is None else [canonical(values)]
@@ -313,12 +312,12 @@ def name_of(words: bytes, payloads: Iterable[bytes], values: dict[str, Any] | No
 
 
 def label_of(run: str) -> str:
-    """What a session calls the run it was made of: the same for the same run, and no way back to it."""
+    """Returns the label of a run in a session. A run has one label; its id cannot be computed from the label."""
     return sha256(LABEL_PREFIX + run.encode()).hexdigest()[:16]
 
 
 def unlinked(payload: bytes) -> bytes:
-    """The frame with labels in place of the ids of its run and of the run that this came from."""
+    """Returns the frame with labels in place of the ids of its run and of the run that this came from."""
     header = codec.header(payload)
     parent, changed = header.data.get("parent"), header.data.get("changed")
     changes = {"parent": {**parent, "run": label_of(parent["run"])}} if parent else {}
@@ -329,7 +328,7 @@ def unlinked(payload: bytes) -> bytes:
 def manifest_of(
     words: dict[str, Any], frames: Callable[[], Iterator[bytes]], values: Values | None = None
 ) -> dict[str, Any]:
-    """The manifest that a log would have as a session, with `words` and exact values, were it stored."""
+    """Returns the manifest that a log would have as a session with `words` and exact values."""
     packed: list[_Part] = []
     name = name_of(canonical(words), _packed(frames(), packed), values.about if values else None)
     return _manifest_of(name[:SHORTEST_ID], words, next(frames()), [part.described for part in packed], values)
@@ -338,9 +337,9 @@ def manifest_of(
 def _manifest_of(
     session: str, words: dict[str, Any], first: bytes, parts: Sequence[dict[str, Any]], values: Values | None
 ) -> dict[str, Any]:
-    """The manifest of a session whose `open` frame is `first`. Only that of a workload has `workload`."""
+    """Returns the manifest of a session whose `open` frame is `first`. Only a workload's has `workload`."""
     header = codec.header(first)
-    asked = header.data["study"] if is_workload(header.data) else None
+    workload = header.data["study"] if is_workload(header.data) else None
     return {
         "id": session,
         "schema": SCHEMA,
@@ -350,29 +349,29 @@ def _manifest_of(
         "prompt": header.data["prompt"],
         "model": header.data["model"],
         "steps": sum(part["kind"] in ("step", "pass") for part in parts),
-        **({"workload": _counted(asked, parts)} if asked else {}),
+        **({"workload": _counted(workload, parts)} if workload else {}),
         "bytes": sum(part["bytes"] for part in parts),
         "parts": list(parts),
         "values": values.about if values else None,
     }
 
 
-def _counted(asked: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Of a workload: its requests, those that joined it too, and its rounds."""
+def _counted(workload: dict[str, Any], parts: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Returns how many requests, with those that joined later, and how many rounds a workload has."""
     joined = sum(part["kind"] == "asked" for part in parts)
-    return {"requests": len(asked["requests"]) + joined, "rounds": len(asked["rounds"])}
+    return {"requests": len(workload["requests"]) + joined, "rounds": len(workload["rounds"])}
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A frame as it is stored, and what the manifest says of it."""
+    """A frame as it is stored, and its entry in the manifest."""
 
     packed: bytes
     described: dict[str, Any]
 
 
 def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
-    """The same payloads; each is put into `parts` as it passes."""
+    """Yields the payloads unchanged, and adds each to `parts`."""
     for payload in payloads:
         header = codec.header(payload)
         digest = sha256(payload).hexdigest()
@@ -382,7 +381,7 @@ def _packed(payloads: Iterable[bytes], parts: list[_Part]) -> Iterator[bytes]:
 
 
 def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> bytes | None:
-    """The frame that was stored, None if what is there is not exactly that."""
+    """Returns the stored frame, None if it differs from what was saved."""
     if sha256(packed).hexdigest() != stored_sha256:
         return None
     try:
@@ -393,7 +392,7 @@ def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> b
 
 
 def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
-    """Insert a session in place of what was deleted under its id."""
+    """Insert a session in place of a deleted one with its id."""
     session, text = manifest["id"], canonical(manifest)
     connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
     values = manifest["values"] or {"bytes": 0}
@@ -409,7 +408,7 @@ def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts
 
 
 def _empty(connection: sa.Connection, session: str) -> None:
-    """Drop what a session holds."""
+    """Delete the content of a session; its row stays."""
     connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
     session_values.delete(connection, session)
     emptied = sa.update(sessions_table).where(sessions_table.c.id == session)
@@ -417,16 +416,16 @@ def _empty(connection: sa.Connection, session: str) -> None:
 
 
 def _summary(session: str, size: int, stored: bytes) -> dict[str, Any]:
-    told = {"id": session, "bytes": size, "created": "", "steps": 0, "title": "", "prompt": ""}
+    summary = {"id": session, "bytes": size, "created": "", "steps": 0, "title": "", "prompt": ""}
     try:
         manifest = json.loads(stored)
-        return told | {name: manifest[name] for name in ("created", "steps", "title", "prompt")}
+        return summary | {name: manifest[name] for name in ("created", "steps", "title", "prompt")}
     except (ValueError, KeyError, TypeError):
-        return told
+        return summary
 
 
 def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
-    """The id for content of this name, the shortest that no other content has, and whether it is stored already."""
+    """Returns the id for content of this name, the shortest that no other content has, and whether it is stored."""
     candidates = [name[:length] for length in range(SHORTEST_ID, len(name) + 1, ID_STEP)]
     taken = sa.select(sessions_table.c.id, sessions_table.c.name, sessions_table.c.manifest.is_not(None))
     rows = connection.execute(taken.where(sessions_table.c.id.in_(candidates))).all()
@@ -438,14 +437,14 @@ def _place(connection: sa.Connection, name: str) -> tuple[str, bool]:
 
 
 def _new_token(connection: sa.Connection, session: str) -> str:
-    """A token that undoes one more sharing of a session."""
+    """Returns a new token that undoes one sharing of a session."""
     token = secrets.token_urlsafe(24)
     connection.execute(sa.insert(tokens_table).values(session=session, token_sha256=hash_of(token)))
     return token
 
 
 def _stored_manifest(connection: sa.Connection, session: str) -> tuple[bytes, str]:
-    """The manifest's bytes and their SHA-256, unchecked. Raises KeyError, Deleted."""
+    """Returns the manifest's bytes and their stored SHA-256, unchecked. Raises KeyError, Deleted."""
     columns = sa.select(sessions_table.c.manifest, sessions_table.c.manifest_sha256)
     row = connection.execute(columns.where(sessions_table.c.id == session)).first() if is_key(session) else None
     if row is None:

@@ -1,7 +1,7 @@
-"""Room that is kept in reserve on the disk: an SQLite that is to delete something on a full disk needs some to begin.
+"""Reserves room on the disk, because SQLite needs some room even to delete something on a full disk.
 
-A file in the data folder holds it. Whoever deletes, or opens the database, on a full disk removes that file first; the
-server makes it again when there is room.
+A file in the data folder takes the room. Before the database is opened, or something is deleted, on a full disk, that
+file is removed; the server creates it again when there is room.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from kvscope.app.store.errors import Lost, StoreError
 
 FILE = "spare"
 SPARE_BYTES = 2 * 1024 * 1024
-"""Deleting a run writes the pages that lead to its frames, not the frames: 0.1 MB for a run of 10 MB, measured; an
-index in shared memory and a log of changes are made besides.
-"""
+"""Deleting a run writes the pages that point to its frames, not the frames: measured 0.1 MB for a run of 10 MB. SQLite
+also creates an index in shared memory and a log of changes."""
 Value = TypeVar("Value")
 
 
 def spare_of(folder: Path) -> Path:
-    """The file that holds it."""
+    """Returns the file that takes the reserved room."""
     return folder / FILE
 
 
 def keep_spare(folder: Path) -> None:
-    """Make it where it is missing and there is room."""
+    """Create the file if it is missing and there is room."""
     file = spare_of(folder)
     with suppress(OSError):
         if file.exists() or disk_usage(folder).free < SPARE_BYTES:
@@ -41,9 +40,7 @@ def keep_spare(folder: Path) -> None:
 
 
 def with_spare(folder: Path, work: Callable[[], Value]) -> Value:
-    """What `work` returns. Where it raises StoreError and the disk is full, it is tried once more with the room that
-    was kept for it.
-    """
+    """Returns the result of `work`. If that raises StoreError on a full disk, removes the file and calls it again."""
     try:
         return work()
     except Lost:
@@ -55,7 +52,7 @@ def with_spare(folder: Path, work: Callable[[], Value]) -> Value:
 
 
 def _make_room(folder: Path) -> bool:
-    """Whether the disk was full, and is less so now."""
+    """Remove the file if the disk is full. Returns whether that was done."""
     try:
         if disk_usage(folder).free >= SPARE_BYTES:
             return False

@@ -1,6 +1,6 @@
-"""What a session stores beyond its frames: how much, and which frames of exact values (docs/sessions.md).
+"""Describes the exact values of a session: their level and their frames (docs/sessions.md).
 
-No database is imported here: what reads a stranger's file needs no more than this.
+This module imports no database: code that reads a file from elsewhere needs none.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kvscope.model.log import frames as codec
 
 Level = Literal["attention", "qkv", "block"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""What a session can have of its run: the log alone, with Q, K and V, or with every value inside the blocks."""
+"""What a session can store of its run: only the log, also Q, K and V, or also every value inside the blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
     """The values of a whole log at `level`, "qkv" or "block".
 
-    `parts`: {step, layer, bytes, sha256} of each frame, steps in order and layers within each; `payloads` gives the
-    frames in that order, the same each time it is called.
+    `parts`: {step, layer, bytes, sha256} of each frame, ordered by step, then layer. `payloads` returns the frames in
+    that order, the same in each call.
     """
 
     level: str
@@ -31,12 +31,12 @@ class Values:
 
     @property
     def about(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """The manifest's `values`: {level, bytes, parts}."""
         return {"level": self.level, "bytes": sum(part["bytes"] for part in self.parts), "parts": list(self.parts)}
 
 
 def describe(payload: bytes) -> dict[str, Any]:
-    """The part that a values frame is. Raises model.log.frames.BadFrame for another frame."""
+    """Returns the part for a `values` frame. Raises model.log.frames.BadFrame for another frame."""
     header = codec.header(payload)
     if header.kind != codec.VALUES:
         raise codec.BadFrame(f"a {codec.VALUES} frame is expected, not {header.kind!r}")

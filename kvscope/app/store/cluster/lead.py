@@ -1,8 +1,8 @@
-"""Which of several web processes on one PostgreSQL leads, as the database has it, and what shows that one still does.
+"""Stores which of several web processes on one PostgreSQL leads, and when processes last showed that they run.
 
-The row is of who leads, or led last. Its `epoch` grows by one each time another process begins to lead. A leader's
-transactions lock the row's key until they end, so a change of `epoch`, which needs that key, waits for them; whoever
-comes later finds another epoch and stores nothing.
+The row of `lead` is about the process that leads, or led last. Its `epoch` grows by one each time another process
+begins to lead. A leader's transactions lock the row's key until they end, so a change of `epoch`, which needs that key,
+waits for them. Later transactions of the former leader see another epoch and store nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kvscope.app.store.errors import Fenced
 
 SECRET_BYTES = 32
 GONE_S = 10.0
-"""A process that has not written its row for so long has ended."""
+"""A follower that has not written its row for this time counts as ended."""
 
 lead_table = sa.Table(
     "lead",
@@ -35,7 +35,7 @@ lead_table = sa.Table(
     info=OF_THE_MOMENT,
 )
 """At most one row. `process`: the application_name of the leader's connections; `address`: where other processes reach
-it; `secret`: what shows it that a request comes from one of them; `beat`: grows as long as it lives."""
+it; `secret`: proves to it that a request comes from one of them; `beat`: grows as long as it lives."""
 followers_table = sa.Table(
     "followers",
     metadata,
@@ -45,7 +45,7 @@ followers_table = sa.Table(
     sa.Column("seen", sa.DateTime, server_default=sa.func.current_timestamp(), nullable=False),
     info=OF_THE_MOMENT,
 )
-"""One row for each process that serves and does not lead. `watched`: JSON, the runs that its viewers have open."""
+"""One row for each process that follows. `watched`: JSON, the runs that its viewers have open."""
 
 _NOW = sa.func.timezone("UTC", sa.func.clock_timestamp())
 
@@ -62,13 +62,13 @@ class Lead:
 
 
 def current(connection: sa.Connection) -> Lead | None:
-    """Who leads, or led last; None where nobody ever did."""
+    """Returns the process that leads, or led last; None if none ever did."""
     row = connection.execute(sa.select(*(lead_table.c[name] for name in Lead.__slots__))).first()
     return Lead(*row) if row is not None else None
 
 
 def take(connection: sa.Connection, process: str, address: str) -> Lead:
-    """Begin to lead, with the next epoch. Only for who holds the advisory lock."""
+    """Begin to lead, with the next epoch. The caller must have the advisory lock."""
     mine = {"process": process, "address": address, "secret": secrets.token_urlsafe(SECRET_BYTES), "beat": 0}
     row = postgresql.insert(lead_table).values(only=1, epoch=1, since=_NOW, **mine)
     changes = {"epoch": lead_table.c.epoch + 1, "since": _NOW, **mine}
@@ -77,20 +77,20 @@ def take(connection: sa.Connection, process: str, address: str) -> Lead:
 
 
 def beat(connection: sa.Connection, epoch: int) -> bool:
-    """Show that the leader lives; whether it still leads."""
+    """Show that the leader lives. Returns whether it still leads."""
     beaten = sa.update(lead_table).where(lead_table.c.epoch == epoch).values(beat=lead_table.c.beat + 1)
     return connection.execute(beaten).rowcount == 1
 
 
 def claim(connection: sa.Connection, epoch: int) -> None:
-    """Let this transaction be stored only if the process that began this epoch leads until its end. Raises Fenced."""
+    """Let this transaction be stored only if the leader of this epoch leads until its end. Raises Fenced."""
     mine = sa.select(lead_table.c.epoch).where(lead_table.c.epoch == epoch).with_for_update(read=True, key_share=True)
     if connection.scalar(mine) is None:
         raise Fenced("Another web process leads now; nothing was stored.")
 
 
 def end_connections(connection: sa.Connection, process: str, *, of: int | None = None) -> None:
-    """End what another process, or one that hangs, has of connections; `of`: only the one with this backend."""
+    """End the database connections of `process`, except this one. `of`: only the connection with this backend."""
     activity = sa.table("pg_stat_activity", sa.column("pid"), sa.column("application_name"))
     theirs = (activity.c.application_name == process) & (activity.c.pid != sa.func.pg_backend_pid())
     if of is not None:
@@ -99,27 +99,27 @@ def end_connections(connection: sa.Connection, process: str, *, of: int | None =
 
 
 def report_follower(connection: sa.Connection, process: str, viewers: int, watched: Iterable[str]) -> None:
-    """Say what the viewers of a process that does not lead have open."""
-    said = {"viewers": viewers, "watched": json.dumps(sorted(watched)), "seen": _NOW}
-    row = postgresql.insert(followers_table).values(process=process, **said)
-    connection.execute(row.on_conflict_do_update(index_elements=[followers_table.c.process], set_=said))
+    """Store how many viewers a process that follows has, and the runs that they have open."""
+    row_values = {"viewers": viewers, "watched": json.dumps(sorted(watched)), "seen": _NOW}
+    row = postgresql.insert(followers_table).values(process=process, **row_values)
+    connection.execute(row.on_conflict_do_update(index_elements=[followers_table.c.process], set_=row_values))
 
 
 def forget_follower(connection: sa.Connection, process: str) -> None:
-    """A process does not follow any more."""
+    """Delete the row of a process that does not follow any more."""
     connection.execute(sa.delete(followers_table).where(followers_table.c.process == process))
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Of all processes that follow: their viewers, and the runs that those have open."""
+    """The number of viewers of all processes that follow, and the runs that these viewers have open."""
 
     viewers: int
     watched: frozenset[str]
 
 
 def following(connection: sa.Connection) -> Following:
-    """What the living followers said last; the rows of those that have ended are dropped."""
+    """Returns the last reports of the living followers, and deletes the rows of those that have ended."""
     ended = followers_table.c.seen < _NOW - sa.cast(f"{GONE_S} seconds", sa.Interval)
     connection.execute(sa.delete(followers_table).where(ended))
     rows = connection.execute(sa.select(followers_table.c.viewers, followers_table.c.watched)).all()

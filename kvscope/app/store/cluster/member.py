@@ -1,9 +1,8 @@
-"""One of several web processes on one PostgreSQL: it leads, or follows the one that does and waits to lead.
+"""One of several web processes on one PostgreSQL: it leads, or follows the leader and waits to lead.
 
-Whoever holds the advisory lock leads. The database frees it with the leader's connection, so at once when the leader is
-killed. A leader that is frozen keeps its connections; it is believed gone when its row in `lead` has not changed for
-`SILENT_S`, and then its connections are ended from here. Should it go on, it finds another epoch in that row, and
-ends.
+The process with the advisory lock leads. The database frees the lock when the leader's connection closes, so at once
+when the leader is killed. The connections of a frozen leader stay open. When its row in `lead` has not changed for
+`SILENT_S`, a follower ends them. If that leader continues later, it sees another epoch in the row, and ends.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from kvscope.app.store.runs import RunLog
 LOOK_S = 0.25
 BEAT_S = 1.0
 SILENT_S = 10.0
-"""After so long without a change of its row the leader is believed gone."""
+"""After this time without a change of its row, the leader counts as ended."""
 FORMER_FIRST_S = 3.0
-"""How long the former leader alone may take the lock when the database was away."""
+"""How long only the former leader may take the lock after the database was unavailable."""
 SUPERSEDED = "Another web process leads now. This one ends and starts again."
 
 
 def new_name() -> str:
-    """A name for the connections of one process."""
+    """Returns a new name for the connections of one process."""
     return f"kvscope {secrets.token_hex(8)}"
 
 
 class Member:
-    """This process. `watched` and `viewers`: what its viewers have open, and how many they are.
+    """This process. `watched` and `viewers` return the runs that its viewers have open, and the number of viewers.
 
-    `resign` gets a line for the operator, and ends the process: what it has in memory is another one's now.
+    `resign` gets a line for the operator, and ends the process: another one leads now, so its memory is out of date.
     """
 
     def __init__(
@@ -60,11 +59,11 @@ class Member:
         self._on_lead: Callable[[], None] = lambda: None
         self._connection: sa.Connection | None = None
         self._backend = 0
-        """Of the connection that holds the lock, or held it last."""
+        """The backend of the connection that has the lock, or had it last."""
         self._lead: Lead | None = None
         self._mine: Lead | None = None
         self._locked = self._away = False
-        self._not_before = self._changed = self._said = 0.0
+        self._not_before = self._changed = self._reported_at = 0.0
         self._teller: Teller | None = None
         self._listener = Listener(runs.engine, runs.hear, runs.go_deaf)
         self._taking = Lock()
@@ -74,18 +73,18 @@ class Member:
         runs.follow()
 
     def start(self, on_lead: Callable[[], None]) -> None:
-        """Follow, and take over where nobody leads: `on_lead` is called once, when this process begins to lead."""
+        """Follow, and take over if no process leads. `on_lead` is called once, when this process begins to lead."""
         self._on_lead = on_lead
         self._listener.start()
         self._thread.start()
 
     def retire(self) -> None:
-        """Do not begin to lead any more."""
+        """Do not begin to lead from now on."""
         with self._taking:
             self._retired = True
 
     def close(self) -> None:
-        """End, and let go of the lock."""
+        """End the threads, and release the lock."""
         self._over.set()
         self._listener.close()
         if self._thread.is_alive():
@@ -104,11 +103,11 @@ class Member:
 
     @property
     def lead(self) -> Lead | None:
-        """Who leads, as this process last saw it; None where nobody does yet or the database is away."""
+        """The leader that this process last saw; None if there is none yet or the database is unavailable."""
         return self._mine or self._lead
 
     def following(self) -> Following:
-        """What the others that follow said of their viewers. Raises StoreError."""
+        """Returns the reports of the processes that follow about their viewers. Raises StoreError."""
         with failing_as("The database cannot be read"), self._runs.engine.begin() as connection:
             return leading.following(connection)
 
@@ -116,7 +115,7 @@ class Member:
         while not self._over.is_set():
             try:
                 self._look()
-            except (SQLAlchemyError, StoreError):  # the database is away, which others report
+            except (SQLAlchemyError, StoreError):  # the database is unavailable, which others report
                 self._drop()
                 self._lead, self._locked, self._away = None, False, True
             self._over.wait(LOOK_S)
@@ -127,29 +126,29 @@ class Member:
             self._changed = time.monotonic()
             self._not_before = self._changed + (FORMER_FIRST_S if self._away else 0.0)
         if self._mine is None:
-            self._stand_by(self._connection)
+            self._follow(self._connection)
         else:
-            self._hold(self._connection, self._mine)
+            self._continue_to_lead(self._connection, self._mine)
 
-    def _stand_by(self, connection: sa.Connection) -> None:
-        """Follow; lead where nobody does."""
+    def _follow(self, connection: sa.Connection) -> None:
+        """Follow, and begin to lead if no process does."""
         self._away = False
-        seen = leading.current(connection)
+        current = leading.current(connection)
         now = time.monotonic()
-        if seen != self._lead:
-            self._lead, self._changed = seen, now
-        if now >= self._said + BEAT_S:
+        if current != self._lead:
+            self._lead, self._changed = current, now
+        if now >= self._reported_at + BEAT_S:
             leading.report_follower(connection, self._name, self._viewers(), self._watched())
-            self._said = now
-        if seen is not None and now > self._changed + SILENT_S:
-            self._report(f"The web process that leads, at {seen.address}, has been silent for {SILENT_S:g} s.")
-            leading.end_connections(connection, seen.process)
+            self._reported_at = now
+        if current is not None and now > self._changed + SILENT_S:
+            self._report(f"The web process that leads, at {current.address}, has been silent for {SILENT_S:g} s.")
+            leading.end_connections(connection, current.process)
             self._changed = now
         if now >= self._not_before and self._try_lock(connection):
-            self._begin(connection, seen)
+            self._begin(connection, current)
 
     def _begin(self, connection: sa.Connection, former: Lead | None) -> None:
-        """Lead: who led before stores nothing from here on."""
+        """Begin to lead. From now on the former leader cannot store anything."""
         with self._taking:
             if self._retired:
                 return
@@ -158,7 +157,7 @@ class Member:
             mine = leading.take(connection, self._name, self._address)
             leading.forget_follower(connection, self._name)
             self._listener.stop()
-            self._locked, self._said = True, time.monotonic()
+            self._locked, self._reported_at = True, time.monotonic()
             self._teller = Teller(self._runs.engine, mine.epoch, self._runs.heads)
             self._teller.start()
             try:
@@ -171,15 +170,15 @@ class Member:
         if former is not None:
             self._report("This web process leads now.")
 
-    def _hold(self, connection: sa.Connection, mine: Lead) -> None:
-        """Show that this process lives; take the lock again where the database was away."""
+    def _continue_to_lead(self, connection: sa.Connection, mine: Lead) -> None:
+        """Show that this process lives; take the lock again after the database was unavailable."""
         now = time.monotonic()
         if not self._locked:
-            leading.end_connections(connection, self._name, of=self._backend)  # which may not have heard of its end
+            leading.end_connections(connection, self._name, of=self._backend)  # it may still be open there
             self._locked = self._try_lock(connection)
-        elif now < self._said + BEAT_S:
+        elif now < self._reported_at + BEAT_S:
             return
-        self._said = now
+        self._reported_at = now
         if not leading.beat(connection, mine.epoch):
             self._resign(SUPERSEDED)
         elif self._locked and self._away:

@@ -1,8 +1,7 @@
-"""How processes that follow hear of what the leader has stored: PostgreSQL's NOTIFY and LISTEN.
+"""Sends news of what the leader has stored to the processes that follow, with PostgreSQL's NOTIFY and LISTEN.
 
-The leader tells where the logs of its open runs end, each time one has grown, and of all of them every second. It tells
-only what it knows to be stored, so after the commit: of a commit whose outcome it did not learn nobody has heard, and
-the frames can still be replaced.
+The leader reports where the logs of its open runs end: of one log when it has grown, of all every second. It reports
+only what it knows to be stored: if it does not learn the outcome of a commit, the frames can still be replaced.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from kvscope.app.store.runs import News
 
 CHANNEL = "kvscope_log"
 EVERYTHING_S = 1.0
-"""How often the leader tells of all open runs."""
+"""How often the leader reports all open runs."""
 SILENCE_S = 4.0
-"""After so long without news nothing of what was heard is believed, and the connection is made anew."""
+"""After this time without news, earlier news counts as out of date, and a new connection is opened."""
 AGAIN_S = 0.5
 RUNS_AT_ONCE = 64
-"""In one notification, which has at most 8,000 bytes."""
+"""Runs in one notification, which has at most 8,000 bytes."""
 
 
 class Teller:
-    """Tells what the leader of an epoch has stored. `everything`: where the logs of all open runs end."""
+    """Sends what the leader of an epoch has stored. `everything` returns where the logs of all open runs end."""
 
     def __init__(self, engine: sa.Engine, epoch: int, everything: Callable[[], News]) -> None:
         self._engine, self._epoch, self._everything = engine, epoch, everything
@@ -42,18 +41,18 @@ class Teller:
         self._thread = Thread(target=self._serve, name="hold-teller", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End, once what is pending was sent."""
+        """Send the pending news, and end the thread."""
         with self._changed:
             self._over = True
             self._changed.notify()
         self._thread.join()
 
     def tell(self, news: News) -> None:
-        """Tell this soon. Never waits for the database."""
+        """Send news soon. Returns without waiting for the database."""
         with self._changed:
             self._pending.update(news)
             self._changed.notify()
@@ -67,21 +66,20 @@ class Teller:
             if time.monotonic() >= next_all:
                 news = {**self._everything(), **news}
                 next_all = time.monotonic() + EVERYTHING_S
-            # What is lost with the connection is told again with all open runs, and closed runs are read.
+            # News that is lost with the connection is repeated with all open runs; closed runs are read.
             with suppress(SQLAlchemyError):
                 self._send(news)
 
     def _send(self, news: News) -> None:
         with self._engine.connect() as connection, connection.begin():
             for part in _parts(news):
-                said = {"epoch": self._epoch, "runs": {run: head and astuple(head) for run, head in part.items()}}
-                connection.execute(sa.select(sa.func.pg_notify(CHANNEL, json.dumps(said, separators=(",", ":")))))
+                message = {"epoch": self._epoch, "runs": {run: head and astuple(head) for run, head in part.items()}}
+                connection.execute(sa.select(sa.func.pg_notify(CHANNEL, json.dumps(message, separators=(",", ":")))))
 
 
 class Listener:
-    """Passes on what the leader tells. `deaf` is called when the connection is lost or nothing came for `SILENCE_S`:
-    what was heard before may be out of date.
-    """
+    """Passes the leader's news to `hear`. Calls `deaf` if earlier news may be out of date: the connection is lost, the
+    leader changes, or no news came for `SILENCE_S`."""
 
     def __init__(self, engine: sa.Engine, hear: Callable[[News], None], deaf: Callable[[], None]) -> None:
         self._engine, self._hear, self._deaf = engine, hear, deaf
@@ -91,22 +89,24 @@ class Listener:
         self._thread = Thread(target=self._serve, name="hold-listener", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Pass nothing on from now on."""
+        """Pass no news on from now on."""
         self._over.set()
 
     def close(self) -> None:
-        """End."""
+        """End the thread."""
         self.stop()
         if self._thread.is_alive():
             self._thread.join()
 
     def _serve(self) -> None:
         while not self._over.is_set():
-            with suppress(SQLAlchemyError, self._driver_error):  # the driver's own where it waits for news
+            with suppress(
+                SQLAlchemyError, self._driver_error
+            ):  # while it waits for news the driver raises its own error
                 self._listen()
             if not self._over.is_set():
                 self._deaf()
@@ -116,7 +116,7 @@ class Listener:
         with self._engine.connect() as pooled:
             pooled.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(f"LISTEN {CHANNEL}")
             connection: Any = pooled.connection.driver_connection
-            pooled.detach()  # or the pool would give the next one a connection that listens
+            pooled.detach()  # otherwise the pool would reuse a connection that listens
             heard = time.monotonic()
             while not self._over.is_set() and time.monotonic() < heard + SILENCE_S:
                 for notification in connection.notifies(timeout=AGAIN_S, stop_after=1):
@@ -124,19 +124,19 @@ class Listener:
                         heard = time.monotonic()
 
     def _take(self, payload: str) -> bool:
-        """Whether it was of who leads now."""
-        said = json.loads(payload)
-        if self._over.is_set() or said["epoch"] < self._epoch:
+        """Pass one message on. Returns whether it came from the current leader."""
+        message = json.loads(payload)
+        if self._over.is_set() or message["epoch"] < self._epoch:
             return False
-        if said["epoch"] > self._epoch:
+        if message["epoch"] > self._epoch:
             self._deaf()
-            self._epoch = said["epoch"]
-        self._hear({run: Head(*head) if head else None for run, head in said["runs"].items()})
+            self._epoch = message["epoch"]
+        self._hear({run: Head(*head) if head else None for run, head in message["runs"].items()})
         return True
 
 
 def _parts(news: News) -> Iterator[News]:
-    """Some runs at a time; one part without any where there is no news, which shows that the leader lives."""
+    """Yields the news in parts; one empty part if there is no news, which shows that the leader lives."""
     runs = list(news)
     for at in range(0, max(1, len(runs)), RUNS_AT_ONCE):
         yield {run: news[run] for run in runs[at : at + RUNS_AT_ONCE]}

@@ -1,4 +1,4 @@
-"""What Alembic runs before a migration."""
+"""Alembic runs this module to migrate the database."""
 
 from __future__ import annotations
 
