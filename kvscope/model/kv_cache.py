@@ -125,7 +125,7 @@ class KVCache:
         return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
-        """Return a sequence that shares the first `length` positions' blocks. Raises ValueError if fewer are written."""
+        """Return a new sequence with the first `length` positions' blocks. Raises ValueError if fewer are written."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot share {length} of {sequence.length} positions")
         table = sequence.table[: -(-length // self.block_size)]
