@@ -84,9 +84,7 @@ class GraphedSteps:
 
     @torch.inference_mode()
     def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> GraphedStep | None:
-        """Return the graphs for this pass. None if a sequence has more than one new row, if a hook point inside a
-        graph is observed, or any is written, or if graphs cannot be made.
-        """
+        """Return the graphs for this pass; None for several new rows in a sequence, other hook points, or a failure."""
         group = batch.one_row_each
         if self._given_up or group is None or any(written) or not self._shown.issuperset(observed):
             return None

@@ -19,9 +19,9 @@ def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
     files = _files(path, own)
     headers = [own if part == path else read_header(mapped(part)) for part in files]
     for number, (part, header) in enumerate(zip(files, headers, strict=True)):
-        if len(files) > 1 and (stated := header.metadata.get(_NUMBER)) != number:
+        if len(files) > 1 and (value := header.metadata.get(_NUMBER)) != number:
             raise Malformed(
-                f"was renamed, or a part beside it: the {_NUMBER} of {part.name} is {stated!r}, not {number}"
+                f"was renamed, or a part beside it: the {_NUMBER} of {part.name} is {value!r}, not {number}"
             )
     whole, *others = headers
     for number, other in enumerate(others, 2):

@@ -1,9 +1,8 @@
 """Measure this machine's limits for the engine's work: bytes read per second and floating-point operations per second.
 
 A step of one run multiplies a row by every weight once, so the bandwidth is measured with the product of a vector and a
-matrix that is larger than any cache of the machine. Prefill multiplies many rows at a time, so the peak is measured
-with a product of two matrices. Both use the dtype of weights that are not in groups, the engine's device and all
-threads.
+matrix that is larger than any cache of the machine. Prefill multiplies many rows at a time: the peak is measured with a
+product of two matrices. Both use the dtype of weights that are not in groups, the engine's device and all threads.
 
 A step reads weights in the engine's format. Groups need more computation per byte and may fit into a cache. So the
 products of a step are measured too: one row times each matrix of the model, in its format. The result is the median of

@@ -1,7 +1,7 @@
 """Models that come in packages of the package index, and the terms under which some of them may be used.
 
-A user accepts the terms of a model once. A file beside the models records it, so that the process that loads the model
-and later starts know it.
+A user accepts the terms of a model once. A file in the models' folder records it for the process that loads the model
+and for later starts.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ _WIDENING = ("center", "indent", "batch", "slice", "round", "wordwrap", "tojson"
 
 
 class ChatTemplate:
-    """A template from a checkpoint. It is untrusted code, so it runs in a sandbox, with the variables that
-    `transformers` provides.
+    """A template from a checkpoint: untrusted code that runs in a sandbox, with the variables of `transformers`.
 
     A template that cannot format a single question counts as missing; `render` then says why. The template does not run
     before it is used, so no template can prevent a model from loading.

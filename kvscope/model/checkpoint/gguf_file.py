@@ -234,10 +234,7 @@ def _rope_scaling(
     whole: Callable[[str, int | None], int],
     head_dim: int,
 ) -> Scaling | None:
-    """Return the scaling as llama.cpp reads it: a factor without a type is linear, and divisors are in a tensor.
-
-    Raises Malformed.
-    """
+    """Return the scaling as llama.cpp reads it: a factor without a type is linear; divisors are in a tensor."""
     kind = own.get("rope.scaling.type", "linear")
     key = "rope.scaling.factor" if own.get("rope.scaling.factor") else "rope.scale_linear"
     factor = real(key, 1.0) if own.get(key) else 1.0  # 0 means none, too

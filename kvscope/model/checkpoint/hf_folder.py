@@ -139,9 +139,8 @@ class _Tensors:
     def _prefixes(self) -> tuple[str, str]:
         """Return the prefix of all names except the head's, and the head's name.
 
-        The prefix is usually `model.`. It is empty if the model was saved without its head, and longer if it was part
-        of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`. The name of the
-        embedding shows the prefix.
+        The embedding's name shows the prefix: usually `model.`; empty if the model was saved without its head; longer
+        if it was part of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`.
         """
         usual = "transformer." if self.config.arch == "gpt2" else "model."
         embed, head = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight", "lm_head.weight"

@@ -66,9 +66,7 @@ def pass_lines(engine: Engine, ids: list[int], first: int, layer: int) -> StepLi
 
 
 def _pass(engine: Engine, ids: list[int], first: int, recorded: Lines) -> tuple[dict[str, Facts], Tensor]:
-    """Return the facts about the hook points' tensors, by name relative to the layer, and the last row after the final
-    norm, [1, D].
-    """
+    """Return the hook points' tensors, by name relative to the layer, and the last row after the final norm, [1, D]."""
     layer = recorded.layer
     facts: dict[str, Facts] = {}
     last: list[Tensor] = []
