@@ -1,8 +1,7 @@
-"""What the rest of the project may know of the model: plain dataclasses and bytes, no tensors.
+"""The interface between the model and the rest of the project: plain dataclasses and bytes, no tensors.
 
-The web side imports only this module, `model.settings`, `model.packaged`, `model.sources` and `model.log`; none of
-them imports torch.
-`model.service.load_service` makes a Service, in the engine process.
+The web process imports only this module, `model.settings`, `model.packaged`, `model.sources` and `model.log`; none of
+them imports torch. In the engine process, `model.service.load_service` creates a Service.
 """
 
 from __future__ import annotations
@@ -17,13 +16,14 @@ MAX_CANDIDATE_CHARS = 64
 MAX_BEAMS = 8
 MAX_BEAM_LENGTH = 32
 MAX_COMPARED = 256
-"""Positions of a run that is run again otherwise: all of them in one pass, twice or more."""
+"""Largest number of positions of a run that is computed again in another way: one pass takes all, twice or more."""
 BUSY = "A run is being computed. The machine can be measured only when it is idle. Try again when the run has ended."
 
 Action = Literal["pause", "resume", "step", "stop"]
 
 Caching = Literal["kept", "none", "forgotten"]
-"""What becomes of K and V after a step: kept, dropped, or dropped and missed (model.engine.engine.Engine.admit)."""
+"""What happens to K and V after a step: "kept": they stay; "none": they are dropped and computed again; "forgotten":
+they are dropped and missing (model.engine.engine.Engine.admit)."""
 
 Policy = Literal["window", "sinks", "heavy"]
 """Which positions of K and V stay after a step (model.engine.eviction.staying)."""
@@ -44,37 +44,39 @@ Weights = Literal[
     "mlp.down",
     "mlp.post_norm",
 ]
-"""Learned weights of a block. `attn.q` is W_Q, `mlp.norm` what the norm multiplies with; no model has them all."""
+"""Learned weights of a block. `attn.q` is W_Q, `mlp.norm` the factors of the norm. No model has all of these."""
 
 ComputedBy = Literal["lines", "native", "graph"]
-"""What computed the blocks in a pass: the lines of model/transformer.py, native code, or CUDA graphs of the lines."""
+"""What computed the blocks in a pass: model/transformer.py, native code, or CUDA graphs recorded from transformer.py.
+"""
 
 Unread = Literal["off", "no_client", "evicted", "computing", "window"]
-"""Why rows of K and V that an earlier run computed for the same beginning are not read: the run asked not to; its
-client is not known; they were evicted; they are not computed yet; or layers with a sliding window have let go of them.
+"""Why a run does not reuse the rows of K and V that an earlier run computed for the same beginning: its settings forbid
+it; its client is unknown; the rows were evicted; they are not computed yet; or layers with a sliding window dropped
+them.
 """
 
 CacheDtype = Literal["float32", "bfloat16", "int8", "int4"]
-"""What K and V can be stored as."""
+"""The number formats in which K and V can be stored."""
 
 WeightDtype = Literal["float32", "bfloat16"]
-"""What the matrices and the embedding can be kept as."""
+"""The number formats of matrices and the embedding."""
 
 EffectOf = Literal["heads", "attention", "mlp", "layers", "tokens"]
-"""What is switched off, or left out, to see how the next token changes."""
+"""The parts that are switched off, or left out, to measure how the next token changes."""
 
 ValueLevel = Literal["qkv", "block"]
-"""How much of a step's exact values is kept: the rows of Q, K and V, or also the activations of each block."""
+"""Which exact values of a step are stored: the rows of Q, K and V, or also the activations of each block."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run to start. `run` is the id the caller chose for it.
+    """One run to start. `run` is the id that the caller chose for it.
 
-    `reuse`: rows of K and V that are in the cache for the same beginning are read, and not computed again. They come
-    from runs of the same `owner` alone: how much is read, and how soon the first token is there, would else tell anyone
-    how a stranger's prompt begins. A run without an owner shares with none. `model`: which of those that a server
-    offers is to compute it; "" is the first.
+    `reuse`: whether the run reads cached rows of K and V for the same beginning instead of computing them again. It
+    reads only rows of runs with the same `owner`: otherwise the number of rows and the time to the first token would
+    reveal how a stranger's prompt begins. A run without an owner shares no rows. `model`: the name of one of the
+    server's models; "" is the first.
     """
 
     run: str
@@ -103,9 +105,9 @@ class ForkRequest:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """After each step, `budget` positions of K and V stay in each layer, by `policy`; all others are dropped.
+    """After each step, each layer keeps `budget` positions of K and V, selected by `policy`, and drops the others.
 
-    `given`: every token is that of the run it is about, and each step says what it would have chosen.
+    `given`: the twin takes every token from its original run, and each step also records the token it would choose.
     """
 
     policy: Policy
@@ -115,9 +117,9 @@ class Keeping:
 
 @dataclass(frozen=True, slots=True)
 class TwinRequest:
-    """The run `of` once more, with the same prompt and the same settings, but for its `caching` and `keeping`.
+    """A repetition of the run `of` with the same prompt and settings except `caching` and `keeping`.
 
-    `frames`: its `open` and its `step` frames. The twin takes as many steps.
+    `frames`: the `open` and `step` frames of `of`. The twin takes as many steps.
     """
 
     run: str
@@ -129,10 +131,10 @@ class TwinRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRequest:
-    """The run `of` once more, with `changes` to what the model computes. With `of` itself a changed run, these are all
-    of its changes.
+    """A repetition of the run `of` with `changes` to the model's computation. They replace the changes of `of`, if it
+    has any.
 
-    `frames`: its `open` frame and those `step` frames whose token a branch set.
+    `frames`: the `open` frame of `of`, and its `step` frames whose token a branch set.
     """
 
     run: str
@@ -143,7 +145,7 @@ class ChangedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRun:
-    """What of a changed run decides its values. `tokens`: ids of its prompt."""
+    """The parts of a changed run that determine its values. `tokens`: ids of its prompt."""
 
     tokens: tuple[int, ...]
     chat: bool
@@ -151,7 +153,7 @@ class ChangedRun:
 
     @classmethod
     def of(cls, opening: Mapping[str, Any]) -> ChangedRun | None:
-        """That of the data of an `open` frame; None of an ordinary run."""
+        """Return the changed run that an `open` frame's data describe; None for an ordinary run."""
         changed = opening["changed"]
         if changed is None:
             return None
@@ -161,9 +163,9 @@ class ChangedRun:
 
 @dataclass(frozen=True, slots=True)
 class ReadmitRequest:
-    """Readmit an evicted run, paused, at the end of its log; `seq` is that of its next frame.
+    """Readmit an evicted run, paused, at the end of its log. `seq`: the number of its next frame.
 
-    `frames`: its `open` and its `step` frames.
+    `frames`: its `open` and `step` frames.
     """
 
     run: str
@@ -173,9 +175,9 @@ class ReadmitRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeamRequest:
-    """A beam search for the `length` tokens that follow `ids`, which step `step` of the run `of` had before it.
+    """A beam search for the `length` tokens that follow `ids`, the tokens before step `step` of the run `of`.
 
-    `opening`: that run's `open` frame.
+    `opening`: the `open` frame of `of`.
     """
 
     run: str
@@ -197,7 +199,7 @@ class WorkloadRequest:
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """Somebody who joins the workload `run` while it is answered."""
+    """A request that joins the workload `run` while the server answers it."""
 
     run: str
     ask: Join
@@ -220,7 +222,7 @@ class ValuesRequest:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame of a run's log, encoded (docs/frames.md), with what a store needs to index it."""
+    """One frame of a run's log: `payload`, encoded (docs/frames.md), and the fields by which a store indexes it."""
 
     run: str
     seq: int
@@ -231,7 +233,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where loading stands. `phase`: "fetching" (bytes of the file), "loading" (bytes of weights), "ready"."""
+    """The progress of loading. `phase`: "fetching" (bytes of the file), "loading" (bytes of weights), "ready"."""
 
     phase: str
     done: int
@@ -240,10 +242,7 @@ class Progress:
 
 
 class Refused(ValueError):
-    """A request the model side will not serve.
-
-    `field` names the input, `limit` the bound it broke, `status` an HTTP status.
-    """
+    """A request that the engine rejects. `field`: the input; `limit`: the bound it broke; `status`: an HTTP status."""
 
     def __init__(self, field: str, message: str, *, limit: Any = None, status: int = 422):
         super().__init__(field, message, limit, status)
@@ -261,22 +260,22 @@ def _refused(field: str, message: str, limit: Any, status: int) -> Refused:
 
 
 class Service(Protocol):
-    """A loaded model serving runs. Not thread-safe: one thread calls it.
+    """A loaded model that serves runs. Not thread-safe: one thread calls it.
 
-    It also has a method for each question (model.service.questions), which is called by its name.
+    It also has a method for each question (model.service.questions), called by the question's name.
     """
 
     info: dict[str, Any]
     """The `model` object of an `open` frame."""
 
     def report_compiled(self, say: Callable[[str], None]) -> None:
-        """`say` hears in a line what was compiled to make steps faster, now and whenever that changes."""
+        """Call `say` with a line about the compiled code that makes steps faster, now and whenever that changes."""
         ...
 
     def most_bytes(
         self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
     ) -> int:
-        """At most so many bytes the log of this request comes to have. Raises Refused."""
+        """Return an upper bound, in bytes, for the log of this request. Raises Refused."""
         ...
 
     def start(self, request: RunRequest) -> list[Frame]:
@@ -304,11 +303,11 @@ class Service(Protocol):
         ...
 
     def join(self, request: JoinRequest) -> int:
-        """Add a request to a workload, as of now; returns its number there. Raises Refused (run, prompt, …)."""
+        """Add a request to a workload now; returns its number there. Raises Refused (run, prompt, …)."""
         ...
 
     def leave(self, run: str, request: int) -> None:
-        """Cancel request number `request` of a workload, as of now. Raises Refused (run, request)."""
+        """Cancel request number `request` of a workload now. Raises Refused (run, request)."""
         ...
 
     def control(self, run: str, action: str) -> str:
@@ -321,7 +320,7 @@ class Service(Protocol):
     def evict_run(self, run: str) -> None:
         """Evict a paused run without changing its log. `readmit` brings it back.
 
-        Raises Refused for a run that is over, goes on, is in the middle of a step, or is a study.
+        Raises Refused for a run that is closed, active, in the middle of a step, or a study.
         """
         ...
 
@@ -331,7 +330,7 @@ class Service(Protocol):
 
     @property
     def room(self) -> int:
-        """Blocks of the KV cache that no open run needs, or may come to need."""
+        """Blocks of the KV cache that no open run uses or may need later."""
         ...
 
     @property
@@ -340,44 +339,44 @@ class Service(Protocol):
         ...
 
     def advance(self) -> list[Frame]:
-        """Advance every active run by one forward pass together; returns the frames that gave, in log order per run."""
+        """Advance all active runs together by one forward pass; returns its frames, in log order per run."""
         ...
 
     def measure(self) -> dict[str, Any]:
-        """The machine's memory bandwidth and peak, as JSON-able data (docs/frames.md, Measured).
+        """Measure the machine's memory bandwidth and peak, as JSON-able data (docs/frames.md, Measured).
 
-        Raises Refused while a run goes on.
+        Raises Refused while a run is active.
         """
         ...
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
-        """The answer of the method `question`, computed with the changes of that run. Raises Refused."""
+        """Return the answer of the method `question`, computed with the changes of that run. Raises Refused."""
         ...
 
     def values(self, request: ValuesRequest) -> list[Frame]:
-        """One `values` frame per layer (docs/frames.md). Raises Refused."""
+        """Return one `values` frame per layer (docs/frames.md). Raises Refused."""
         ...
 
 
 def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
-    """About as many bytes as the values of `rows` rows take, of a model described as in an `open` frame.
+    """Estimate the bytes that the exact values of `rows` rows take, for a model described as in an `open` frame.
 
-    The numbers alone, each of those at level "block" in 16 bits.
+    Counts only the numbers: 4 bytes each for Q, K and V, 2 bytes each for the activations of level "block".
     """
     inner = model["heads"] + 2 * model["kv_heads"]
     row = 4 * inner * model["head_dim"]
     if level == "block":
-        # Two halves, each with its row after the norm and its change; what comes in; one or two vectors of the MLP.
+        # The block's input, the rows after each half's norm and its changes; one or two vectors inside the MLP.
         row += 2 * (5 * model["d"] + (2 if model["gated"] else 1) * model["d_mlp"])
     return int(rows * model["layers"] * row)
 
 
 def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two models, each as an `open` frame describes it, give the same values: the same weights, kept alike."""
+    """Whether two models, each described as in an `open` frame, compute the same values: the same weights and dtype."""
     return (one["sha256"], one["weight_dtype"]) == (other["sha256"], other["weight_dtype"])
 
 
 def called(model: Mapping[str, Any]) -> str:
-    """The name of a model that an `open` frame describes, with what its weights are kept as where that is not usual."""
+    """Return the name of a model described as in an `open` frame, with the dtype of its weights if not float32."""
     dtype = model["weight_dtype"]
     return str(model["name"]) if dtype == "float32" else f"{model['name']} in {dtype}"

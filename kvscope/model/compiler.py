@@ -1,4 +1,4 @@
-"""The machine's C compiler, which makes the native code (model/native)."""
+"""Find the machine's C compiler, which compiles the native code (model/native)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import shlex
 import shutil
 
 COMPILERS = ("gcc", "cc", "clang")
-"""In this order: what Clang makes on Linux computes on one thread (model/native/library.py)."""
+"""In order of preference: code from Clang on Linux computes on one thread (model/native/library.py)."""
 
 
 class Unavailable(RuntimeError):
-    """Why there is no native code, in a line."""
+    """There is no native code; the message is one line that says why."""
 
 
 def c_compiler() -> list[str]:
-    """The command of `CC`, or the first C compiler on the path. Raises Unavailable."""
+    """Return the command in `CC`, or else the first C compiler on the path. Raises Unavailable."""
     value = os.environ.get("CC", "")
     try:
-        wanted = shlex.split(value)
+        configured = shlex.split(value)
     except ValueError as error:
         raise Unavailable(f"CC is {value!r}, which is no command: {error}") from error
-    for command in [wanted] if wanted else [[name] for name in COMPILERS]:
+    for command in [configured] if configured else [[name] for name in COMPILERS]:
         if shutil.which(command[0]):
             return command
-    raise Unavailable(f"there is no C compiler ({shlex.join(wanted) if wanted else ', '.join(COMPILERS)})")
+    raise Unavailable(f"there is no C compiler ({shlex.join(configured) if configured else ', '.join(COMPILERS)})")

@@ -1,4 +1,4 @@
-"""The shape of a model: everything the transformer needs to know that is not a weight."""
+"""The configuration of a model: the sizes and options of the transformer, without its weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MLPS: dict[Mlp, tuple[bool, Activation | None]] = {
     "gelu": (False, "gelu_tanh"),
     "none": (False, None),
 }
-"""Whether an MLP of that kind multiplies with a gate, and its activation."""
+"""For each kind of MLP: whether it multiplies by a gate, and its activation."""
 _CHOICES = {"norm": get_args(Norm), "mlp": get_args(Mlp), "positions": get_args(Positions)}
 
 
@@ -44,7 +44,7 @@ class ModelConfig:
     rope_theta: float = 10_000.0
     """Base of the rotary angles."""
     rotary_dim: int | None = None
-    """How many numbers of a head are rotated; None: all. Pairs that are not have an angle of 0."""
+    """How many numbers of a head are rotated; None: all. The other pairs have an angle of 0."""
     rope_scaling: dict[str, Any] | None = None
     local_rope_theta: float | None = None
     """Base of the rotary angles, unscaled, in layers with a window; None: as in the other layers."""
@@ -53,26 +53,26 @@ class ModelConfig:
     mlp_bias: bool = False
     qk_norm: bool = False
     post_norms: bool = False
-    """Whether each half of a block also norms what it adds to the row."""
+    """Whether each half of a block also normalizes its change before it adds it to the row."""
     embedding_scale: float = 1.0
-    """What an embedding is multiplied by."""
+    """The factor of every embedding."""
     score_width: float | None = None
-    """The products of q and k are divided by its root; None: by that of head_dim."""
+    """The products of q and k are divided by the square root of this number; None: of head_dim."""
     tied: bool = False
     experts: int = 0
-    """Experts of a layer's MLP, or 0; `d_mlp` is of layers without."""
+    """Number of experts in a layer's MLP, or 0. `d_mlp` is the width in layers without experts."""
     experts_chosen: int = 0
-    """How many of them a row goes through."""
+    """How many experts each row goes through."""
     d_expert: int = 0
     """Width of the MLP of one expert."""
     shares_normalized: bool = False
     """Whether the shares of a row's experts are divided by their sum."""
     dense_layers: tuple[int, ...] = ()
-    """Layers without experts, of a model that has some."""
+    """Layers without experts in a model with experts."""
     residual: bool = True
-    """Whether a block adds its changes to the row, or puts them in its place."""
+    """Whether a block adds its changes to the row; otherwise they replace the row."""
     window: int | None = None
-    """Sliding window: a query sees itself and the window − 1 keys before it, but in `global_layers` all keys."""
+    """Sliding window: a query reads its own key and the window − 1 keys before it; in `global_layers`, all keys."""
     global_layers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
@@ -97,12 +97,12 @@ class ModelConfig:
 
     @property
     def gated(self) -> bool:
-        """Whether the MLP multiplies with a gate, and so has three matrices in place of two."""
+        """Whether the MLP multiplies by a gate, and so has three matrices instead of two."""
         return _MLPS[self.mlp][0]
 
     @property
     def activation(self) -> Activation | None:
-        """What bends the numbers inside the MLP: "silu", or "gelu_tanh", GELU by tanh; None without one."""
+        """The MLP's activation function: "silu", "gelu_tanh" (GELU approximated by tanh), or None."""
         return _MLPS[self.mlp][1]
 
     def has_experts(self, layer: int) -> bool:
@@ -116,18 +116,18 @@ class ModelConfig:
 
     @property
     def windows(self) -> list[int | None] | None:
-        """The sliding window of each layer; None where no layer has one."""
+        """The sliding window of each layer; None if no layer has one."""
         if self.window is None:
             return None
         return [self.window if self.has_window(layer) else None for layer in range(self.layers)]
 
     def has_window(self, layer: int) -> bool:
-        """Whether the queries of that layer see only the keys in the window."""
+        """Whether the queries of that layer read only the keys in the window."""
         return self.window is not None and layer not in self.global_layers
 
     @property
     def score_scale(self) -> float:
-        """What the products of q and k are multiplied by."""
+        """The factor of the products of q and k."""
         return 1 / math.sqrt(self.head_dim if self.score_width is None else self.score_width)
 
     @property

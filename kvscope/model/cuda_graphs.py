@@ -1,11 +1,11 @@
 """Decode steps on a GPU as CUDA graphs: the fifty kernels of a block are launched at once, and so are the head's.
 
-A graph (https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs) works on the same memory in the same shapes
-each time. So blocks and head are recorded for each number of sequences, and of keys rounded up; a pass copies what it
-brings to where the graphs read it, and keys that no sequence has are masked. What they give stays until the next pass.
+A graph (https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs) uses the same memory and shapes each time.
+So the blocks and the head are recorded for each number of sequences and each number of keys, rounded up. A pass copies
+its input to the memory that the graphs read, and masks the keys beyond its own. Outputs stay until the next pass.
 
-A graph that misses some of the work would show old values as new ones. So each is compared, when it is recorded, with
-what it was recorded from, on other rows.
+A graph that misses some of the work would show old values as new ones. So each new graph is compared, on other rows,
+with the modules that it was recorded from.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from kvscope.model.kv_cache import KVCache
 from kvscope.model.transformer import AttentionGroup, Batch, Rope, Transformer
 
 KEYS = 128
-"""Graphs are of a multiple of so many keys."""
-KEPT = 32
-"""Sizes whose graphs are kept, the least recently used going first."""
+"""The number of keys in a graph is a multiple of this."""
+MAX_SIZES = 32
+"""Number of sizes whose graphs stay in memory; the least recently used is dropped first."""
 CLOSE = 1e-3
-"""How far a graph's values may be from those of the modules it was recorded from, in parts of the largest."""
+"""Largest difference between a graph's values and the modules' values, as a share of the largest value."""
 GRAPHED, NOT_GRAPHED = "decode steps as CUDA graphs", "no CUDA graphs"
 BLOCK_POINTS = ("resid_in", "attn.q_rot", "attn.weights", "resid_out")
-"""Hook points of a block whose values its graph gives."""
+"""Hook points of a block whose values its graph outputs."""
 HEAD_POINTS = ("final",)
 
 Values = list[Tensor]
 Record = Callable[[Callable[[], Values]], tuple[Callable[[], None], Values]]
-"""From a computation to what does it again, and the tensors that hold what it then gives."""
+"""Takes a computation; returns a function that repeats it, and the tensors that hold the results."""
 
 log = logging.getLogger(__name__)
 
 
 class CudaGraphs:
-    """A `Record` for work on the current GPU, which it does once before: libraries make room for themselves then.
+    """A `Record` for the current GPU. It first computes once without recording, so that libraries allocate memory.
 
-    One graph is replayed at a time, so they share the memory of what nobody sees.
+    Only one graph runs at a time, so all graphs share the memory of intermediate values.
     """
 
     @cached_property
@@ -67,9 +67,9 @@ class CudaGraphs:
 
 
 class GraphedSteps:
-    """`transformer` over `cache` in graphs made by `record`, of the GPU where it is None.
+    """Passes of `transformer` over `cache` as graphs that `record` makes; None: `CudaGraphs`.
 
-    Where one cannot be made, `say` hears why, once.
+    If a graph cannot be made, `say` is called once with the reason, and no more graphs are used.
     """
 
     by: ComputedBy = "graph"
@@ -80,11 +80,11 @@ class GraphedSteps:
         self._shown = {"embedded", *HEAD_POINTS}
         self._shown |= {f"blocks.{layer}.{point}" for layer in range(len(transformer.blocks)) for point in BLOCK_POINTS}
         self._say, self._given_up = say, False
-        self._of_size = lru_cache(KEPT)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
+        self._of_size = lru_cache(MAX_SIZES)(partial(GraphedStep, transformer, cache, record or CudaGraphs()))
 
     @torch.inference_mode()
     def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> GraphedStep | None:
-        """What takes this pass: one new row of each of its sequences, with nobody at a hook point within a graph."""
+        """Return the graphs for this pass; None for several new rows in a sequence, other hook points, or a failure."""
         group = batch.one_row_each
         if self._given_up or group is None or any(written) or not self._shown.issuperset(observed):
             return None
@@ -100,7 +100,7 @@ class GraphedSteps:
 
 
 class GraphedStep:
-    """Stands in for the transformer in passes of one new row of each of `sequences` that have `keys` keys at most."""
+    """Replaces the transformer in passes of one new row for each of `sequences` sequences, with at most `keys` keys."""
 
     def __init__(self, transformer: Transformer, cache: KVCache, record: Record, sequences: int, keys: int):
         self._transformer, self._cache, self._record = transformer, cache, record
@@ -110,27 +110,27 @@ class GraphedStep:
         self._visible, self._near = (new(sequences, 1, 1, 1, keys, dtype=torch.bool) for _ in range(2))
         self._ropes: tuple[Rope, Rope] = (None, None)
         self.blocks: list[Callable[..., Tensor]] = []
-        """To be called as the transformer's are; none before the first `take`."""
+        """Called in place of the transformer's blocks; empty before the first `take`."""
 
     def take(self, batch: Batch) -> None:
-        """Put what a pass brings where the graphs read it. Raises RuntimeError where they cannot be made."""
+        """Copy a pass's input to the memory that the graphs read. Raises RuntimeError if they cannot be made."""
         (group,) = batch.groups
         self._slots.copy_(batch.slots)
         slots = group.slots.view(group.sequences, group.keys)
         self._keys[:, : group.keys] = slots
         self._keys[:, group.keys :] = slots[:, :1]
-        for mask, seen in ((self._visible, group.visible), (self._near, group.near)):
+        for mask, visible in ((self._visible, group.visible), (self._near, group.near)):
             mask.zero_()
-            mask[..., : group.keys] = True if seen is None else seen
+            mask[..., : group.keys] = True if visible is None else visible
         if not self.blocks:
             self._make(batch)
             return
         for rope, now in zip(self._ropes, self._transformer.ropes(batch.positions), strict=True):
-            for place, turn in zip(rope or (), now or (), strict=True):
-                place.copy_(turn)
+            for target, angles in zip(rope or (), now or (), strict=True):
+                target.copy_(angles)
 
     def _make(self, batch: Batch) -> None:
-        """Record the parts, over any rows: the K and V that this writes are those that the pass writes anew."""
+        """Record the parts on random rows. The pass itself then overwrites the K and V that recording writes."""
         transformer = self._transformer
         self._ropes = transformer.ropes(batch.positions)
         group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible, self._near)
@@ -151,15 +151,15 @@ class GraphedStep:
         return self._first()
 
     def head(self, rows: Tensor) -> Tensor:
-        """Rows of the residual stream [sequences, D] to logits [sequences, V]."""
+        """Compute logits [sequences, V] from rows of the residual stream [sequences, D]."""
         self._last.copy_(rows)
         return self._logits()
 
 
 class GraphedPart:
-    """A part of the transformer over `rows` and what is `around` them, which stay where they are.
+    """The graph of a part of the transformer. Its arguments, `rows` and `around`, stay in the same memory.
 
-    `points`: hook points that it passes. Raises RuntimeError where the graph does not give what the part gives.
+    `points`: the part's hook points. Raises RuntimeError if the graph's values differ from the part's.
     """
 
     def __init__(
@@ -173,22 +173,22 @@ class GraphedPart:
         self._points = list(points.values())
 
         def compute() -> Values:
-            seen: dict[str, Tensor] = {}
-            with observing(points, {name: partial(seen.__setitem__, name) for name in points}):
+            observed: dict[str, Tensor] = {}
+            with observing(points, {name: partial(observed.__setitem__, name) for name in points}):
                 out = part(rows, *around)
-            return [out, *(seen[name] for name in points)]
+            return [out, *(observed[name] for name in points)]
 
-        self._replay, (self.out, *self._seen) = record(compute)
-        rows.normal_()  # others than were recorded
+        self._replay, (self.out, *self._observed) = record(compute)
+        rows.normal_()  # other values than when it was recorded
         expected = [value.clone() for value in compute()]
         self._replay()
-        for value, wanted in zip((self.out, *self._seen), expected, strict=True):
-            if not (value - wanted).abs().amax() <= CLOSE * wanted.abs().amax():
+        for value, reference in zip((self.out, *self._observed), expected, strict=True):
+            if not (value - reference).abs().amax() <= CLOSE * reference.abs().amax():
                 raise RuntimeError("a CUDA graph gives other values than what it was recorded from")
 
-    def __call__(self, *given: object) -> Tensor:
-        """What is given stands where the graph reads it."""
+    def __call__(self, *_: object) -> Tensor:
+        """Run the graph. It reads its input from the recorded memory, not from the arguments."""
         self._replay()
-        for point, value in zip(self._points, self._seen, strict=True):
+        for point, value in zip(self._points, self._observed, strict=True):
             point(value)
         return self.out

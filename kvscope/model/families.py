@@ -5,38 +5,38 @@ in kvscope/static/memory/, which `python -m tools.families` writes.
 
 For all families:
 
-- `fields`: the size here → its field in a config.json. A family may name other fields, a list of names (the first that
-  a config has counts), or null (it has no such field).
+- `fields`: KVScope's name of a size → its field in a config.json. A family may name another field, a list of fields
+  (the first that a config has is used), or null (it has no such field).
 - `largest`: the largest value that is accepted for a field; `largest_width`: for any other field.
 - `without_size`: fields that change neither the parameters nor the cache, so that the calculator accepts them in every
   family: `names`, `patterns` of names, and `at`: names that are accepted at one value only.
 
 For each family:
 
-- `defaults`: the values of its configuration class in `transformers` (5.23) for fields that a config.json leaves out,
-  of the fields that are read here. Where `num_key_value_heads` or `head_dim` is not among them, the class takes the
-  number of heads, or width ÷ heads.
-- `mlp_widths`: the width of the MLP as a multiple of the model's, where the config has none.
-- `kv_heads_if`: the flag without which the field of `kv_heads` does not count; `one_kv_head_if`: the flag with which
-  there is then one KV head.
-- `layer`: what of a layer is not a size, such as norms and biases. A text names the flag of the config that decides.
-- `window`, where layers may have one: `only_if` names the flag that switches it on, `tokens` the field of its size
-  where that is not `sliding_window`. It is in all layers, or from the layer on that the field `from` names, or in all
-  but each `but_each`th (a number, or the field that has it). `layer_types` in a config takes precedence; `kind` is the
-  name of such layers there, where it is not `sliding_attention`.
-- `experts`: `count` and `width` name the fields of their number and of the width of their MLP. Layers that have
-  experts: those that the field `listed` lists; else each `every`th one, from layer `after` on, but not those in
-  `except`. `frequency` names a field that must be 1. `shared`: experts that every token uses, a number or a field;
-  `shared_width`: the field of the width of the one that is.
+- `defaults`: the values of its configuration class in `transformers` (5.23) for the fields that KVScope reads and a
+  config.json leaves out. Without a default for `num_key_value_heads` or `head_dim`, the class takes the number of
+  heads, or width ÷ heads.
+- `mlp_widths`: the width of the MLP as a multiple of the model's, if the config has none.
+- `kv_heads_if`: the flag that must be set for the field of `kv_heads` to be used; `one_kv_head_if`: the flag that
+  otherwise selects one KV head.
+- `layer`: properties of a layer other than sizes, such as norms and biases. A text names the flag that decides.
+- `window`, if layers may have one: `only_if` names the flag that switches it on, `tokens` the field of its size if that
+  is not `sliding_window`. The window is in all layers; or in those from the layer on that the field `from` names; or in
+  all except every `but_each`th (a number, or a field's name). `layer_types` in a config takes precedence; `kind` is the
+  name of such layers there if it is not `sliding_attention`.
+- `experts`: `count` and `width` name the fields of their number and of the width of their MLP. The field `listed` lists
+  the layers with experts; without it, they are every `every`th layer from layer `after` on, except the layers in
+  `except`. `frequency` names a field that must be 1. `shared`: the number of experts that every token uses, or its
+  field; `shared_width`: the field of the width of the one shared expert.
 - `latent`: whether attention is latent (MLA), and head_dim the sum of two other fields.
 - `required`: fields that a config.json must have, because no model can be built with the default of the class.
 - `ignored`: fields that its class writes into a config.json, and that change no size of this family.
-- `computed`, where a checkpoint of it can be loaded: `mlp` and `gguf`, its architecture in a GGUF file; `only`: fields
-  with the one value that is supported; `joined`: matrices that its files have in one piece; `rotates_a_part`: whether
-  a part of each head may be rotated; `rotates_windows`: whether layers with a window have rotary angles of their own;
-  `scales_embedding`: whether an embedding is multiplied by the root of the width.
-- `text`, of a model that also reads pictures or sound: the family of its text model. Whether the LM head is tied is
-  said outside that, and with `tied_inside` by the text model's own flag too.
+- `computed`, if a checkpoint of it can be loaded: `mlp`; `gguf`: its architecture in a GGUF file; `only`: fields with
+  the one value that is supported; `joined`: matrices that its files store as one; `rotates_a_part`: whether only a part
+  of each head may be rotated; `rotates_windows`: whether layers with a window have other rotary angles;
+  `scales_embedding`: whether an embedding is multiplied by the square root of the width.
+- `text`, of a model that also reads pictures or sound: the family of its text model. The outer config says whether the
+  LM head is tied; with `tied_inside` the text model's flag counts too.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ COMPUTED = tuple(name for name, family in FAMILIES.items() if "computed" in fami
 
 
 def fields_of(family: str) -> dict[str, str | list[str] | None]:
-    """The size here → its field in a config.json of that family."""
+    """Return KVScope's name of each size → its field in a config.json of that family."""
     fields: dict[str, str | list[str] | None] = _TABLE["fields"]
     return fields | FAMILIES[family].get("fields", {})
 
 
 def largest(field: str) -> int:
-    """The largest value that a config.json may have in that field."""
+    """Return the largest value that a config.json may have in that field."""
     value: int = _TABLE["largest"].get(field, _TABLE["largest_width"])
     return value
 
 
 def fixed_parts(family: str) -> dict[str, Any]:
-    """What all models of a computed family have in common, as arguments of `ModelConfig`."""
+    """Return the properties that all models of a computed family share, as arguments of `ModelConfig`."""
     layer = FAMILIES[family]["layer"]
     return {
         "norm": "layer" if layer.get("centred") else "rms",
@@ -76,5 +76,5 @@ def fixed_parts(family: str) -> dict[str, Any]:
 
 
 def joined(family: str) -> tuple[str, ...]:
-    """Matrices that the files of a family have in one piece: "qkv", "gate_up"; none for an unknown family."""
+    """Return the matrices that the files of a family store as one: "qkv", "gate_up"; none for an unknown family."""
     return tuple(FAMILIES.get(family, {}).get("computed", {}).get("joined", ()))

@@ -1,4 +1,4 @@
-"""The header of a GGUF file: its metadata, and where each tensor lies.
+"""Read the header of a GGUF file: its metadata, and the position of each tensor.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. The `gguf` library has a reader too, but it makes
 several NumPy views for every vocabulary entry (seconds for a model that loads in half a second) and does not bound the
@@ -46,8 +46,8 @@ class Malformed(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """One tensor: `shape` in row-major order (GGUF stores it reversed), `start` in bytes from the beginning of `data`,
-    the file that it is in.
+    """One tensor. `shape`: in row-major order (GGUF stores it reversed); `start`: in bytes from the beginning of
+    `data`, its file.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Header:
 
     @property
     def stored(self) -> dict[str, int]:
-        """Bytes of the tensors by what they are stored as: "float32", "4-bit groups" and so on."""
+        """Bytes of the tensors by format: "float32", "4-bit groups" and so on."""
         total: Counter[str] = Counter()
         for info in self.tensors.values():
             total[format_of(info.kind)] += info.bytes
@@ -75,7 +75,7 @@ class Header:
 
 
 def format_of(kind: GGMLQuantizationType) -> str:
-    """Types of GGML that are not plain numbers have their bits in the name: Q4_1, IQ2_XXS, MXFP4."""
+    """Name a GGML type as "float32" or "4-bit groups". The names of quantized types contain their bits: Q4_1, MXFP4."""
     if kind.name in _PLAIN:
         return _PLAIN[kind.name]
     bits = re.search(r"[1-9]", kind.name)
@@ -83,7 +83,7 @@ def format_of(kind: GGMLQuantizationType) -> str:
 
 
 def mapped(path: Path) -> mmap.mmap:
-    """The file's bytes, mapped read-only until the last reference goes. Raises OSError, and Malformed when empty."""
+    """Map the file's bytes read-only until the last reference is deleted. Raises OSError; and Malformed if empty."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise Malformed("is empty")
@@ -119,7 +119,7 @@ def read_header(data: mmap.mmap | bytes) -> Header:
         if name in tensors:
             raise Malformed(f"is corrupted: it lists the tensor {name!r} twice")
         if offset != free:
-            # Tensors follow each other without a gap: another offset is that of other bytes.
+            # Tensors follow each other without a gap: another offset points to other bytes.
             raise Malformed(f"is corrupted: it has the tensor {name!r} at byte {offset:,} of its data, not at {free:,}")
         tensors[name] = _located(name, kind, shape, data_start + offset, data)
         free = -(-(offset + tensors[name].bytes) // alignment) * alignment

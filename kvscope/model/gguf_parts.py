@@ -1,4 +1,4 @@
-"""A model in several GGUF files, as llama.cpp splits it: `NAME-00001-of-00003.gguf` …, its keys in the first."""
+"""Read a model that llama.cpp split into several GGUF files: `NAME-00001-of-00003.gguf` …, metadata in the first."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ _COUNT, _NUMBER = "split.count", "split.no"
 
 
 def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
-    """The header of the whole model that the file belongs to, and the model's files in order.
+    """Return the header of the whole model that the file belongs to, and the model's files in order.
 
-    Raises Malformed, naming a part that is missing, and OSError.
+    Raises OSError, and Malformed, which names missing parts.
     """
     own = read_header(mapped(path))
     files = _files(path, own)
     headers = [own if part == path else read_header(mapped(part)) for part in files]
     for number, (part, header) in enumerate(zip(files, headers, strict=True)):
-        if len(files) > 1 and (told := header.metadata.get(_NUMBER)) != number:
-            raise Malformed(f"was renamed, or a part beside it: the {_NUMBER} of {part.name} is {told!r}, not {number}")
+        if len(files) > 1 and (value := header.metadata.get(_NUMBER)) != number:
+            raise Malformed(
+                f"was renamed, or a part beside it: the {_NUMBER} of {part.name} is {value!r}, not {number}"
+            )
     whole, *others = headers
     for number, other in enumerate(others, 2):
         if twice := whole.tensors.keys() & other.tensors.keys():
@@ -30,7 +32,7 @@ def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
 
 
 def _files(path: Path, header: Header) -> tuple[Path, ...]:
-    """The files of the model that `path` is a part of; itself where it is a whole one."""
+    """Return the files of the model that `path` is a part of; only `path` if it is a whole model."""
     count = header.metadata.get(_COUNT, 1)
     number = header.metadata.get(_NUMBER, 0)
     for key, value in ((_COUNT, count), (_NUMBER, number)):
@@ -38,11 +40,11 @@ def _files(path: Path, header: Header) -> tuple[Path, ...]:
             raise Malformed(f"is corrupted: its {key} is {value!r}, not a whole number")
     if count <= 1:
         return (path,)
-    named = PART.fullmatch(path.name)
+    match = PART.fullmatch(path.name)
     which = f"is part {number + 1} of {count}"
-    if named is None or int(named["count"]) != count:
+    if match is None or int(match["count"]) != count:
         raise Malformed(f"{which}, and was renamed: parts are called NAME-00001-of-{count:05}.gguf and so on")
-    parts = tuple(path.with_name(f"{named['stem']}-{each:05}-of-{count:05}.gguf") for each in range(1, count + 1))
+    parts = tuple(path.with_name(f"{match['stem']}-{each:05}-of-{count:05}.gguf") for each in range(1, count + 1))
     if missing := [part.name for part in parts if not part.is_file()]:
         raise Malformed(f"{which}: put {', '.join(missing)} beside it")
     return parts

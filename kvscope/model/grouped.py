@@ -1,10 +1,10 @@
-"""Weights that stay in the groups a GGUF file has them in.
+"""Weights that stay in the groups of their GGUF file.
 
-GGML's quantization (ggml-common.h): the weights of a group share a scale d and a minimum m, or none; weight = d·q + m.
-Nothing is rounded here: a product is that of the dequantized weights, but for the order of its sums.
+GGML's quantization (ggml-common.h): the weights of a group share a scale d and, in some types, a minimum m;
+weight = d·q + m. Nothing is rounded: a product differs from that with dequantized weights only in the order of sums.
 
-They are laid out for `native/kernels.c`: 16 outputs side by side are a panel, and a word of 32 bits holds eight weights
-of 4 bits, or four of 8 bits, of one output. So one vector instruction takes a weight of all 16 outputs out of 16 words.
+The layout is for `native/kernels.c`: 16 neighbouring outputs form a panel, and a 32-bit word holds eight 4-bit or four
+8-bit weights of one output. So one vector instruction extracts a weight of all 16 outputs from 16 words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kvscope.model.held import LANES
 
 WORD = 32
 CENTRE = 8
-"""Four bits without a minimum stand for −8 to 7."""
+"""Four bits without a minimum mean −8 to 7."""
 
 Bits = Literal[4, 8]
 
@@ -30,7 +30,7 @@ class Groups:
 
     `q`: int32 [⌈N/16⌉, K/size, size·bits/32, 16]. Four bits: byte i of a group has weight i in its low half and weight
     i + 16 in its high half. Eight bits: byte i is weight i, signed. `d` and `m`: float16 or float32 [⌈N/16⌉, K/size,
-    16]; `m` is None where there is no minimum. What is beyond output N is 0.
+    16]; `m` is None if there is no minimum. Values beyond output N are 0.
     """
 
     q: Tensor
@@ -41,7 +41,7 @@ class Groups:
 
     @classmethod
     def of(cls, q: Tensor, d: Tensor, m: Tensor | None, bits: Bits) -> Groups:
-        """From rows as a file has them: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
+        """Build from a file's rows: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
         words = q.contiguous().view(torch.int32)
         return cls(_panels(words), _panels(d), None if m is None else _panels(m), len(q), bits)
 
@@ -51,12 +51,12 @@ class Groups:
 
     @property
     def size(self) -> int:
-        """Weights of a group."""
+        """Number of weights in a group."""
         return self.q.shape[2] * WORD // self.bits
 
     @property
     def format(self) -> str:
-        """What the weights are called as they are held here: "4-bit groups" or "8-bit groups"."""
+        """The name of the format in memory: "4-bit groups" or "8-bit groups"."""
         return f"{self.bits}-bit groups"
 
     @property
@@ -65,16 +65,16 @@ class Groups:
 
     @property
     def finite(self) -> bool:
-        """Whether all weights are finite numbers. No weight is larger than 128 scales and a minimum."""
+        """Whether all weights are finite numbers. No weight is larger than 128 scales plus a minimum."""
         largest = (part.float().abs().max() * 2**7 for part in (self.d, self.m) if part is not None)
         return all(bool(torch.isfinite(each)) for each in largest)
 
     def dense(self) -> Tensor:
-        """The weight itself, float32 [N, K]."""
+        """Return the dequantized weight, float32 [N, K]."""
         return self._weights(self.q, self.d, self.m).transpose(1, 2).flatten(0, 1)[: self.outputs]
 
     def rows(self, outputs: Tensor) -> Tensor:
-        """The weights of some outputs [n], float32 [n, K]."""
+        """Return the dequantized weights of some outputs [n], float32 [n, K]."""
         panel, lane = outputs // LANES, outputs % LANES
         parts = (None if part is None else part[panel, ..., lane].unsqueeze(-1) for part in (self.q, self.d, self.m))
         q, d, m = parts
@@ -83,11 +83,11 @@ class Groups:
         return self._weights(q, d, m)[..., 0]
 
     def _weights(self, q: Tensor, d: Tensor, m: Tensor | None) -> Tensor:
-        """[panels, K, lanes] of panels of any number of lanes."""
+        """Dequantize panels with any number of lanes: float32 [panels, K, lanes]."""
         panels, groups, words, lanes = q.shape
         shifts = torch.arange(0, WORD, self.bits, dtype=torch.int32, device=q.device)[:, None]
         each = (q.unsqueeze(3) >> shifts) & 2**self.bits - 1  # panels groups words 32/bits lanes
-        if self.bits == 4:  # the low half of each of a word's bytes, then the high one
+        if self.bits == 4:  # first the low halves of a word's bytes, then the high halves
             each = each.view(panels, groups, words, 4, 2, lanes).permute(0, 1, 4, 2, 3, 5)
             each = each - CENTRE if m is None else each
         else:
@@ -98,7 +98,7 @@ class Groups:
 
 
 def _panels(rows: Tensor) -> Tensor:
-    """Of [N, groups, …] the panels [⌈N/16⌉, groups, …, 16]."""
+    """Arrange [N, groups, …] in panels [⌈N/16⌉, groups, …, 16], padded with zeros."""
     missing = -len(rows) % LANES
     if missing:
         rows = torch.cat((rows, rows.new_zeros(missing, *rows.shape[1:])))
@@ -106,7 +106,7 @@ def _panels(rows: Tensor) -> Tensor:
 
 
 class GroupedEmbedding(nn.Module):
-    """`nn.Embedding` over a table in groups, of which the rows that are looked up are dequantized."""
+    """`nn.Embedding` with a table in groups. It dequantizes only the rows that it looks up."""
 
     def __init__(self, groups: Groups):
         super().__init__()
@@ -114,7 +114,7 @@ class GroupedEmbedding(nn.Module):
 
     @property
     def weight(self) -> Tensor:
-        """The whole table, a copy."""
+        """The whole table, dequantized into a copy."""
         return self.groups.dense()
 
     def forward(self, ids: Tensor) -> Tensor:

@@ -52,8 +52,8 @@ def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
 
     `compiled`: whether native code should be used. Raises Unavailable if only a compiler is missing.
     """
-    wanted = compiled and device == "cpu" and dtype == "float32"
-    return wanted and bool(c_compiler())
+    possible = compiled and device == "cpu" and dtype == "float32"
+    return possible and bool(c_compiler())
 
 
 class Stored(NamedTuple):

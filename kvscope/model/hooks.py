@@ -1,8 +1,8 @@
-"""Hook points: where the transformer's activations can be seen, and replaced.
+"""Hook points: read or replace the transformer's activations.
 
-A `HookPoint` is an identity module. Observers attached to it see the tensor that passes; writers replace it. The habit
-is TransformerLens's (`hook_points.py`); the name of a hook point is its module path, `blocks.13.attn.weights`.
-PyTorch's own forward hooks would do, but attaching, calling and detaching ninety of them takes a step a millisecond.
+A `HookPoint` is an identity module. Its observers get the tensor that passes; its writers replace it. The design is
+TransformerLens's (`hook_points.py`). A hook point's name is its module path, such as `blocks.13.attn.weights`.
+PyTorch's forward hooks would work too, but attaching, calling and detaching ninety of them takes 1 ms per step.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from torch import Tensor, nn
 Attached = TypeVar("Attached")
 
 Observer = Callable[[Tensor], object]
-"""Sees a tensor; what it gives back is dropped. To keep it beyond the forward pass it makes a copy."""
+"""Reads a tensor; its result is ignored. To use the tensor after the forward pass it must make a copy."""
 Writer = Callable[[Tensor], Tensor]
-"""Gives another tensor of the same shape in place of the one that it is given, which it leaves as it is."""
+"""Returns a new tensor of the same shape that replaces its argument. It must not change the argument."""
 
 
 class HookPoint(nn.Module):
@@ -30,7 +30,7 @@ class HookPoint(nn.Module):
         self.observers: list[Observer] = []
         self.writers: list[Writer] = []
 
-    def __call__(self, value: Tensor) -> Tensor:  # not `forward`: a step passes 500 of them, at a microsecond each
+    def __call__(self, value: Tensor) -> Tensor:  # not `forward`: 500 calls per step, 1 µs more each
         for writer in self.writers:
             value = writer(value)
         for observer in self.observers:
@@ -42,26 +42,22 @@ class HookPoint(nn.Module):
 
 
 def hook_points(transformer: nn.Module) -> dict[str, HookPoint]:
-    """Every hook point by name."""
+    """Return every hook point by name."""
     return {name: module for name, module in transformer.named_modules() if isinstance(module, HookPoint)}
 
 
 @contextmanager
 def observing(points: Mapping[str, HookPoint], observers: Mapping[str, Observer]) -> Iterator[None]:
-    """Call `observers[name]` with each tensor that passes `points[name]`; always detached at the end.
-
-    Raises KeyError for a name that is not among the points.
-    """
+    """Call `observers[name]` with each tensor that passes `points[name]`. Raises KeyError for an unknown name."""
     with _attached((points[name].observers, observer) for name, observer in observers.items()):
         yield
 
 
 @contextmanager
 def writing(points: Mapping[str, HookPoint], writers: Mapping[str, Writer]) -> Iterator[None]:
-    """Put what `writers[name]` gives in place of each tensor that passes `points[name]`, before observers see it;
-    always detached at the end.
+    """Replace each tensor that passes `points[name]` by the result of `writers[name]`, before observers get it.
 
-    Raises KeyError for a name that is not among the points.
+    Raises KeyError for an unknown name.
     """
     with _attached((points[name].writers, writer) for name, writer in writers.items()):
         yield
@@ -69,12 +65,12 @@ def writing(points: Mapping[str, HookPoint], writers: Mapping[str, Writer]) -> I
 
 @contextmanager
 def _attached(pairs: Iterable[tuple[list[Attached], Attached]]) -> Iterator[None]:
-    """Each second in the list beside it, while the context lasts."""
-    held = list(pairs)
-    for those, one in held:
-        those.append(one)
+    """Append each second element to the list before it, until the context ends."""
+    attachments = list(pairs)
+    for callbacks, callback in attachments:
+        callbacks.append(callback)
     try:
         yield
     finally:
-        for those, one in held:
-            those.remove(one)
+        for callbacks, callback in attachments:
+            callbacks.remove(callback)

@@ -1,9 +1,9 @@
-"""The KV cache, paged from the start (PagedAttention, arXiv:2309.06180).
+"""The paged KV cache (PagedAttention, arXiv:2309.06180).
 
 One preallocated pool of blocks of 16 positions serves every sequence and layer. A sequence owns a block table: block i
-of the table holds positions 16·i … 16·i + 15. Blocks are reference-counted, so a fork shares its parent's memory; a
-write to a shared block copies it first (copy-on-write). A position's place in the pool, `block·16 + offset`, is called
-its slot.
+of the table contains positions 16·i … 16·i + 15. Blocks are reference-counted, so a fork shares its parent's memory; a
+write to a shared block copies it first (copy-on-write). A position's index in the pool, `block·16 + offset`, is its
+slot.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class CacheFull(RuntimeError):
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """One sequence's view of the pool. `length` is the one place where its position is kept."""
+    """One sequence's view of the pool. Only `length` stores its position."""
 
     table: list[int] = field(default_factory=list)
     length: int = 0
     reserved: bool = False
-    """Whether its blocks stay its own until it is released, written or not, and it never gets others."""
+    """Whether it keeps its blocks until it is released, written or not, and never gets others."""
     keeps_window: bool = False
-    """Whether layers with a window keep all its blocks for now, because it will be taken back."""
+    """Whether layers with a window keep all its blocks for now, because it will be truncated."""
     near_from: int = 0
-    """The first of its blocks that layers with a window still hold; see kvscope.model.windowed_cache."""
+    """Index of its first block that layers with a window still have; see kvscope.model.windowed_cache."""
 
 
 class KVCache:
@@ -49,13 +49,13 @@ class KVCache:
         """K and V of each layer, [2, Hkv, slots, Dh]."""
         self.refcounts = [0] * blocks
         self.apart: set[int] = set()
-        """Blocks that only `reserve` hands out."""
+        """Blocks that only `reserve` may allocate."""
         self._free = list(range(blocks - 1, -1, -1))
         self._offsets = torch.arange(BLOCK_SIZE, device=device)
 
     @staticmethod
     def stored_layers(config: ModelConfig) -> int:
-        """How many layers `pool` is of."""
+        """Return the number of layers that `pool` has rows for."""
         return config.layers
 
     @property
@@ -64,40 +64,40 @@ class KVCache:
 
     @property
     def position_bytes(self) -> int:
-        """Bytes one position takes over all layers, read off the pool."""
+        """Bytes of one position in all layers, read from the pool's tensors."""
         return self.pool[:, :, :, 0].nbytes
 
     def bytes_used(self, sequence: Sequence) -> int:
-        """Bytes of the positions written."""
+        """Return the bytes of the sequence's written positions."""
         return sequence.length * self.position_bytes
 
     def bytes_reserved(self, sequence: Sequence) -> int:
-        """Bytes of the whole blocks held."""
+        """Return the bytes of the sequence's blocks, written or not."""
         return len(sequence.table) * self.block_size * self.position_bytes
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is preallocated."""
+        """Bytes of all preallocated memory."""
         return sum(stored.nbytes for stored in self._stored)
 
     def windowed(self, sequence: Sequence) -> tuple[int, int] | None:
-        """Positions and blocks that layers with a window hold; None where they hold as many as others."""
+        """Return how many positions and blocks layers with a window have; None if they have as many as other layers."""
         return None
 
     def bytes_filled(self, filled: Mapping[int, int]) -> int:
-        """Bytes of the positions written in these blocks, by block."""
+        """Return the bytes of written positions. `filled`: block → number of positions written in it."""
         return sum(filled.values()) * self.position_bytes
 
     def places(self, layer: int, slots: Tensor) -> Tensor:
-        """Where a layer has the rows of `slots`, in what `by_layer` has of it."""
+        """Return the indices of the rows of `slots` in the layer's tensor, `by_layer[layer]`."""
         return slots
 
     def can_fork(self, sequence: Sequence, length: int) -> bool:
-        """Whether all layers hold what the query at position `length` reads."""
+        """Whether all layers still have the rows that the query at position `length` reads."""
         return True
 
     def extend(self, sequence: Sequence, count: int) -> Tensor:
-        """Make room for `count` more positions and return their slots, [count]. Raises CacheFull, changing nothing."""
+        """Allocate `count` more positions and return their slots, [count]. Raises CacheFull, changing nothing."""
         first, last = sequence.length, sequence.length + count
         shared = len(sequence.table) > first // self.block_size and (
             self.refcounts[sequence.table[first // self.block_size]] > 1
@@ -114,18 +114,18 @@ class KVCache:
         return self.slots(sequence)[first:]
 
     def hold(self, sequence: Sequence, positions: int) -> None:
-        """Take the blocks of that many positions before they are written. Raises CacheFull, changing nothing."""
+        """Allocate the blocks of that many positions before they are written. Raises CacheFull, changing nothing."""
         written = sequence.length
         self.extend(sequence, positions - written)
         sequence.length = written
 
     def slots(self, sequence: Sequence) -> Tensor:
-        """Slots of every position, [length], in order."""
+        """Return the slots of all positions, [length], in order."""
         table = torch.tensor(sequence.table, device=self.pool.device, dtype=torch.long)
         return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
-        """A new sequence that shares the first `length` positions' blocks. Raises ValueError beyond what is written."""
+        """Return a new sequence with the first `length` positions' blocks. Raises ValueError if fewer are written."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot share {length} of {sequence.length} positions")
         table = sequence.table[: -(-length // self.block_size)]
@@ -134,7 +134,7 @@ class KVCache:
         return Sequence(table, length)
 
     def truncate(self, sequence: Sequence, length: int) -> None:
-        """Forget positions from `length` on, giving back the blocks that hold only those."""
+        """Drop the positions from `length` on, and free their whole blocks. Raises ValueError if fewer are written."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot keep {length} of {sequence.length} positions")
         sequence.length = length
@@ -146,8 +146,8 @@ class KVCache:
         del sequence.table[keep:]
 
     def select(self, sequence: Sequence, rows: Tensor) -> None:
-        """Forget all rows but these, which are moved together, in order: `rows` [n], or [layers, Hkv, n] where each
-        layer and head keeps its own. Raises CacheFull, changing nothing.
+        """Keep only these rows and move them together, in order. `rows`: [n], or [layers, Hkv, n] if each layer and
+        head keeps other rows. Raises CacheFull, changing nothing.
         """
         count = rows.shape[-1]
         blocks = -(-count // self.block_size)
@@ -155,35 +155,35 @@ class KVCache:
         if len(shared) > len(self._free):
             raise CacheFull(f"{len(shared)} blocks are needed and {len(self._free)} are free")
         old = self.slots(sequence)[rows]
-        kept = self._pick(old)
+        values = self._pick(old)
         for index in shared:
             self._unshare(sequence, index)
         self.truncate(sequence, count)
-        self._put(self.slots(sequence), kept)
+        self._put(self.slots(sequence), values)
 
     def release(self, sequence: Sequence) -> None:
-        """Give back every block."""
+        """Free all blocks of the sequence."""
         sequence.reserved = False
         self.truncate(sequence, 0)
 
     def set_apart(self, blocks: range) -> None:
-        """Hand out these blocks only by `reserve`, until `put_back`. Those that are in use have to be moved."""
+        """Allocate these blocks only by `reserve`, until `put_back`. The caller must `move` the blocks in use."""
         self.apart.update(blocks)
         self._free = [block for block in self._free if block not in self.apart]
 
     def put_back(self, blocks: range) -> None:
-        """Hand out these blocks again as all others. They are set apart, and nobody holds them."""
+        """Allocate these blocks again like all others. They must be set apart and in no sequence."""
         self.apart.difference_update(blocks)
         self._free += reversed(blocks)
 
     def reserve(self, blocks: range) -> Sequence:
-        """An empty sequence that holds these blocks, which are set apart and which nobody holds."""
+        """Return an empty sequence with these blocks, which must be set apart and in no sequence."""
         for block in blocks:
             self.refcounts[block] = 1
         return Sequence(list(blocks), reserved=True)
 
     def move(self, block: int) -> int:
-        """Copy a block that is set apart to a free one, which all its holders have to put in its place.
+        """Copy a block that is set apart to a free block and return that. The caller must replace it in all tables.
 
         Raises CacheFull.
         """
@@ -202,13 +202,13 @@ class KVCache:
         values.index_copy_(1, places, v.transpose(0, 1))
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """K and V at `slots` [n], each [Hkv, n, Dh]."""
+        """Return K and V at `slots` [n], each [Hkv, n, Dh]."""
         keys, values = self.by_layer[layer]
         places = self.places(layer, slots)
         return keys.index_select(1, places), values.index_select(1, places)
 
     def read_all(self, slots: Tensor) -> Tensor:
-        """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
+        """Return K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return self.pool.index_select(3, slots)
 
     @property
@@ -216,11 +216,11 @@ class KVCache:
         return [self.pool]
 
     def _pick(self, slots: Tensor) -> list[Tensor]:
-        """Of each of `_stored`, what is at `slots`, [n] or [layers, Hkv, n]."""
+        """Return the values at `slots`, [n] or [layers, Hkv, n], of each tensor in `_stored`."""
         return [picked(stored, slots) for stored in self._stored]
 
     def _put(self, slots: Tensor, values: list[Tensor]) -> None:
-        """Store `values`, as `_pick` gives them, at `slots` [n]."""
+        """Store `values`, as `_pick` returns them, at `slots` [n]."""
         for stored, each in zip(self._stored, values, strict=True):
             stored.index_copy_(3, slots, each)
 
@@ -245,13 +245,13 @@ class KVCache:
             self.copy_block(stored, old, new)
 
     def copy_block(self, stored: Tensor, old: int, new: int) -> None:
-        """Of one of `_stored`."""
+        """Copy a block of `stored`, one of the tensors in `_stored`."""
         size = self.block_size
         stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
 
 
 def picked(stored: Tensor, slots: Tensor) -> Tensor:
-    """[layers, 2, Hkv, n, …] of what is stored at `slots`, [n] or [layers, Hkv, n]."""
+    """Return the values at `slots`, [n] or [layers, Hkv, n], as [layers, 2, Hkv, n, …]."""
     if slots.ndim == 1:
         return stored.index_select(3, slots)
     return stored.take_along_dim(slots[:, None, :, :, None], dim=3)

@@ -2,14 +2,13 @@
 
 A decode step multiplies one row by every weight matrix. For that shape torch's default float32 product on the CPU
 (`aten::mm` through MKL) runs on one thread and well below the memory's speed on some processors; oneDNN with weights
-packed in its own blocked layout does not. Measured on 2 AMD EPYC cores, all of SmolLM2-135M's matrices but the LM head,
-in ms per pass of 1, 8 and 37 rows: plain 35, 40, 74; packed 18, 19, 46. Doubling the row, so that the product is no
-longer a vector's (17 ms with the head), helps one row only; `torch.utils.mkldnn` converts every activation there and
+packed in its blocked layout does not. Measured on 2 AMD EPYC cores, all of SmolLM2-135M's matrices except the LM head,
+in ms per pass of 1, 8 and 37 rows: plain 35, 40, 74; packed 18, 19, 46. Doubling the row, so that torch multiplies two
+matrices (17 ms with the head), helps one row only; `torch.utils.mkldnn` converts every activation to its layout and
 back (27 ms).
 
-A weight may be kept in bfloat16, half the bytes to hold and to read. Then the rows it is multiplied with are rounded to
-bfloat16 as well, for the product that processors have is of two such factors. What comes out, and with it all that is
-not a factor of such a product, stays float32.
+A weight may be stored in bfloat16, with half the bytes to store and read. Then its input rows are rounded to bfloat16
+too, because processors multiply two factors of that type. The product and all other values stay float32.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from torch import Tensor, nn
 from kvscope.model.grouped import Groups
 
 GroupedWeight = tuple[Groups, ...]
-"""A weight [out, in]: some of its outputs after others, each part stored its own way."""
+"""A weight [out, in]: consecutive ranges of its outputs, each with its own format."""
 Product = Callable[[Tensor], Tensor]
-"""From rows [T, in] to [T, out]."""
+"""Maps rows [T, in] to [T, out]."""
 Products = Callable[[GroupedWeight, Tensor | None], Product]
-"""Makes the product with a weight, and a bias [out] or none."""
+"""Creates the product with a weight and a bias [out], or None."""
 
 COMPUTED = torch.float32
-"""What all is but matrices and the embedding, which may be kept smaller: rows, K and V, biases, norms, logits."""
+"""The dtype of rows, K and V, biases, norms and logits. Only matrices and the embedding may have another."""
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """As logs and the command line call it, such as float32."""
+    """Return the dtype's name in logs and on the command line, such as float32."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -47,21 +46,21 @@ class Linear(nn.Linear):
     _product: Product | None = None
 
     def hold(self, groups: GroupedWeight) -> None:
-        """Hold the weight in groups and let the dense one go. Before `forward`, `use` makes the product with them."""
+        """Replace the dense weight by groups. `use` must be called before `forward`."""
         self.groups = groups
         del self.weight
 
     def use(self, products: Products) -> None:
-        """Multiply by the groups with what `products` makes."""
+        """Use the product that `products` creates from the groups."""
         self._product = products(self.groups, self.bias)
 
     def pack(self) -> None:
-        """Lay the weight out for the CPU and let the dense one go; one that is tied to an embedding lives on there."""
+        """Replace the dense weight by oneDNN's layout for the CPU. An embedding that shares the weight still has it."""
         self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
         del self.weight
 
     def dense(self) -> Tensor:
-        """The weight [out, in], laid out plainly; a copy, unless it is dense."""
+        """Return the weight [out, in] as a plain tensor; a copy, unless it is dense."""
         if self.groups:
             return dense(self.groups)
         if self.packed is None:
@@ -92,31 +91,31 @@ class Linear(nn.Linear):
 
 
 def dense(weight: GroupedWeight) -> Tensor:
-    """The weight itself, float32 [out, in]."""
+    """Return the dequantized weight, float32 [out, in]."""
     return torch.cat([part.dense() for part in weight])
 
 
 def plain_product(weight: GroupedWeight, bias: Tensor | None) -> Product:
-    """In torch. It dequantizes the weight each time, so it is slow."""
+    """Return the product in torch. It dequantizes the weight each time, so it is slow."""
     return lambda rows: F.linear(rows, dense(weight), bias)
 
 
 def linears(module: nn.Module) -> list[Linear]:
-    """The linear layers in `module`: of a transformer, all that a pass multiplies by."""
+    """Return the linear layers in `module`; of a transformer, all matrices that a pass multiplies by."""
     return [each for each in module.modules() if isinstance(each, Linear)]
 
 
 def times_packed(rows: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
-    """`F.linear` with a weight in oneDNN's layout."""
+    """Compute `F.linear` with a weight in oneDNN's layout."""
     product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
     return product
 
 
 def times_rounded(rows: Tensor, weight: Tensor) -> Tensor:
-    """The product, in float32, of rows [T, in] that are rounded to the dtype of the weight [out, in].
+    """Compute the float32 product of a weight [out, in] and rows [T, in], which are rounded to the weight's dtype.
 
-    On a CPU torch gives such a product rounded as its factors are, too coarse for logits: of 20, steps of 0.125. There
-    what rounding took is asked for as well, as the same product less the rounded one; together they have 17 bits.
+    On a CPU torch rounds the product to that dtype, which is too coarse for logits: steps of 0.125 at 20. So there the
+    rounding error is computed too, as the product minus the rounded product; the sum of both has 17 bits.
     """
     rows = rows.to(weight.dtype)
     if rows.is_cuda:

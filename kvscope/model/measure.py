@@ -1,12 +1,12 @@
-"""What this machine can do at best: bytes read a second and multiply-adds a second, measured as the engine works.
+"""Measure this machine's limits for the engine's work: bytes read per second and floating-point operations per second.
 
-A step of one run multiplies a row by every weight once, so the bandwidth is that of a matrix which is larger than any
-cache of the machine, times a vector. Prefill multiplies many rows at a time: the peak is that of a product of two
-matrices. Both in the dtype of weights that are not in groups, on the engine's device, with all threads.
+A step of one run multiplies a row by every weight once, so the bandwidth is measured with the product of a vector and a
+matrix that is larger than any cache of the machine. Prefill multiplies many rows at a time: the peak is measured with a
+product of two matrices. Both use the dtype of weights that are not in groups, the engine's device and all threads.
 
-A step reads weights as the engine holds them, perhaps in groups, whose product has more to compute for each byte, and
-which may fit into a cache. So the products of a step alone are measured too: one row times each matrix of the model, as
-held. The median of several takes counts; their spread is told, and whether anything disturbed them.
+A step reads weights in the engine's format. Groups need more computation per byte and may fit into a cache. So the
+products of a step are measured too: one row times each matrix of the model, in its format. The result is the median of
+several takes, with their spread and the conditions that may have disturbed them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kvscope.model.pieces import pause_alone
 from kvscope.model.weights import weights_read
 
 READ_BYTES = 2**29
-"""Of the matrix that is read: twice the largest cache that was met (260 MiB)."""
+"""Bytes of the matrix for the bandwidth: about twice the largest known cache (260 MiB)."""
 PRODUCT_SIDE = {"cpu": 2048, "cuda": 8192}
-"""Rows and columns of a product, by kind of device: its matrices stay in the caches of a CPU and fill a GPU."""
+"""Rows and columns of the product's matrices by kind of device: they stay in the caches of a CPU and fill a GPU."""
 LEAST_TAKES, MOST_TAKES = 5, 15
 ENOUGH_S = 1.0
-"""No further take after this long, once there are the least."""
+"""Seconds after which no further take starts, once there are LEAST_TAKES."""
 
 
 def measure(
@@ -41,9 +41,9 @@ def measure(
     read_bytes: int = READ_BYTES,
     product_side: int | None = None,
 ) -> dict[str, Any]:
-    """All three, as JSON-able data (docs/frames.md, Measured). Takes a few seconds and 512 MB.
+    """Measure bandwidth, peak and a step's products, as JSON-able data (docs/frames.md, Measured).
 
-    `weights`: the matrices that a step multiplies by.
+    Takes a few seconds and 512 MB. `weights`: the matrices that a step multiplies by.
     """
     return {
         "device": device,
@@ -56,7 +56,7 @@ def measure(
 
 
 def _bandwidth(device: str, dtype: torch.dtype, side: int) -> dict[str, Any]:
-    # Filled, not empty: pages that were never written are all the same page, which stays in the cache.
+    # Filled, not empty: the system maps all unwritten pages to one page, which stays in the cache.
     matrix, row = (torch.full(size, 0.5, device=device, dtype=dtype) for size in ((side, side), (side,)))
     return {"bytes": matrix.nbytes, **_rate(matrix.nbytes, lambda: torch.mv(matrix, row), device)}
 
@@ -93,7 +93,7 @@ def _rate(amount: int, work: Callable[[], Any], device: str) -> dict[str, Any]:
 
 
 def _takes(work: Callable[[], Any], device: str) -> list[float]:
-    """Seconds of each take. What the first one has to set up is done before."""
+    """Return the seconds of each take. One take before them, for the setup, is not counted."""
     _timed(work, device)
     takes: list[float] = []
     while len(takes) < LEAST_TAKES or (len(takes) < MOST_TAKES and sum(takes) < ENOUGH_S):

@@ -1,4 +1,4 @@
-"""Work that gives way: to the browser that shows a run on the same machine, and to whoever waits for tokens."""
+"""Lower the priority of the engine's work, so that a browser on the same machine stays responsive."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def lower_priority(niceness: int) -> None:
-    """Leave the processors to others from now on: all threads of this process, and its session, which is to be its own.
+    """Lower the priority of all threads of this process, and of its session, which should contain no other process.
 
-    Linux shares the processors between sessions first, and a process's own niceness counts only against others of its
-    session, never against a browser.
+    Linux first divides the processors among sessions. A process's niceness counts only within its session, and so not
+    against a browser.
     """
     os.setpriority(os.PRIO_PGRP, 0, os.nice(0) + niceness)
-    with suppress(OSError):  # macOS, and a Linux without autogroups, where a process's own niceness is what counts
+    with suppress(OSError):  # on macOS and on Linux without autogroups, the niceness of the process counts
         AUTOGROUP.write_text(str(niceness))

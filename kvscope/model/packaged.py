@@ -1,7 +1,7 @@
 """Models that come in packages of the package index, and the terms under which some of them may be used.
 
-A user accepts the terms of a model once. A file beside the models records it, so that the process that loads the model
-and later starts know it.
+A user accepts the terms of a model once. A file in the models' folder records it for the process that loads the model
+and for later starts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """`name`: as `--accept-terms` takes it; `file`: their text in `package`."""
+    """Terms of use. `name`: the value of `--accept-terms`; `file`: the file with their text in `package`."""
 
     name: str
     title: str
@@ -36,9 +36,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Packaged:
-    """A GGUF `file`, in one package, or in several that hold its parts in this order.
+    """A GGUF `file`, in one package, or in several packages with its parts in this order.
 
-    `parameters`: as counted once it is loaded. `shows`: what of a transformer it shows well, in a line.
+    `parameters`: their number in the loaded model. `shows`: one line on what the model demonstrates.
     """
 
     name: str

@@ -1,12 +1,12 @@
-"""Long computations in pieces: between two of them, runs go on.
+"""Divide long computations into pieces, so that runs continue between two pieces.
 
-A computation that may take longer than a forward pass of a run is given to `Pieces`. It calls `pause` as often as it
-has done about as much work as a small pass; `Runner.run` does so inside every larger pass. Where nobody has given the
-computation to `Pieces`, as in a script, `pause` does nothing.
+A computation that may take longer than a forward pass of a run is passed to `Pieces`. It calls `pause` each time it has
+done about as much work as a small pass; `Runner.run` does so inside every larger pass. In a computation outside
+`Pieces`, as in a script, `pause` does nothing.
 
-A thread serves as a coroutine here: it computes only while `go_on` waits for it, so that one of the two threads ever
-runs. Unlike a generator it needs nothing of the functions in between, and what torch and Python keep for each thread
-(inference mode, trace functions) is not mixed with what the runs have.
+The thread works as a coroutine: it computes only while `go_on` waits for it, so only one of the two threads runs at a
+time. Unlike with a generator, the functions in between need no change, and the per-thread state of torch and Python
+(inference mode, trace functions) is not mixed with the runs' state.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from contextlib import contextmanager
 from threading import Semaphore, Thread, current_thread
 
 PIECE_ROWS = 32
-"""Rows through all layers, or as much work: a piece takes about as long as three decode steps of one run."""
+"""Rows through all layers, or as much other work, in a piece: about the time of three decode steps of one run."""
 
 
 class Abandoned(BaseException):
-    """Nobody waits for the computation any more. Like GeneratorExit, no `except Exception` catches it."""
+    """The computation's result is no longer needed. As with GeneratorExit, no `except Exception` catches it."""
 
 
 class Interrupted(Exception):
-    """Runs went on during a pause of what is to be measured alone."""
+    """Runs continued during a pause of a measurement that must run alone."""
 
 
 class Pieces(Thread):
-    """One computation at a time."""
+    """A thread that computes one computation at a time, piece by piece."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -37,15 +37,15 @@ class Pieces(Thread):
         self._is_abandoned = False
         self.is_unbroken = False
         self.is_interrupted = False
-        """Whether runs went on since the computation began; who lets them go on says so."""
+        """Whether runs continued since the computation began; set by the code that continues them."""
 
     @property
     def in_progress(self) -> bool:
-        """Whether a computation has begun and is not over."""
+        """Whether a computation has begun and not ended."""
         return self._work is not None
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Take up a computation; `go_on` computes its pieces. What it raises ends the thread, so it handles errors."""
+        """Start a computation; `go_on` computes its pieces. `work` must handle errors: an exception ends the thread."""
         assert self._work is None
         if not self.is_alive():
             self.start()
@@ -57,13 +57,13 @@ class Pieces(Thread):
         self._paused.acquire()
 
     def abandon(self) -> None:
-        """End the computation where it has paused; it gives back what it holds."""
+        """End the computation at its pause; its `finally` clauses release its resources."""
         self._is_abandoned = True
         while self.in_progress:
             self.go_on()
 
     def run(self) -> None:
-        """The thread."""
+        """Run the thread: compute whenever `go_on` allows it."""
         while True:
             self._go.acquire()
             try:
@@ -76,7 +76,7 @@ class Pieces(Thread):
                 self._paused.release()
 
     def rest(self) -> None:
-        """Let others go on. Raises Abandoned."""
+        """Pause until the next `go_on`. Raises Abandoned."""
         self._paused.release()
         self._go.acquire()
         if self._is_abandoned:
@@ -84,25 +84,25 @@ class Pieces(Thread):
 
 
 def _thread() -> Pieces | None:
-    """The one that computes here, where the computation was given to `Pieces`."""
+    """Return the current thread if it is a `Pieces`, or else None."""
     thread = current_thread()
     return thread if isinstance(thread, Pieces) else None
 
 
 def in_pieces() -> bool:
-    """Whether `pause` lets others go on."""
+    """Whether `pause` pauses here."""
     thread = _thread()
     return thread is not None and not thread.is_unbroken
 
 
 def pause() -> None:
-    """The end of a piece, where the computation was given to `Pieces`. Raises Abandoned."""
+    """End a piece, if the computation runs in `Pieces`. Raises Abandoned."""
     if (thread := _thread()) and not thread.is_unbroken:
         thread.rest()
 
 
 def pause_alone() -> None:
-    """As `pause`, of what is measured. Raises Interrupted, Abandoned."""
+    """End a piece of a measurement. Raises Interrupted if runs continued meanwhile, and Abandoned."""
     pause()
     if (thread := _thread()) and thread.is_interrupted:
         raise Interrupted
@@ -110,7 +110,7 @@ def pause_alone() -> None:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Inside, `pause` does nothing: what is computed cannot be left half done. It should be short."""
+    """Disable `pause` for a short computation that must not be abandoned half done."""
     if (thread := _thread()) is None:
         yield
         return

@@ -1,7 +1,7 @@
 """The settings of runs, changes and workloads, with their bounds.
 
-The bodies of the HTTP contract, the log's first frame and the limits of the page's forms are made from these classes. A
-bound can be widened but not narrowed within one version of the log's format, because logs are checked by it too.
+These classes define the bodies of HTTP requests, the log's first frame and the limits of the page's forms. Within one
+version of the log's format a bound can be widened but not narrowed, because stored logs are checked by it too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_CHANGES = 24
 Strategy = Literal["greedy", "sample"]
 
 Batching = Literal["continuous", "static"]
-"""Whether a request may join others that are being answered, or waits until all of them are done."""
+"""Whether a request may join requests in progress, or waits until all of them have ended."""
 
 
 def _encodable(value: str) -> str:
@@ -44,20 +44,19 @@ def _not_too_long(value: Any) -> Any:
 
 
 Encodable = AfterValidator(_encodable)
-"""For text that no pattern holds to Unicode: the library lets half of a surrogate pair through."""
+"""Checks text without a pattern: the library accepts half of a surrogate pair, which is not valid Unicode."""
 
 PromptText = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_CHARS), Encodable, BeforeValidator(_not_too_long)]
 
 
 IN_A_LOG = {"settings are of": "a log"}
-"""Context of a validation: settings in a log must have all their fields, because today's defaults may differ from those
-of the day the log was written."""
+"""Context of a validation: settings in a log must have all fields, because the defaults may have changed since."""
 
 
 class Settings(BaseModel):
-    """Checked when it is made: no value is made into another type, and no member is passed over."""
+    """Settings that are checked when they are created: values are not converted, and unknown members are errors."""
 
-    # Built when it is first needed: the page is to be there before.
+    # The validators are built on first use, so that the page is served earlier.
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
     @model_validator(mode="before")
@@ -69,7 +68,7 @@ class Settings(BaseModel):
         return value
 
     def model_post_init(self, _context: Any) -> None:
-        """Count every member as given: a log says also what was left to its default."""
+        """Mark every member as set, so that logs include defaults too."""
         self.model_fields_set.update(type(self).model_fields)
 
 
@@ -84,7 +83,7 @@ class Sampling(Settings):
 
 
 class Join(Settings):
-    """A request of a workload that arrives now, between two passes."""
+    """A workload's request that arrives now, between two passes."""
 
     prompt: PromptText
     max_new_tokens: Annotated[int, Field(ge=1, le=MAX_WORKLOAD_TOKENS)] = 16
@@ -95,7 +94,7 @@ class Join(Settings):
 
 
 class Ask(Join):
-    """A request of a workload. Milliseconds count from the beginning of the round."""
+    """A request of a workload. Times are in milliseconds from the beginning of the round."""
 
     arrives_ms: Annotated[int, Field(ge=0, le=MAX_ARRIVAL_MS)] = 0
     cancel_ms: Annotated[
@@ -108,13 +107,13 @@ class Ask(Join):
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether its client will cancel it, unless it is over before."""
+        """Whether the client will cancel it, unless it ends earlier."""
         return self.cancel_ms is not None or self.cancel_tokens is not None
 
 
 class Drafting(Settings):
-    """Guess tokens, and check them in one pass. With `layers`, the model's own first layers guess, with its final norm
-    and LM head (arXiv:2309.08168); with none the text itself guesses, by what followed the last time.
+    """Guess tokens and check them in one pass. If `layers` is not 0, the model's first layers guess, with its final
+    norm and LM head (arXiv:2309.08168); otherwise the guess is the text that followed the same tokens last time.
     """
 
     tokens: int = Field(ge=1, le=16, description="tokens guessed per pass")
@@ -124,7 +123,7 @@ class Drafting(Settings):
 
 
 class Kept(Settings):
-    """Which rows stay in the cache after each token: all others are dropped."""
+    """The rows that stay in the cache after each token. All others are dropped."""
 
     sinks: int = Field(ge=0, le=MAX_KEPT, description="first rows that stay in the cache")
     heavy: int = Field(ge=0, le=MAX_KEPT, description="rows between that were looked at most")
@@ -132,13 +131,13 @@ class Kept(Settings):
 
     @property
     def rows(self) -> int:
-        """All of them."""
+        """Number of rows that stay."""
         return self.sinks + self.heavy + self.recent
 
 
 class Contiguous(Settings):
-    """Each request reserves one unbroken stretch of blocks when it joins, and shares none of them: a cache without
-    paging (arXiv:2309.06180, section 3.1).
+    """A cache without paging: each request reserves one unbroken stretch of blocks when it joins, and shares none
+    (arXiv:2309.06180, section 3.1).
     """
 
     new_tokens: int = Field(
@@ -164,14 +163,14 @@ class ServingSettings(Settings):
 
 
 Site = Literal["token", "head", "attention", "mlp", "layer", "residual", "k", "v"]
-"""Where a run can be changed (model.activations.change.PLACES)."""
+"""The parts of the model that a run can change (model.activations.change.PLACES)."""
 
 Op = Literal["zero", "mean", "scale", "patch", "steer"]
-"""How: docs/frames.md, Changed runs."""
+"""How the values change (docs/frames.md, Changed runs)."""
 
 
 class Change(Settings):
-    """One place of the model whose values a run replaces (docs/frames.md, Changed runs)."""
+    """A change of the values at one site of the model (docs/frames.md, Changed runs)."""
 
     site: Site
     op: Op
@@ -204,12 +203,12 @@ class Change(Settings):
         return self
 
     def counts(self, model: Mapping[str, Any]) -> dict[str, int]:
-        """How many layers and heads a model described as in an `open` frame has at this site."""
+        """Return the numbers of layers and heads at this site. `model`: described as in an `open` frame."""
         return {"layer": model["layers"], "head": model["kv_heads" if self.site in ("k", "v") else "heads"]}
 
 
 class Workload(Settings):
-    """The same requests answered round by round, each with its own settings. `system`: what all prompts begin with."""
+    """The same requests in each round; each round has its own settings. `system`: the beginning of all prompts."""
 
     system: Annotated[str, Field(max_length=2000), Encodable] = ""
     requests: list[Ask] = Field(min_length=1, max_length=MAX_ASKS)

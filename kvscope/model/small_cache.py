@@ -1,4 +1,4 @@
-"""KV caches that take less memory and give back something else than was put in: fewer bits, or fewer heads."""
+"""KV caches with fewer bits or fewer heads: they take less memory and return approximate values."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.kv_cache import KVCache
 
 SCALE = torch.float16
-"""Of a vector's whole numbers: one each."""
+"""The dtype of scales. Each vector of integers has one scale."""
 LARGEST = {"int8": 127, "int4": 7}
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How K and V are stored: as `dtype`, and of how many heads."""
+    """How K and V are stored: the number format and the number of KV heads."""
 
     dtype: CacheDtype
     kv_heads: int
 
     def position_bytes(self, config: ModelConfig) -> int:
-        """Bytes of one position in all layers: 2 · layers · KV heads · (head dim · bits ÷ 8 + 2 for a scale)."""
+        """Compute the bytes of one position: 2 · layers · KV heads · (head dim · bits ÷ 8 + 2 for a scale)."""
         bits = dict(zip(get_args(CacheDtype), (32, 16, 8, 4), strict=True))[self.dtype]
         vector = config.head_dim * bits // 8 + (SCALE.itemsize if self.dtype in LARGEST else 0)
         return 2 * config.layers * self.kv_heads * vector
 
 
 class SmallCache(KVCache):
-    """A cache in another form. It is written and read as any other.
+    """A cache that stores K and V in another form, with the same methods as `KVCache`.
 
-    Whole numbers: a vector of K or V is divided by its largest size ÷ 127 (int8) or ÷ 7 (int4, two to a byte) and
-    rounded. Fewer heads: the mean of those that are merged, which is what merging W_K and W_V by their mean gives, also
-    after RoPE, which turns all of them alike (GQA, arXiv:2305.13245, §2.1).
+    Integers: a vector of K or V is divided by its largest absolute value ÷ 127 (int8) or ÷ 7 (int4, two per byte) and
+    rounded. Fewer heads: the mean of the merged heads. Merging W_K and W_V by their mean gives the same values, also
+    after RoPE, which rotates all heads by the same angles (GQA, arXiv:2305.13245, §2.1).
     """
 
     def __init__(self, config: ModelConfig, blocks: int, form: Form, device: str = "cpu"):
-        kept = replace(config, kv_heads=form.kv_heads, head_dim=config.head_dim // (2 if form.dtype == "int4" else 1))
-        super().__init__(kept, blocks, device, torch.uint8 if form.dtype == "int4" else getattr(torch, form.dtype))
+        small = replace(config, kv_heads=form.kv_heads, head_dim=config.head_dim // (2 if form.dtype == "int4" else 1))
+        super().__init__(small, blocks, device, torch.uint8 if form.dtype == "int4" else getattr(torch, form.dtype))
         self.form, self.merged = form, config.kv_heads // form.kv_heads
         self.scales = torch.empty((*self.pool.shape[:-1], 1), device=device, dtype=SCALE)
         if form.dtype not in LARGEST:
@@ -49,7 +49,7 @@ class SmallCache(KVCache):
 
     @property
     def position_bytes(self) -> int:
-        """Bytes one position takes over all layers, read off what is stored."""
+        """Bytes of one position in all layers, read from the stored tensors."""
         return sum(stored[:, :, :, 0].nbytes for stored in self._stored)
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
@@ -60,7 +60,7 @@ class SmallCache(KVCache):
             largest = LARGEST[self.form.dtype]
             scale = (both.abs().amax(-1, keepdim=True) / largest).to(SCALE)
             self.scales[layer].index_copy_(2, slots, scale)
-            # A scale of 0 has only zeros to divide.
+            # If a scale is 0, its vector reads back as zeros.
             both = (both / scale.float().clamp_min(1e-12)).round().clamp(-largest, largest)
         if self.form.dtype == "int4":
             both = (both + 8).to(torch.uint8)
@@ -68,7 +68,7 @@ class SmallCache(KVCache):
         self.pool[layer].index_copy_(2, slots, both.to(self.pool.dtype))
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """K and V at `slots` [n], each [Hkv, n, Dh], in float32, as far as they are still there."""
+        """Return K and V at `slots` [n], each float32 [Hkv, n, Dh], approximately as they were written."""
         both = self.pool[layer].index_select(2, slots)
         if self.form.dtype == "int4":
             both = torch.stack((both & 15, both >> 4), dim=-1).flatten(-2).float() - 8
@@ -79,7 +79,7 @@ class SmallCache(KVCache):
         return keys, values
 
     def read_all(self, slots: Tensor) -> Tensor:
-        """K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
+        """Return K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return torch.stack([torch.stack(self.read(layer, slots)) for layer in range(len(self.pool))])
 
     @property

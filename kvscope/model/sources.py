@@ -117,7 +117,7 @@ def files_of_folder(folder: Path) -> list[Path]:
     Raises OSError; and ValueError for an index that lists no files or names one outside the folder. Its message
     completes a sentence that begins with the name of the index.
     """
-    if (folder / SINGLE).is_file():  # also where there is an index beside it, as in transformers
+    if (folder / SINGLE).is_file():  # even if there is an index too, as in transformers
         return [folder / SINGLE]
     if not (folder / INDEX).is_file():
         return []

@@ -16,7 +16,7 @@ from kvscope.model.packaged import Packaged, cache_folder
 from kvscope.model.sources import Source, files_of_folder, known, shapes_of
 
 GPUS = ("nvidia[0-9]*", "kfd")
-"""Devices of NVIDIA's and AMD's drivers: `--device auto` may be a GPU where there is one."""
+"""Devices of NVIDIA's and AMD's drivers: if one exists, `--device auto` may select a GPU."""
 _TOGETHER = ((re.compile(r"attn_[qkv]\."), "attn_qkv."), (re.compile(r"ffn_(gate|up)\."), "ffn_gate_up."))
 """Tensors of a GGUF file that the transformer stacks into one matrix (model/checkpoint/layout.py)."""
 _TABLES = ("token_embd.weight", "embed_tokens.weight", "wte.weight")
@@ -71,7 +71,7 @@ def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]
         for part in files_of_folder(file):
             yield from ((name, (shape, "")) for name, shape in shapes_of(part).items())
         return
-    from kvscope.model.gguf_parts import read_whole  # with it comes NumPy, which a server's start does without
+    from kvscope.model.gguf_parts import read_whole  # imports NumPy, which would slow down a server's start
 
     header, _ = read_whole(file)
     yield from ((info.name, (info.shape, info.kind.name)) for info in header.tensors.values())

@@ -5,14 +5,13 @@ without experts (2505.09388), Phi-3 (2404.14219): RMSNorm (1910.07467), rotary p
 attention (2305.13245), SwiGLU (2002.05202). Gemma 3 (2503.19786): GEGLU, a norm before and after each half of a block,
 and layers that read only the newest keys. GPT-2 (Radford et al. 2019): LayerNorm, learned positions, GELU.
 
-A forward pass takes a ragged batch: the new rows of several sequences, one after another, whatever their number in
-each. Everything but attention works on rows alone; attention is the one place where a row reads others, through the
-paged KV cache.
+A forward pass takes a ragged batch: the new rows of several sequences, one sequence after another, any number of rows
+each. Only attention lets a row read other rows, through the paged KV cache; all other parts work on single rows.
 
 Shapes are written in letters:
     T  rows of the ragged batch (new tokens of all sequences)   D  width of the residual stream     F  width of the MLP
     H  query heads    Hkv  K/V heads    G  query heads per K/V head (H = Hkv·G)    Dh  head dim    V  vocabulary
-    N  rows whose logits are wanted
+    N  rows whose logits are computed
     B  sequences in one attention group    Q  new rows of each of them    K  keys of the longest of them
     E  experts of a layer    X  experts of a row
 """
@@ -38,7 +37,7 @@ from kvscope.model.rope import attention_factor, frequencies, rotate, rotations
 
 Weight = Tensor | GroupedWeight
 Rope = tuple[Tensor, Tensor] | None
-"""cos and sin for the rows of a pass, each [T, 1, Dh]; None where positions are not rotary."""
+"""cos and sin for the rows of a pass, each [T, 1, Dh]; None if positions are not rotary."""
 ACTIVATIONS: Mapping[str | None, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
@@ -47,7 +46,7 @@ ACTIVATIONS: Mapping[str | None, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True, slots=True)
 class AttentionGroup:
-    """Sequences that bring the same number of new rows, so that one batched product serves them all."""
+    """Sequences with the same number of new rows, so that one batched product serves them all."""
 
     start: int
     """First row of the group in the ragged batch."""
@@ -56,12 +55,12 @@ class AttentionGroup:
     slots: Tensor
     """[B·K] cache slots of each sequence's keys.
 
-    Padded with its own first slot: a weight of 0 times another's NaN would be NaN.
+    A sequence is padded with its first slot, because a weight of 0 times another sequence's NaN would be NaN.
     """
     visible: Tensor | None
-    """[B, 1, 1, Q, K] bool, None when every query may read every key, in layers without a window …"""
+    """[B, 1, 1, Q, K] bool, for layers without a window: the keys that a query may read. None: all keys."""
     near: Tensor | None = None
-    """… and in those with one."""
+    """The same for layers with a window."""
 
     @property
     def rows(self) -> int:
@@ -72,33 +71,33 @@ class AttentionGroup:
         return self.slots.numel() // self.sequences
 
     def seen(self, window: bool) -> Tensor | None:
-        """The keys that a query may read, in a layer with a window or without."""
+        """Return the mask of keys that a query may read, for layers with or without a window."""
         return self.near if window else self.visible
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one forward pass computes."""
+    """The input of one forward pass."""
 
     ids: Tensor
     """[T] token ids"""
     positions: Tensor
     """[T] position of each row in its own sequence"""
     slots: Tensor
-    """[T] cache slots the rows' K and V are written to"""
+    """[T] cache slots to which the rows' K and V are written"""
     groups: tuple[AttentionGroup, ...]
     out_rows: Tensor
-    """Rows whose logits are wanted."""
+    """[N] rows whose logits are computed"""
 
     @property
     def one_row_each(self) -> AttentionGroup | None:
-        """The only group of a pass that takes one new row of each of its sequences; None of any other pass."""
+        """The only group, if every sequence of the pass has one new row; otherwise None."""
         group, *others = self.groups
         return None if others or group.queries > 1 else group
 
 
 class Attention(nn.Module):
-    """Norm, Q K V, positions, scores, softmax, mix, output projection: the change attention makes to each row."""
+    """The first half of a block: norm, Q K V, positions, scores, softmax, mix, output projection."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -163,7 +162,7 @@ class Attention(nn.Module):
 
 
 class MLP(nn.Module):
-    """The half of a block that looks at one row at a time."""
+    """The second half of a block, which computes each row alone."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -198,7 +197,7 @@ class MLP(nn.Module):
 
 
 class Experts(nn.Module):
-    """An MLP in parts; a router chooses those that a row goes through (arXiv:1701.06538, §2; 2505.09388)."""
+    """An MLP of several experts; a router chooses the experts of each row (arXiv:1701.06538, §2; 2505.09388)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -216,7 +215,7 @@ class Experts(nn.Module):
 
     @property
     def of_experts(self) -> list[Linear]:
-        """Their linear layers, those of each expert one after the other."""
+        """The linear layers of all experts, expert by expert."""
         pairs = zip(self.gate_up, self.down, strict=True)
         return [linear for pair in pairs for linear in pair if isinstance(linear, Linear)]
 
@@ -235,14 +234,14 @@ class Experts(nn.Module):
         return self.change(change)
 
     def inside(self, expert: int, normed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What one expert makes of normed rows [T, D]: gate, up, their product, [T, F] each, and its output [T, D]."""
+        """Compute one expert on normed rows [T, D]: gate, up, their product, [T, F] each, and the output [T, D]."""
         gate, up = self.gate_up[expert](normed).chunk(2, dim=-1)
         hidden = self.activation(gate) * up
         return gate, up, hidden, self.down[expert](hidden)
 
 
 class Block(nn.Module):
-    """Two changes added to the residual stream: attention mixes positions, the MLP mixes features."""
+    """A layer: adds the changes of attention, which mixes positions, and of the MLP, which mixes features."""
 
     def __init__(self, config: ModelConfig, layer: int):
         super().__init__()
@@ -269,7 +268,7 @@ class Block(nn.Module):
 
 
 class StandIn(Protocol):
-    """What a forward pass calls in place of the transformer's blocks, with the same arguments, and of its head."""
+    """Replaces the transformer's blocks and head in a forward pass; called with the same arguments."""
 
     @property
     def blocks(self) -> Sequence[Callable[..., Tensor]]: ...
@@ -287,7 +286,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.weight_dtype = COMPUTED
-        """Of the matrices and the embedding, as far as they are not in groups."""
+        """The dtype of the matrices and the embedding that are not in groups."""
         self.embed: nn.Embedding | GroupedEmbedding = _table(config.vocab, config.d)
         match config.positions:
             case "learned":
@@ -314,10 +313,10 @@ class Transformer(nn.Module):
         device: str = "cpu",
         products: Products = plain_product,
     ) -> Transformer:
-        """The transformer with these weights, without allocating any others. Matrices and the embedding may be in
-        groups, or all in another dtype than the rest. `products` makes the products with weights in groups.
+        """Build the transformer with these weights and allocate no others. Matrices and the embedding may be in groups,
+        or all in another dtype than the rest. `products` creates the products with weights in groups.
 
-        Raises RuntimeError when names or shapes differ.
+        Raises RuntimeError if names or shapes differ.
         """
         with torch.device("meta"):
             transformer = cls(config)
@@ -349,7 +348,7 @@ class Transformer(nn.Module):
         return transformer
 
     def _hold(self, name: str, parts: GroupedWeight) -> None:
-        """Hold the weight called `name` in groups, in place of a dense one."""
+        """Replace the dense weight `name` by one in groups."""
         if name == "embed.weight":
             (table,) = parts
             self.embed = GroupedEmbedding(table)
@@ -360,7 +359,7 @@ class Transformer(nn.Module):
 
     @cached_property
     def block_products(self) -> int:
-        """Multiply-adds per row in the products of all blocks; of experts, those that a row goes through."""
+        """Multiply-adds per row in the products of all blocks, with only the experts that a row goes through."""
         config, sparse = self.config, sum(self.config.has_experts(layer) for layer in range(self.config.layers))
         per_expert = 3 * config.d * config.d_expert
         unused = sparse * (config.experts - config.experts_chosen) * per_expert
@@ -370,7 +369,7 @@ class Transformer(nn.Module):
     def forward(
         self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
     ) -> Tensor:
-        """`layers`: how many of the first blocks are run; None: all. `stand_in`: for the blocks and the head."""
+        """Compute logits [N, V] with the first `layers` blocks; None: all. `stand_in` replaces the blocks and head."""
         rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
@@ -383,32 +382,32 @@ class Transformer(nn.Module):
         return head(rows[batch.out_rows])
 
     def frequencies(self, layer: int) -> Tensor | None:
-        """[Dh/2] radians per position in that layer; None where positions are not rotary."""
+        """Return the rotary frequencies of a layer, [Dh/2] radians per position; None if positions are not rotary."""
         own = self.local_inv_freq is not None and self.config.has_window(layer)
         return self.local_inv_freq if own else self.inv_freq
 
     def ropes(self, positions: Tensor) -> tuple[Rope, Rope]:
-        """cos and sin for rows at these positions, in layers without a window and with one."""
+        """Return cos and sin for rows at these positions, for layers without a window and with one."""
         if self.inv_freq is None:
             return None, None
         rope = rotations(self.inv_freq, positions, attention_factor(self.config.rope_scaling))
         return rope, rope if self.local_inv_freq is None else rotations(self.local_inv_freq, positions)
 
     def decode_rows(self, rows: Tensor) -> Tensor:
-        """Rows of the residual stream [n, D] through the final norm and LM head: logits [n, V]."""
+        """Compute logits [n, V] from rows of the residual stream [n, D] by the final norm and LM head."""
         logits: Tensor = self.lm_head(self.final(self.norm(rows)))
         return logits
 
 
 def _table(rows: int, width: int) -> nn.Embedding:
-    """Without numbers: to draw some on the meta device, torch imports its compiler, which takes more than a second."""
+    """Return an uninitialized table: to draw random numbers on the meta device, torch imports its compiler, > 1 s."""
     return nn.Embedding(rows, width, _weight=torch.empty(rows, width))
 
 
 class RMSNorm(nn.Module):
-    """x / √(mean(x²) + ε) · weight along the last axis (arXiv:1910.07467, eq. 4).
+    """Computes x / √(mean(x²) + ε) · weight along the last axis (arXiv:1910.07467, eq. 4).
 
-    On one row it takes a third of the time of torch's own.
+    On one row it takes a third of the time of torch's RMSNorm.
     """
 
     def __init__(self, width: int, eps: float):

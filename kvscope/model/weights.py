@@ -1,7 +1,4 @@
-"""What is said of bytes of weights, everywhere: as stored in the file, as held in memory, as read by a pass.
-
-Bytes go with their format, such as "4-bit groups", and those of two formats are never compared without saying so.
-"""
+"""Count the bytes of weights by format, such as "4-bit groups": held in memory, and read by a pass."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ ByFormat = dict[str, int]
 
 
 def added(*parts: Mapping[str, int]) -> ByFormat:
-    """All parts together, format by format."""
+    """Add the bytes of all parts, format by format."""
     total: Counter[str] = Counter()
     for part in parts:
         total.update(part)
@@ -27,27 +24,26 @@ def added(*parts: Mapping[str, int]) -> ByFormat:
 
 
 def weights_read(layers: Iterable[Linear]) -> ByFormat:
-    """What these take where a product with them reads them."""
+    """Return the bytes that products with these layers read."""
     return added(*(layer.bytes_by_format for layer in layers))
 
 
 def always_read(module: nn.Module) -> list[Linear]:
-    """The linear layers in `module` that every pass multiplies by: all but those of experts."""
+    """Return the linear layers in `module` that every pass multiplies by: all except those of experts."""
     apart = {linear for experts in module.modules() if isinstance(experts, Experts) for linear in experts.of_experts}
     return [linear for linear in linears(module) if linear not in apart]
 
 
 def expert_read(transformer: Transformer) -> ByFormat:
-    """What one expert takes where rows go through it; all are alike."""
-    found = (module for module in transformer.modules() if isinstance(module, Experts))
-    experts = next(found, None)
+    """Return the bytes that one expert reads if rows go through it. All experts have the same size."""
+    experts = next((module for module in transformer.modules() if isinstance(module, Experts)), None)
     return {} if experts is None else weights_read(linear for linear in experts.of_experts[:2])
 
 
 def weights_held(transformer: Transformer) -> ByFormat:
-    """What all weights take in memory; what two share counts once."""
+    """Return the bytes of all weights in memory; a shared weight counts once."""
     embed, head = transformer.embed, transformer.lm_head
-    # Parameters are what no linear layer has laid out its own way.
+    # Packed and grouped weights are not among the module's parameters.
     laid_out = [linear for linear in linears(transformer) if linear.packed is not None or linear.groups]
     plain = ({name_of(parameter.dtype): parameter.nbytes} for parameter in transformer.parameters())
     table = [embed.groups] if isinstance(embed, GroupedEmbedding) else []
@@ -56,6 +52,6 @@ def weights_held(transformer: Transformer) -> ByFormat:
 
 
 def embedding_row_bytes(transformer: Transformer) -> int:
-    """Of one token's row of the embedding table, as the table is held."""
+    """Return the bytes of one token's row of the embedding table, in the table's format."""
     embed, config = transformer.embed, transformer.config
     return embed.groups.nbytes // config.vocab if isinstance(embed, GroupedEmbedding) else embed.weight[0].nbytes

@@ -1,11 +1,11 @@
-"""The KV cache of a model in which some layers have a sliding window: those keep the newest rows only.
+"""The KV cache of a model in which some layers have a sliding window. Those layers keep only the newest rows.
 
-A sequence has one block table for all layers. Of each block, the rows of layers without a window lie in one pool, and
-those of layers with one in another, where the block has a place only as long as some sequence may still read it there.
-Before the rows from position p on are written, a sequence lets go of the blocks that the query at p no longer sees:
-what it holds then begins at 16·⌊max(0, p + 1 − window) ÷ 16⌋. So a step can be taken back, or computed once more.
+A sequence has one block table for all layers. The rows of layers without a window are in one pool. The rows of layers
+with a window are in a second pool, where a block has a place only while some sequence may still read it there. Before
+the rows from position p on are written, a sequence drops the blocks that the query at p no longer reads: the rest
+begins at position 16·⌊max(0, p + 1 − window) ÷ 16⌋. So a step can be undone or computed again.
 
-The second pool has a place for each block of the first, so that it is never the one that is full.
+The second pool has a place for each block of the first, so it is never full before the first.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence, picked
 
 NOWHERE = 0
-"""The place in the second pool of blocks that have none: its rows are zeros, and masked wherever they are read."""
+"""The index in the second pool for blocks without a place there: its rows are zeros, and masked in every product."""
 
 
 class WindowedCache(KVCache):
-    """`pool` is of the layers without a window, `near` of those with one, both as `KVCache.pool`."""
+    """`pool`: rows of layers without a window; `near`: of layers with one. Both have the axes of `KVCache.pool`."""
 
     def __init__(self, config: ModelConfig, blocks: int, device: str = "cpu", dtype: torch.dtype = torch.float32):
         assert config.window is not None
@@ -37,11 +37,11 @@ class WindowedCache(KVCache):
         far, near = iter(self.pool), iter(self.near)
         self.by_layer = [next(near if config.has_window(layer) else far) for layer in range(config.layers)]
         self._places = torch.full((blocks,), NOWHERE, device=device)
-        """Of each block, its place in `near` …"""
+        """[blocks] place of each block in `near`, on the device …"""
         self._place_of = [NOWHERE] * blocks
-        """… which the host knows too."""
+        """… and on the host."""
         self.near_refcounts = [0] * blocks
-        """Sequences that hold a block in layers with a window."""
+        """For each block, how many sequences need it in layers with a window."""
         self._free_places = list(range(blocks, NOWHERE, -1))
 
     @staticmethod
@@ -50,7 +50,7 @@ class WindowedCache(KVCache):
 
     @property
     def position_bytes(self) -> int:
-        """Bytes one position takes over all layers, as long as all hold it."""
+        """Bytes of one position in all layers, while all of them have its rows."""
         return sum(stored[:, :, :, 0].nbytes for stored in self._stored)
 
     def windowed(self, sequence: Sequence) -> tuple[int, int]:
@@ -67,8 +67,8 @@ class WindowedCache(KVCache):
 
     def bytes_filled(self, filled: Mapping[int, int]) -> int:
         far, near = (stored[:, :, :, 0].nbytes for stored in self._stored)
-        held = sum(rows for block, rows in filled.items() if self.near_refcounts[block])
-        return sum(filled.values()) * far + held * near
+        near_rows = sum(rows for block, rows in filled.items() if self.near_refcounts[block])
+        return sum(filled.values()) * far + near_rows * near
 
     def places(self, layer: int, slots: Tensor) -> Tensor:
         if layer in self._without:
@@ -89,7 +89,7 @@ class WindowedCache(KVCache):
         return slots
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
-        """As of any cache. Raises ValueError, too, where layers with a window no longer hold what comes before."""
+        """As `KVCache.fork`. Also raises ValueError if layers with a window no longer have the rows before `length`."""
         if not self.can_fork(sequence, length):
             raise ValueError(f"layers with a window no longer hold what position {length} reads")
         child = super().fork(sequence, length)
@@ -99,7 +99,7 @@ class WindowedCache(KVCache):
         return child
 
     def truncate(self, sequence: Sequence, length: int) -> None:
-        """As of any cache. Raises ValueError, too, where layers with a window no longer hold what is to be kept."""
+        """As `KVCache.truncate`. Also raises ValueError if layers with a window no longer have the rows that stay."""
         if 0 < length <= sequence.length and not self.can_fork(sequence, length):
             raise ValueError(f"layers with a window no longer hold what position {length} reads")
         keep = -(-length // self.block_size)
@@ -110,7 +110,7 @@ class WindowedCache(KVCache):
         super().truncate(sequence, length)
 
     def select(self, sequence: Sequence, rows: Tensor) -> None:
-        """As of any cache; rows that layers with a window no longer hold are zeros there."""
+        """As `KVCache.select`. Rows that layers with a window have dropped become zeros there."""
         for block in sequence.table[: sequence.near_from]:
             if not self.near_refcounts[block]:
                 self._give_place(block)
@@ -175,7 +175,7 @@ class WindowedCache(KVCache):
             self.copy_block(stored, source, target)
 
     def _first_seen(self, position: int) -> int:
-        """The first block that the query at that position sees in layers with a window."""
+        """Return the first block that the query at that position reads in layers with a window."""
         return max(0, position + 1 - self.window) // self.block_size
 
     def _give_place(self, block: int) -> None:
@@ -183,7 +183,7 @@ class WindowedCache(KVCache):
         self._places[block] = self._place_of[block]
 
     def _let_go(self, block: int, count: int = 1) -> None:
-        """So many sequences no longer hold the block in layers with a window."""
+        """Record that `count` sequences no longer need the block in layers with a window; free its place if none do."""
         self.near_refcounts[block] -= count
         if self.near_refcounts[block] == 0:
             self._free_places.append(self._place_of[block])

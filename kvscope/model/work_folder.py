@@ -1,8 +1,8 @@
-"""Folders for work under way, which are gone when their process is, however that ends.
+"""Create temporary folders that are removed when their process ends, in any way.
 
-A process holds a lock on each of its own (flock), which the system releases with the process, also after kill -9.
-Whoever needs such a folder first removes those beside it that nobody holds. Where a file system has no such locks,
-nothing is removed but by its own process.
+A process locks each of its folders (flock). The system releases the lock when the process ends, even after kill -9. A
+process that creates a folder first removes the unlocked ones in the same parent. On a file system without such locks,
+a folder is removed only by its own process.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ PREFIX = ".kvscope-work-"
 
 @contextmanager
 def work_folder(parent: Path) -> Iterator[Path]:
-    """A folder below `parent`, which is there, while this lasts. Raises OSError."""
+    """Create a folder in `parent`, which must exist, and remove it at the end. Raises OSError."""
     clear_away(parent)
     while True:
         path = parent / f"{PREFIX}{secrets.token_hex(8)}"
         try:
             path.mkdir(mode=0o700)
-            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 with suppress(OSError):  # a file system without locks
-                    fcntl.flock(held, fcntl.LOCK_EX)
-                if _is_at(held, path):  # or another process took it for abandoned before it was locked
+                    fcntl.flock(lock, fcntl.LOCK_EX)
+                if _is_at(lock, path):  # otherwise another process removed it before it was locked
                     yield path
                     return
             finally:
                 shutil.rmtree(path, ignore_errors=True)
-                os.close(held)
+                os.close(lock)
         finally:
-            shutil.rmtree(path, ignore_errors=True)  # where a signal came before it was held
+            shutil.rmtree(path, ignore_errors=True)  # if a signal came before it was locked
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears at `path`, in place of an earlier one, once all of it is written; not if that fails.
-    Raises OSError.
-    """
+    """Write a file that replaces `path` once it is complete; an error leaves `path` as it was. Raises OSError."""
     with work_folder(path.parent) as work:
         with (work / "file").open("wb") as file:
             yield file
@@ -53,16 +51,16 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def clear_away(parent: Path) -> None:
-    """Remove the folders of processes that have ended, and of none that lives."""
+    """Remove the work folders of ended processes from `parent`."""
     for path in parent.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # held, somebody else's, or gone
-            held = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        with suppress(OSError):  # locked, another user's, or already removed
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_at(held, path):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(lock, path):
                     shutil.rmtree(path, ignore_errors=True)
             finally:
-                os.close(held)
+                os.close(lock)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

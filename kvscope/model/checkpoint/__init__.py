@@ -1,4 +1,4 @@
-"""Checkpoints: a model's configuration, weights and tokenizer, from wherever the user has them."""
+"""Checkpoints: load a model's configuration, weights and tokenizer from a package, a file, a folder or the hub."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["Checkpoint", "Tokenizer", "load"]
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A model ready to be built.
+    """The configuration, weights and tokenizer from which a model is built.
 
-    `weights`: contiguous, under the names of `model.checkpoint.layout.slots`; fp32, but for matrices and the embedding
-    where these were wanted smaller, or in groups. `sha256`: of the GGUF file, or of the safetensors files one after the
-    other, in the order of their names. `source`: what the model was loaded from, for people. `stored`: bytes of the
-    weights in the file, by what it stores them as.
+    `weights`: contiguous, by the names of `model.checkpoint.layout.slots`; fp32, except matrices and the embedding,
+    which may be in another dtype or in groups. `sha256`: of the GGUF file, or of the safetensors files one after the
+    other, in the order of their names. `source`: where the model was loaded from, for messages. `stored`: bytes of the
+    weights in the file, by format.
     """
 
     config: ModelConfig
@@ -52,10 +52,10 @@ def load(
     dtype: torch.dtype = torch.float32,
     grouped: bool = False,
 ) -> Checkpoint:
-    """Load the default model (None), another one of kvscope.model.packaged by its name, a GGUF file, a Hugging Face
-    folder, or a hub id such as `org/name`.
+    """Load the default model (None), a model of kvscope.model.packaged by its name, a GGUF file, a Hugging Face folder,
+    or a hub id such as `org/name`.
 
-    `dtype`: of matrices and the embedding; if `grouped`, those that a file has in groups stay as they are.
+    `dtype`: of matrices and the embedding. If `grouped`, matrices that a file stores in groups stay in groups.
 
     Raises Refused("model") with one sentence that says what is wrong.
     """

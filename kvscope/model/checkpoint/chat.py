@@ -1,4 +1,4 @@
-"""Chat templates: the Jinja text a model ships to lay out a conversation."""
+"""Chat templates: the Jinja text of a checkpoint that formats a conversation as a prompt."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from kvscope.model.api import Refused
 _PROBE = ({"role": "user", "content": "Hello"},)
 _LONGEST_REASON = 300
 _SECONDS = 0.5
-"""Of a processor, for one conversation; a template takes thousandths of one."""
+"""Limit of processor time for one conversation; a usual template takes milliseconds."""
 _LARGEST = 10_000_000
-"""Characters or items that one operation may make, and the largest base of a power."""
+"""Limit of the characters or items in the result of one operation, and of the base of a power."""
 _LARGEST_BITS = 4096
-"""Of a whole number."""
+"""Limit of the bits of a product of integers."""
 _WIDE = re.compile(r"\d{5}|\*")
-"""In a text with places to fill: one that may be wider than its value."""
+"""A width in a format text that may be too large."""
 _WIDENING = ("center", "indent", "batch", "slice", "round", "wordwrap", "tojson", "truncate")
-"""Filters that a number tells how much to write."""
+"""Filters with a numeric argument that determines how much they write."""
 
 
 class ChatTemplate:
-    """A template from a checkpoint, a stranger's code: it runs sandboxed, in the setting `transformers` gives it.
+    """A template from a checkpoint: untrusted code that runs in a sandbox, with the variables of `transformers`.
 
-    One that cannot even lay out a single question is as if there were none, and says why when it is asked for.
-    Nothing of it runs before that, so no template can keep a model from loading.
+    A template that cannot format a single question counts as missing; `render` then says why. The template does not run
+    before it is used, so no template can prevent a model from loading.
     """
 
     def __init__(self, source: object, special_names: dict[str, str]):
-        """`source`: the text, or several by name, as a dict or as a list of {"name", "template"}; None: there is none.
+        """`source`: the text; or several by name, as a dict or as a list of {"name", "template"}; or None.
 
-        `special_names`: bos_token, eos_token …, which templates use by these names.
+        `special_names`: bos_token, eos_token …, the names by which templates use these tokens.
         """
         self._source, self._names = source, special_names
 
     @cached_property
     def exists(self) -> bool:
-        """Whether it lays out a single question."""
+        """Whether the template can format a single question."""
         try:
             self.render(_PROBE)
         except Refused:
@@ -57,11 +57,11 @@ class ChatTemplate:
         return True
 
     def render(self, messages: Sequence[dict[str, str]]) -> str:
-        """The conversation, up to where the assistant's answer begins. Raises Refused("chat")."""
+        """Format the conversation up to the beginning of the assistant's answer. Raises Refused("chat")."""
         source = _without_tools(self._source)
-        given = {"messages": list(messages), "tools": None, "documents": None, "add_generation_prompt": True}
+        variables = {"messages": list(messages), "tools": None, "documents": None, "add_generation_prompt": True}
         try:
-            text = _environment().template(source).render(**self._names, **given)
+            text = _environment().template(source).render(**self._names, **variables)
             text.encode()
             return text
         except UnicodeEncodeError:
@@ -69,12 +69,12 @@ class ChatTemplate:
         except jinja2.TemplateSyntaxError as error:
             raise _unavailable(f"The model's chat template cannot be read: {error.message}") from None
         except Exception as error:
-            # A template can raise anything Python can; it is the checkpoint's fault, not the program's.
+            # A template can raise any exception. That is an error of the checkpoint, not of KVScope.
             raise _unavailable(f"The model's chat template failed: {error}") from None
 
 
 def _without_tools(source: object) -> str:
-    """The template that is for a conversation without tools. Raises Refused("chat")."""
+    """Return the template for a conversation without tools. Raises Refused("chat")."""
     if isinstance(source, list):
         source = {each.get("name"): each.get("template") for each in source if isinstance(each, dict)}
     if isinstance(source, dict):
@@ -94,7 +94,7 @@ def _unavailable(why: str) -> Refused:
 
 
 class _Generation(Extension):
-    """`{% generation %}`, with which a template marks what an assistant says, for training. It changes no text."""
+    """Accepts `{% generation %}`, which marks the assistant's text for training. It does not change the text."""
 
     tags = {"generation"}  # noqa: RUF012 (Jinja declares it so)
 
@@ -104,27 +104,27 @@ class _Generation(Extension):
 
 
 class _Bounded(ImmutableSandboxedEnvironment):
-    """A sandbox that ends, too: neither loops nor macros go on for long, and nothing is multiplied without bound."""
+    """A sandbox with limits: on the time of loops and calls, and on the sizes of values."""
 
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self, **options: Any):
         super().__init__(**options)
-        self._until = time.thread_time() + _SECONDS  # which does not pass while others compute
+        self._until = time.thread_time() + _SECONDS  # this clock stops while other threads compute
 
     def template(self, source: str) -> jinja2.Template:
-        """Compile, with a look at the clock in every round of every loop."""
+        """Compile the template with a check of the time in every iteration of every loop."""
         tree = self.parse(source)
         for loop in tree.find_all(nodes.For):
-            look = nodes.Call(nodes.EnvironmentAttribute("in_time"), [], [], None, None, lineno=loop.lineno)
+            check = nodes.Call(nodes.EnvironmentAttribute("in_time"), [], [], None, None, lineno=loop.lineno)
             if loop.test is None:
-                loop.body.insert(0, nodes.ExprStmt(look, lineno=loop.lineno))
+                loop.body.insert(0, nodes.ExprStmt(check, lineno=loop.lineno))
             else:
-                loop.test = nodes.And(look, loop.test, lineno=loop.lineno)
+                loop.test = nodes.And(check, loop.test, lineno=loop.lineno)
         return jinja2.Template.from_code(self, self.compile(tree), self.make_globals(None))
 
     def in_time(self) -> bool:
-        """Raises TemplateRuntimeError where the time is up."""
+        """Return True. Raises TemplateRuntimeError if the time limit is exceeded."""
         if time.thread_time() > self._until:
             raise jinja2.TemplateRuntimeError(f"it takes longer than {_SECONDS:g} seconds, as if it ran forever")
         return True
@@ -156,28 +156,28 @@ class _Bounded(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
-def _check_widths(*given: Any) -> None:
-    """Raises TemplateRuntimeError for a number that no width, indent or count in a prompt is."""
-    if any(isinstance(each, int) and abs(each) > _LARGEST for each in given):
+def _check_widths(*arguments: Any) -> None:
+    """Raise TemplateRuntimeError for a number that is too large for a width, indent or count in a prompt."""
+    if any(isinstance(each, int) and abs(each) > _LARGEST for each in arguments):
         raise jinja2.TemplateRuntimeError(f"it calls something with a number above {_LARGEST:,}")
 
 
 def _check_format(text: str) -> None:
-    """Raises TemplateRuntimeError."""
+    """Raise TemplateRuntimeError for a format text with too large a width."""
     if _WIDE.search(text):
         raise jinja2.TemplateRuntimeError("it formats a value to a width of more than 9,999 characters")
 
 
 def _bounded(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
-    """The filter, without widths that have no bound. What the library marks on a filter stays on it."""
+    """Wrap a filter to check its widths. The library's attributes on the filter stay on the wrapper."""
 
     @wraps(apply)
-    def bounded(*given: Any, **named: Any) -> Any:
+    def bounded(*arguments: Any, **named: Any) -> Any:
         if name == "format":
-            _check_format(next((str(each) for each in given if isinstance(each, str)), ""))
+            _check_format(next((str(each) for each in arguments if isinstance(each, str)), ""))
         else:
-            _check_widths(*given, *named.values())
-        return apply(*given, **named)
+            _check_widths(*arguments, *named.values())
+        return apply(*arguments, **named)
 
     return bounded
 
@@ -205,5 +205,5 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    # Jinja's own filter escapes HTML, which a prompt must not have.
+    # Jinja's filter escapes HTML, which would change a prompt.
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)

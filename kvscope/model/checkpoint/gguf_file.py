@@ -1,4 +1,4 @@
-"""A GGUF file as configuration, fp32 weights and tokenizer metadata."""
+"""Read a GGUF file: configuration, weights and metadata."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _MODULES = {
 _ARCHS: dict[str, str] = {
     FAMILIES[name]["computed"]["gguf"]: name for name in COMPUTED if "gguf" in FAMILIES[name]["computed"]
 }
-"""The architectures that can be read, by GGUF's name."""
+"""GGUF's name → KVScope's name of each architecture that can be read."""
 _GEMMA3_PERIOD, _GEMMA3_LOCAL_THETA, _GEMMA3_27B_LAYERS = 6, 10_000.0, 62
-"""What a file leaves out, as llama.cpp has it (src/models/gemma3.cpp): each sixth layer has no window; the base of the
-rotary angles in layers with one; and only the model of 27B, known by its layers, scales its queries by width ÷ heads.
+"""Values that a file leaves out, from llama.cpp (src/models/gemma3.cpp): each sixth layer has no window; the base of
+the rotary angles in layers with one; only the 27B model, recognized by its layers, scales queries by width ÷ heads.
 """
 _DIVISORS = "rope_freqs.weight"
 _SHORT, _LONG = "rope_factors_short.weight", "rope_factors_long.weight"
-"""LongRoPE's divisors for texts within the first context, to which runs here are limited, and for longer ones."""
+"""LongRoPE's divisors for texts within the first context, to which runs are limited here, and for longer texts."""
 _USED = frozenset(
     (
         *("block_count", "context_length", "embedding_length", "feed_forward_length", "expert_count"),
@@ -63,12 +63,12 @@ _USED = frozenset(
         *("rope.dimension_count", "rope.freq_base", "rope.scale_linear", "rope.scaling.type", "rope.scaling.factor"),
         *("rope.scaling.original_context_length", "rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"),
         *("rope.scaling.yarn_beta_fast", "rope.scaling.yarn_beta_slow"),
-        *("vocab_size", "rope.scaling.finetuned", "tensor_data_layout", "expert_used_count"),  # say nothing more
+        *("vocab_size", "rope.scaling.finetuned", "tensor_data_layout", "expert_used_count"),  # change nothing
     )
 )
 """The architecture's settings that are read here, or that change nothing …"""
 _USED_OF_GEMMA3 = ("attention.sliding_window_pattern", "rope.freq_base_swa")
-"""… and those that are read of Gemma 3 alone."""
+"""… and those that are read only for Gemma 3."""
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "attention.causal": (True,),
     "attention.clamp_kqv": (0.0,),
@@ -86,32 +86,32 @@ _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "rope.scaling.yarn_log_multiplier": (0.0,),
     "use_parallel_residual": (False,),
 }
-"""Settings that nothing here computes with, and the values of each that change nothing. Another one is refused, as is
-any setting that is in neither of these tables: what it changes is not known.
+"""Settings that KVScope does not compute, and their values that change nothing. Any other value is refused, and any
+setting that is not in these tables, because its effect is unknown.
 """
 _CHUNK_ELEMENTS = 1 << 19
-"""How much is dequantized at a time: enough to be worth a call, not so much that temporaries fill the memory."""
+"""Elements that are dequantized per call: enough to outweigh the call, few enough to limit the temporary memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class GgufModel:
-    """What a GGUF file holds: `metadata` is its whole key–value table, the tokenizer's part included."""
+    """The contents of a GGUF file. `metadata`: its whole key–value table, with the tokenizer's part."""
 
     config: ModelConfig
     weights: dict[str, Weight]
     metadata: dict[str, Any]
     stored: dict[str, int]
-    """Bytes of all its tensors by what it stores them as."""
+    """Bytes of all its tensors by format."""
     files: tuple[Path, ...]
-    """Itself, or all the parts that it is split into, in order."""
+    """The file, or all parts of a split model, in order."""
 
 
 def read_gguf(
     path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32, grouped: bool = False
 ) -> GgufModel:
-    """Read a whole GGUF file, dequantized to fp32, matrices then rounded to `dtype`, or in their groups if `grouped`.
+    """Read a whole GGUF file: dequantized to fp32, matrices rounded to `dtype` or, if `grouped`, kept in their groups.
 
-    Raises Refused("model"), naming the file and the fault.
+    Raises Refused("model"), which names the file and the fault.
     """
     try:
         header, files = read_whole(path)
@@ -123,12 +123,12 @@ def read_gguf(
         raise Refused("model", f"{path.name} {error}.") from None
     except OSError as error:
         raise Refused("model", f"{path.name} cannot be read: {error.strerror or error}.") from None
-    reader.let_go()
+    reader.release_pages()
     return GgufModel(config, weights, header.metadata, header.stored, files)
 
 
 def file_name(part: str) -> str:
-    """GGUF's name of a part, e.g. `blocks.3.attn.q.weight` → `blk.3.attn_q.weight`."""
+    """Return GGUF's name of a part, e.g. `blocks.3.attn.q.weight` → `blk.3.attn_q.weight`."""
     module, kind = part.rsplit(".", 1)
     if module.startswith("blocks."):
         _, layer, inner = module.split(".", 2)
@@ -137,7 +137,7 @@ def file_name(part: str) -> str:
 
 
 def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> ModelConfig:
-    """`decode` gives a tensor's numbers."""
+    """Return the configuration. `decode` returns a tensor's numbers. Raises Malformed."""
     meta, tensors = header.metadata, header.tensors
     arch = meta.get("general.architecture")
     if arch not in _ARCHS:
@@ -169,8 +169,8 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         raise Malformed(f"is corrupted: its {arch}.attention.head_count is {heads}, for a width of {d}")
     head_dim = whole("attention.key_length", d // heads)
     for key in ("rope.dimension_count", "attention.value_length"):
-        if (told := whole(key, head_dim)) != head_dim:
-            raise Malformed(f"sets {arch}.{key} to {told}; only the width of a head, {head_dim}, is supported")
+        if (width := whole(key, head_dim)) != head_dim:
+            raise Malformed(f"sets {arch}.{key} to {width}; only the width of a head, {head_dim}, is supported")
     kv_heads = whole("attention.head_count_kv", heads)
     if heads % kv_heads or head_dim % 2:
         raise Malformed(f"is corrupted: {heads} heads of width {head_dim} cannot share {kv_heads} K/V heads")
@@ -186,7 +186,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
     if f"blk.{layers - 1}.attn_norm.weight" not in tensors:
         raise Malformed(f"is incomplete: it announces {layers} layers, but has no tensors for layer {layers - 1}")
     scaling = _rope_scaling(own, tensors, decode, real, whole, head_dim) if rms else None
-    window = whole("attention.sliding_window") if own.get("attention.sliding_window") else None  # 0 is for none
+    window = whole("attention.sliding_window") if own.get("attention.sliding_window") else None  # 0 means none
     if _SHORT in tensors:
         context = min(context, whole("rope.scaling.original_context_length", context))
     every = whole("attention.sliding_window_pattern", _GEMMA3_PERIOD) if gemma else layers + 1
@@ -204,7 +204,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
         rope_theta=real("rope.freq_base", 10000.0),
         rope_scaling=scaling,
         local_rope_theta=real("rope.freq_base_swa", _GEMMA3_LOCAL_THETA) if gemma else None,
-        # GPT-2 has its biases, Qwen3 and Gemma 3 their norms in any case, others only as here; so it is in llama.cpp.
+        # GPT-2 always has biases; other models have a bias if its tensor is in the file, as in llama.cpp.
         qkv_bias=not rms or "blk.0.attn_q.bias" in tensors,
         out_bias=not rms or "blk.0.attn_output.bias" in tensors,
         mlp_bias=not rms or "blk.0.ffn_down.bias" in tensors,
@@ -218,7 +218,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
 
 
 def _uniform(key: str, value: Any) -> Any:
-    """A setting that a file has once for each layer, where it is the same for all. Raises Malformed where not."""
+    """Return the common value of a setting that a file may list for each layer. Raises Malformed if layers differ."""
     if not isinstance(value, list):
         return value
     if not value or any(each != value[0] for each in value):
@@ -234,23 +234,23 @@ def _rope_scaling(
     whole: Callable[[str, int | None], int],
     head_dim: int,
 ) -> Scaling | None:
-    """As llama.cpp reads it: a factor without a type is linear, and divisors come in a tensor beside the keys."""
+    """Return the scaling as llama.cpp reads it: a factor without a type is linear; divisors are in a tensor."""
     kind = own.get("rope.scaling.type", "linear")
     key = "rope.scaling.factor" if own.get("rope.scaling.factor") else "rope.scale_linear"
-    factor = real(key, 1.0) if own.get(key) else 1.0  # 0 is for none, too
+    factor = real(key, 1.0) if own.get(key) else 1.0  # 0 means none, too
     if kind not in ("none", "linear", "yarn", "longrope"):
         raise Malformed(f"scales its positions by {kind!r}, which is not supported")
     attention = real("rope.scaling.attn_factor", real("rope.scaling.yarn_attn_factor", 1.0))
-    there = [name for name in (_SHORT, _LONG, _DIVISORS) if name in tensors]
-    for name in there:
+    present = [name for name in (_SHORT, _LONG, _DIVISORS) if name in tensors]
+    for name in present:
         if tensors[name].shape != (head_dim // 2,):
             raise Malformed(
                 f"is corrupted: the tensor {name!r} has shape {list(tensors[name].shape)}, not {[head_dim // 2]}"
             )
         if name != _DIVISORS and kind != "longrope":
             raise Malformed(f"has the tensor {name!r}, but its rope.scaling.type is {kind!r} and not 'longrope'")
-    if there and there[0] != _LONG:
-        stored = tensors[there[0]]
+    if present and present[0] != _LONG:
+        stored = tensors[present[0]]
         divisors = decode(stored)
         if not (np.isfinite(divisors).all() and divisors.all()):
             raise Malformed(f"is corrupted: the tensor {stored.name!r} holds values that are zero, NaN or infinite")
@@ -277,8 +277,8 @@ def _rope_scaling(
 
 
 def _check_tensors(header: Header, config: ModelConfig) -> None:
-    """Every part there with its shape, and no tensor that would be silently ignored. Raises Malformed."""
-    known = {_DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # the one that llama.cpp has them for
+    """Check that every part exists with its shape, and that no tensor would be ignored. Raises Malformed."""
+    known = {_DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # llama.cpp reads them only there
     for slot in slots(config):
         for part, rows in slot.parts:
             name = file_name(part)
@@ -286,11 +286,11 @@ def _check_tensors(header: Header, config: ModelConfig) -> None:
             info = header.tensors.get(name)
             if info is None:
                 raise Malformed(f"is incomplete: the tensor {name!r} is missing")
-            wanted = (rows, *slot.shape[1:])
-            if info.shape[-len(wanted) :] == wanted and set(info.shape[: -len(wanted)]) == {1}:
-                header.tensors[name] = info = replace(info, shape=wanted)  # a file may pad shapes with ones
-            if info.shape != wanted:
-                raise Malformed(f"is corrupted: the tensor {name!r} has shape {list(info.shape)}, not {list(wanted)}")
+            shape = (rows, *slot.shape[1:])
+            if info.shape[-len(shape) :] == shape and set(info.shape[: -len(shape)]) == {1}:
+                header.tensors[name] = info = replace(info, shape=shape)  # a file may pad shapes with ones
+            if info.shape != shape:
+                raise Malformed(f"is corrupted: the tensor {name!r} has shape {list(info.shape)}, not {list(shape)}")
     if unknown := sorted(header.tensors.keys() - known):
         raise Malformed(
             f"holds tensors that its architecture {config.arch!r} does not have here, such as {unknown[0]!r}"
@@ -298,7 +298,7 @@ def _check_tensors(header: Header, config: ModelConfig) -> None:
 
 
 class _Reader:
-    """Decodes parts out of the mapped file."""
+    """Decodes parts from the mapped file."""
 
     def __init__(self, header: Header, config: ModelConfig):
         self._tensors, self._config = header.tensors, config
@@ -311,11 +311,11 @@ class _Reader:
             target[:] = ordered
 
     def groups(self, slot: Slot) -> GroupedWeight | None:
-        """A matrix in groups, where the file has it so."""
+        """Return a matrix in groups; None if the file stores it in a type that is not kept in groups."""
         return groups_of(slot, self._raw)
 
-    def let_go(self) -> None:
-        """What was read of the file is memory of this process no more."""
+    def release_pages(self) -> None:
+        """Release the memory pages of the mapped file."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for data in {id(info.data): info.data for info in self._tensors.values()}.values():
                 assert isinstance(data, mmap.mmap)
@@ -326,7 +326,7 @@ class _Reader:
         return info, self._in_order(part, _bytes_of(info, info.shape[0]))
 
     def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
-        """The rows of a part as the transformer has them."""
+        """Return the rows of a part in the transformer's order."""
         module = part.rsplit(".", 2)[-2]
         if self._config.arch != "llama" or module not in ("q", "k"):
             return rows
@@ -334,7 +334,7 @@ class _Reader:
 
 
 def unpermuted(rows: np.ndarray, heads: int) -> np.ndarray:
-    """Undo llama.cpp's order of Q and K rows [heads·head_dim, …]: it made the pairs (i, i + head_dim/2) adjacent."""
+    """Undo llama.cpp's order of Q and K rows [heads·head_dim, …], where the pairs (i, i + head_dim/2) are adjacent."""
     return rows.reshape(heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
@@ -343,7 +343,7 @@ def _bytes_of(info: TensorInfo, rows: int) -> np.ndarray:
 
 
 def _numbers(info: TensorInfo) -> np.ndarray:
-    """A small tensor as one row."""
+    """Return the numbers of a small tensor, fp32 [elements]."""
     out = np.empty((1, math.prod(info.shape)), dtype=np.float32)
     _decode(info, out)
     return out[0]
@@ -356,7 +356,7 @@ def _decode(info: TensorInfo, out: np.ndarray) -> None:
     try:
         for start in range(0, len(out), rows):
             chunk = raw[start : start + rows]
-            # As one long row: the library works on 16 rows at a time, whatever their length.
+            # Passed as one long row, because the library processes only 16 rows at a time.
             out[start : start + rows] = dequantize(chunk.reshape(1, -1), info.kind).reshape(len(chunk), -1)
     except NotImplementedError:
         raise Malformed(f"stores the tensor {info.name!r} as {info.kind.name}, which is not supported") from None

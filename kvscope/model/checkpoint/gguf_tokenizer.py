@@ -1,4 +1,4 @@
-"""A `Tokenizer` built from the metadata of a GGUF file.
+"""Build a `Tokenizer` from the metadata of a GGUF file.
 
 GGUF names a pre-tokenizer instead of describing it (model/checkpoint/pre_tokenizers.py). Defaults are llama.cpp's.
 """
@@ -33,28 +33,28 @@ END_NAMES = frozenset(
         *("<|return|>", "<|call|>", "<|calls|>", "<|flush|>", "<|tool_response>", "<｜end▁of▁sentence｜>"),
     )
 )
-"""Tokens that end a text by their names alone, as llama.cpp has it, of whatever kind the file says they are."""
+"""Tokens that end a text because of their names, as in llama.cpp, whatever their kind in the file."""
 _FILL_INS = {
     "fim_pad": ("<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"),
     "fim_rep": ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
     "fim_sep": ("<|file_sep|>",),
 }
-"""Tokens between files and gaps of code, which end a text too: by their keys, or else by these names."""
+"""Tokens for gaps in code and between files, which end a text too; found by their keys, or else by these names."""
 _NO_ENDS = (
     ({"<|return|>", "<|call|>"}, "<|end|>"),
     ({"<|flush|>", "<|calls|>"}, "<|end|>"),
     ({"<|flush|>", "<|call|>"}, "<|end|>"),
     ({"<|tool_response>"}, "</s>"),
 )
-"""Where a vocabulary has all of the first, the second does not end a text."""
+"""If a vocabulary has all tokens of the first element, the second does not end a text."""
 _NAMES = (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("sep", "seperator"))
-"""What `transformers` calls a special token, and what GGUF calls it."""
+"""The name of each special token in `transformers` and in GGUF."""
 
 log = logging.getLogger(__name__)
 
 
 def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
-    """Raises Refused("model"), naming `file`, when the vocabulary is of another kind or incomplete."""
+    """Build the tokenizer. Raises Refused("model"), naming `file`, for another kind of vocabulary or a faulty one."""
     fields = _Fields(metadata, file)
     model = fields("model", str)
     if model == "gpt2":
@@ -65,7 +65,7 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
         raise fields.refuse(
             f"has a tokenizer of type {model!r}; byte-level BPE ('gpt2') and SentencePiece BPE ('llama') can be read"
         )
-    inner.add_tokens(fields.found_as_written())
+    inner.add_tokens(fields.added_tokens())
     tokens = fields.tokens
     defaults = {"bos": 1, "eos": 2, "unknown": 0} if model == "llama" else {}
     names = {
@@ -74,12 +74,12 @@ def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
         if (index := fields(f"{field}_token_id", int, defaults.get(field))) is not None and 0 <= index < len(tokens)
     }
     around = {"bos": fields("add_bos_token", bool, first), "eos": fields("add_eos_token", bool, False)}
-    for name, wanted in around.items():
-        if wanted and f"{name}_token" not in names:
-            told = fields(f"{name}_token_id", int)
-            fault = f"puts a token around each text that it does not have: its tokenizer.ggml.{name}_token_id is {told}"
-            raise fields.refuse(fault)
-    put_around(inner, *(names[f"{name}_token"] if wanted else None for name, wanted in around.items()))
+    for name, added in around.items():
+        if added and f"{name}_token" not in names:
+            number = fields(f"{name}_token_id", int)
+            fault = "puts a token around each text that it does not have: "
+            raise fields.refuse(f"{fault}its tokenizer.ggml.{name}_token_id is {number}")
+    put_around(inner, *(names[f"{name}_token"] if added else None for name, added in around.items()))
     declared = {fields(f"{name}_token_id", int, defaults.get(name)) for name in ("eos", "eot", "eom")} - {None}
     template = metadata.get("tokenizer.chat_template")
     return Tokenizer(inner, Extras(names, template, fields.ends(declared)), to_bytes)
@@ -90,9 +90,9 @@ class _Fields:
 
     def __init__(self, metadata: dict[str, Any], file: str) -> None:
         self._metadata, self.file = metadata, file
-        # An empty token is called so by llama.cpp as well.
-        named = self.several("tokens", str) or []
-        self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(named)]
+        # llama.cpp gives an empty token this name, too.
+        names = self.several("tokens", str) or []
+        self.tokens: list[str] = [name or f"[EMPTY_{at}]" for at, name in enumerate(names)]
         if not self.tokens:
             raise self.refuse("is incomplete: its vocabulary (tokenizer.ggml.tokens) is missing")
         if len(set(self.tokens)) != len(self.tokens):
@@ -107,22 +107,22 @@ class _Fields:
         return value
 
     def several(self, name: str, kind: type) -> list[Any] | None:
-        """A list whose elements are all of one type."""
+        """Return a list whose elements are all of type `kind`."""
         values = self(name, list)
         if (other := next((each for each in values or () if type(each) is not kind), None)) is not None:
             raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} has {other!r}, not of type {kind.__name__}")
         return values
 
     def one_each(self, name: str, kind: type) -> list[Any] | None:
-        """A list with an element for each token."""
+        """Return a list with one element per token."""
         values = self.several(name, kind)
         if values is not None and len(values) != len(self.tokens):
             fault = f"its tokenizer.ggml.{name} has {len(values):,} values for {len(self.tokens):,} tokens"
             raise self.refuse(f"contradicts itself: {fault}")
         return values
 
-    def found_as_written(self) -> list[AddedToken]:
-        """The tokens that a text may name: no rule cuts them."""
+    def added_tokens(self) -> list[AddedToken]:
+        """Return the tokens that are matched as whole strings in a text, before any other rule."""
         ends, kinds = self.named_ends(), self.kinds or [NORMAL] * len(self.tokens)
         return [
             AddedToken(token, special=kind != USER_DEFINED or token in ends, normalized=False)
@@ -131,21 +131,21 @@ class _Fields:
         ]
 
     def ends(self, declared: set[int]) -> tuple[int, ...]:
-        """The ids that end a text: those declared, and those that do by their names."""
+        """Return the ids that end a text: the declared ones and those of tokens with such names."""
         named = self.named_ends()
         return tuple(sorted({index for index, token in enumerate(self.tokens) if token in named or index in declared}))
 
     def named_ends(self) -> set[str]:
-        """Tokens that end a text by their names or keys alone."""
-        there = set(self.tokens)
-        found = set(END_NAMES & there)
+        """Return the tokens that end a text because of their names or keys."""
+        vocab = set(self.tokens)
+        ends = set(END_NAMES & vocab)
         for key, names in _FILL_INS.items():
             number = self(f"{key}_token_id", int)
             if number is not None and 0 <= number < len(self.tokens):
-                found.add(self.tokens[number])
-            elif (name := next((name for name in names if name in there), None)) is not None:
-                found.add(name)
-        return found - {token for all_of, token in _NO_ENDS if all_of <= there}
+                ends.add(self.tokens[number])
+            elif (name := next((name for name in names if name in vocab), None)) is not None:
+                ends.add(name)
+        return ends - {token for all_of, token in _NO_ENDS if all_of <= vocab}
 
     def refuse(self, fault: str) -> Refused:
         return Refused("model", f"{self.file} {fault}.")
@@ -189,7 +189,7 @@ def _sentencepiece(fields: _Fields) -> tokenizers.Tokenizer:
     if not 0 <= unknown < len(fields.tokens):
         raise fields.refuse(f"is corrupted: its tokenizer.ggml.unknown_token_id is {unknown}")
     try:
-        # llama.cpp joins neighbours to whatever is in the vocabulary.
+        # llama.cpp joins neighbours to pieces of every kind.
         return tokenizer_of(Pieces(fields.tokens, scores, fields.kinds, prefix, unknown), joined=range(1, 7))
     except NotSupported as error:
         raise fields.refuse(str(error)) from None

@@ -1,7 +1,7 @@
-"""Hugging Face's config.json as a `ModelConfig`.
+"""Read a Hugging Face config.json as a `ModelConfig`.
 
-Keys and their defaults are those of `transformers`' configuration classes (kvscope.model.families); a setting that the
-transformer here would not honour is refused, not ignored.
+Keys and defaults are from the configuration classes of `transformers` (kvscope.model.families). A setting that
+KVScope's transformer does not support is refused, not ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KINDS = {"full_attention", "sliding_attention"}
 
 
 def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
-    """Raises Refused("model"), naming `source`, for what is unsupported, missing or absurd."""
+    """Return the configuration. Raises Refused("model"), naming `source`, for unsupported, missing or absurd values."""
     arch = raw.get("model_type")
     if arch not in COMPUTED:
         fault = f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read"
@@ -48,12 +48,12 @@ class _Settings:
         return Refused("model", f"The config.json of {self.source} {fault}.")
 
     def value(self, key: str, default: Any = None) -> Any:
-        """The default of the family, or else the given one, where the config has none or null."""
+        """Return the config's value; if it is missing or null, the family's default, or else `default`."""
         value = self.raw.get(key)
         return self.defaults.get(key, default) if value is None else value
 
     def name(self, names: str | list[str]) -> str:
-        """Of several names of one field, the first that the config has, or for which the family has a default."""
+        """Return the first of a field's names that the config has, or else for which the family has a default."""
         if isinstance(names, str):
             return names
         return next(
@@ -61,7 +61,7 @@ class _Settings:
         )
 
     def size(self, size: str, default: int | None = None) -> int:
-        """A size, in the field that the family has it in; `default` where that has none."""
+        """Return a size from the family's field for it; `default` if the family has no such field."""
         names = self.fields[size]
         if names is None:
             assert default is not None
@@ -91,22 +91,22 @@ class _Settings:
         return value
 
     def fact(self, name: str) -> bool:
-        """Something about the layers, which the family has or a flag of the config says."""
+        """Return a fact about the layers: fixed by the family, or a flag of the config."""
         fact = self.family["layer"].get(name, False)
         return self.flag(fact) if isinstance(fact, str) else bool(fact)
 
     def layers(self, key: str) -> list[int]:
-        """Numbers of layers; none where the config has no such list."""
+        """Return a list of layer numbers; empty if the config has no such list."""
         value = self.raw.get(key)
         value = [] if value is None else value
         if not isinstance(value, list) or any(type(layer) is not int or layer < 0 for layer in value):
             raise self.refused(f"has {key} = {value!r}, which are not layers")
         return value
 
-    def must_be(self, key: str, wanted: Any) -> None:
-        """Refuse a setting whose other values would need other code."""
-        if (value := self.raw.get(key, wanted)) != wanted:
-            raise self.refused(f"has {key} = {value!r}; only {wanted!r} is supported")
+    def must_be(self, key: str, supported: Any) -> None:
+        """Refuse any other value of a setting than the supported one."""
+        if (value := self.raw.get(key, supported)) != supported:
+            raise self.refused(f"has {key} = {value!r}; only {supported!r} is supported")
 
 
 def _config(arch: str, settings: _Settings) -> ModelConfig:
@@ -148,7 +148,7 @@ def _config(arch: str, settings: _Settings) -> ModelConfig:
 
 
 def _head_dim(settings: _Settings, d: int, heads: int) -> int:
-    """The width of a head: width ÷ heads where neither the config nor the class has one."""
+    """Return the width of a head: width ÷ heads if neither the config nor the class has one."""
     field = settings.fields["head_dim"]
     if isinstance(field, str) and settings.raw.get(field, settings.defaults.get(field)) is not None:
         return settings.whole(field)
@@ -158,14 +158,14 @@ def _head_dim(settings: _Settings, d: int, heads: int) -> int:
 
 
 def _kv_heads(settings: _Settings, heads: int) -> int:
-    """As many as query heads where the field is null, or neither the config nor the class has one."""
+    """Return the number of KV heads: as many as query heads if the field is null, or in neither config nor class."""
     field = settings.fields["kv_heads"]
     null = isinstance(field, str) and field in settings.raw and settings.raw[field] is None
     return heads if null else settings.size("kv_heads", heads)
 
 
 def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
-    """How many experts layers have, and which layers have none; nothing for a family without experts."""
+    """Return the arguments of `ModelConfig` about experts; none for a family without experts."""
     rule = settings.family.get("experts")
     if rule is None:
         return {}
@@ -180,7 +180,7 @@ def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
 
 
 def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any]:
-    """How positions are rotated, as arguments of `ModelConfig`, and the longest text for which that holds."""
+    """Return the arguments of `ModelConfig` about rotary positions, and the longest context for which they hold."""
     windows = "rotates_windows" in settings.computed
     tables = _rope_tables(settings, windows)
     table = tables["full_attention"]
@@ -198,30 +198,30 @@ def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any
 
 
 def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
-    """How positions are rotated, by kind of layer. Where there are two tables, `rope_scaling` counts, as in
-    `transformers`: it takes the place of `rope_parameters`, in which transformers 5 has both, with all that is there.
-    With `local` there is a table for layers with a window too, and `rope_scaling` is of the other layers alone.
+    """Return the table of rotary parameters for each kind of layer. If a config has both, `rope_scaling` replaces
+    `rope_parameters` (the key of transformers 5), as in `transformers`. With `local`, layers with a window have a table
+    too, and `rope_scaling` counts only for the other layers.
     """
-    given, scaling = (settings.raw.get(key) or {} for key in ("rope_parameters", "rope_scaling"))
-    if local and isinstance(given, dict) and isinstance(scaling, dict):
-        tables = {kind: given.get(kind) or {} for kind in ("full_attention", "sliding_attention")}
-        if set(given) <= tables.keys() and all(isinstance(table, dict) for table in tables.values()):
+    parameters, scaling = (settings.raw.get(key) or {} for key in ("rope_parameters", "rope_scaling"))
+    if local and isinstance(parameters, dict) and isinstance(scaling, dict):
+        tables = {kind: parameters.get(kind) or {} for kind in ("full_attention", "sliding_attention")}
+        if set(parameters) <= tables.keys() and all(isinstance(table, dict) for table in tables.values()):
             return tables | {"full_attention": tables["full_attention"] | scaling}
         raise settings.refused("has rope_parameters that are not those of its two kinds of layers")
-    table = scaling or given
+    table = scaling or parameters
     if not isinstance(table, dict) or any(isinstance(value, dict) for value in table.values()):
         raise settings.refused("rotates positions differently from layer to layer, which is not supported")
     return {"full_attention": table}
 
 
 def _rotated(settings: _Settings, head_dim: int, table: dict[str, Any]) -> int:
-    """How many numbers of each head are rotated."""
+    """Return how many numbers of each head are rotated."""
     share = settings.real("partial_rotary_factor", settings.real("partial_rotary_factor", 1.0), table)
     return int(head_dim * share)
 
 
 def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
-    """Base of the layers with a window."""
+    """Return the base of the rotary angles in layers with a window."""
     table = {"rope_theta": settings.real("rope_local_base_freq", settings.defaults["rope_local_base_freq"])}
     theta, scaling = _rope(settings, head_dim, table | tables["sliding_attention"])
     if scaling is not None:
@@ -230,7 +230,7 @@ def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[s
 
 
 def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[float, Scaling | None]:
-    """Base and scaling."""
+    """Return the base of the rotary angles and their scaling."""
     default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
     theta = settings.real("rope_theta", default, table)
     partial = "rotates_a_part" in settings.computed
@@ -239,7 +239,7 @@ def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[fl
             raise settings.refused("rotates only a part of each head, which is not supported")
     kind = table.get("rope_type") or table.get("type") or "default"
     if partial and kind in ("su", "yarn"):
-        kind = "longrope"  # what its first files called it
+        kind = "longrope"  # older files have these names for it
     if kind == "default":
         if table.get("factor", 1.0) != 1.0:
             raise settings.refused(f"has a rope factor of {table['factor']!r} without a rope_type, which says what for")
@@ -250,19 +250,19 @@ def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[fl
 
 
 def _linear(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling | None:
-    factor = _given(settings, table, "linear", "factor")
+    factor = _required(settings, table, "linear", "factor")
     return None if factor == 1 else {"rope_type": "linear", "factor": factor}
 
 
 def _dynamic(settings: _Settings, table: dict[str, Any], _head_dim: int) -> None:
-    """Within `max_position_embeddings`, which no run here passes, its base is the model's own."""
-    _given(settings, table, "dynamic", "factor")
+    """Return no scaling: within `max_position_embeddings`, the limit of runs here, it does not change the base."""
+    _required(settings, table, "dynamic", "factor")
 
 
 def _llama3(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling:
     keys = ("factor", "low_freq_factor", "high_freq_factor")
-    given = {key: _given(settings, table, "llama3", key) for key in keys}
-    return {"rope_type": "llama3", **given, _FIRST_CONTEXT: _first_context(settings, table)}
+    values = {key: _required(settings, table, "llama3", key) for key in keys}
+    return {"rope_type": "llama3", **values, _FIRST_CONTEXT: _first_context(settings, table)}
 
 
 def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling | None:
@@ -270,7 +270,7 @@ def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling
     factor = settings.real("factor", settings.whole("max_position_embeddings") / first, table)
 
     def strength(scale: float) -> float:
-        """How much more attention a longer context wants (arXiv:2309.00071, §3.4)."""
+        """Return the factor of attention for a longer context (arXiv:2309.00071, §3.4)."""
         return 0.1 * scale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
     inferred = strength(1.0)
@@ -290,7 +290,7 @@ def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling
 
 
 def _longrope(settings: _Settings, table: dict[str, Any], head_dim: int) -> Scaling:
-    """The divisors for texts within the first context, to which runs here are limited."""
+    """Return the divisors for texts within the first context, to which runs are limited here."""
     first, divisors = _first_context(settings, table), table.get("short_factor")
     if not isinstance(divisors, list) or len(divisors) != head_dim // 2 or not all(map(_is_positive, divisors)):
         raise settings.refused(f"has a short_factor that is not a list of {head_dim // 2} positive numbers")
@@ -314,14 +314,14 @@ _SCALINGS: Mapping[str, Callable[[_Settings, dict[str, Any], int], Scaling | Non
 }
 
 
-def _given(settings: _Settings, table: dict[str, Any], kind: str, key: str) -> float:
+def _required(settings: _Settings, table: dict[str, Any], kind: str, key: str) -> float:
     if key not in table:
         raise settings.refused(f"scales its positions by {kind!r} without saying {key}")
     return settings.real(key, math.nan, table)
 
 
 def _first_context(settings: _Settings, table: dict[str, Any]) -> float:
-    """How long the texts were that the model was first trained on."""
+    """Return the length in tokens of the texts that the model was first trained on."""
     inside = settings.real(_FIRST_CONTEXT, settings.whole("max_position_embeddings"), table)
     return settings.real(_FIRST_CONTEXT, inside)
 
@@ -331,7 +331,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def _window(settings: _Settings, layers: int) -> tuple[int | None, tuple[int, ...]]:
-    """The sliding window, or None, and the layers that do not have it."""
+    """Return the sliding window, or None, and the layers without it."""
     rule = settings.family.get("window")
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
         return None, ()

@@ -1,4 +1,4 @@
-"""A Hugging Face model folder: config.json, *.safetensors, tokenizer.json. Pickled weights are never read."""
+"""Read a Hugging Face model folder: config.json, *.safetensors, tokenizer.json. Pickled weights are never read."""
 
 from __future__ import annotations
 
@@ -61,24 +61,24 @@ _GPT2_MODULES = {
     "mlp.down": "mlp.c_proj",
 }
 _MODULES = {"gpt2": _GPT2_MODULES, "gemma3_text": _GEMMA3_MODULES, "phi3": _PHI3_MODULES}
-"""Of the families whose names are not Llama's."""
+"""The names in families that do not use Llama's names."""
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-"""GPT-2 keeps these as [in, out]."""
+"""GPT-2 stores these as [in, out]."""
 _BUFFERS = (".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq")
-"""Masks and frequencies that old checkpoints saved along; they are recomputed, not loaded."""
+"""Masks and frequencies in old checkpoints; they are recomputed, not loaded."""
 _DTYPES = ("F32", "F16", "BF16")
 
 
 @dataclass(frozen=True, slots=True)
 class FolderModel:
-    """What a folder holds. `sha256` is of its safetensors files one after the other, in the order of their names."""
+    """The contents of a folder. `sha256`: of its safetensors files one after the other, in the order of their names."""
 
     config: ModelConfig
     weights: dict[str, Weight]
     tokenizer: Tokenizer
     sha256: str
     stored: dict[str, int]
-    """Bytes of the weights that were read, by what the files store them as."""
+    """Bytes of the weights that were read, by format in the files."""
 
 
 def read_folder(
@@ -87,7 +87,7 @@ def read_folder(
     name: str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> FolderModel:
-    """Read a whole folder, upcast to fp32, matrices then rounded to `dtype`. `name` is what messages call it.
+    """Read a whole folder: converted to fp32, matrices then rounded to `dtype`. `name`: the folder's name in messages.
 
     Raises Refused("model").
     """
@@ -104,7 +104,7 @@ def read_folder(
         check_not_quantized(raw, folder, tensors.names, name)
         tokenizer = tokenizer_from_hf(folder, name)
         if config.tied and tensors.has_another_head:
-            # As in transformers: the flag says what to do about a head that is missing, and this one is not.
+            # As in transformers: the flag counts only if the head is missing, and here it is not.
             config = tensors.config = replace(config, tied=False)
         tensors.check()
         weights = fill(config, tensors.read, name, progress, dtype)
@@ -117,7 +117,7 @@ class _Tensors:
     def __init__(self, files: list[Path], config: ModelConfig, source: str, stack: ExitStack):
         self.config, self._source = config, source
         self.stored: Counter[str] = Counter()
-        """Bytes of what was read, by what the files store it as."""
+        """Bytes of the tensors that were read, by format in the files."""
         self._handles: dict[str, tuple[Any, Path]] = {}
         for path in files:
             try:
@@ -137,17 +137,17 @@ class _Tensors:
         return self._handles.keys()
 
     def _prefixes(self) -> tuple[str, str]:
-        """What is before all names but the head's, and the head's name.
+        """Return the prefix of all names except the head's, and the head's name.
 
-        `model.` as a rule, nothing where a model was saved without its head, and more where it was part of another one
-        or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`. The embedding's name tells.
+        The embedding's name shows the prefix: usually `model.`; empty if the model was saved without its head; longer
+        if it was part of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`.
         """
         usual = "transformer." if self.config.arch == "gpt2" else "model."
         embed, head = _MODULES.get(self.config.arch, _LLAMA_MODULES)["embed"] + ".weight", "lm_head.weight"
-        found = [name.removesuffix(embed) for name in self._handles if f".{name}".endswith(f".{embed}")]
-        base = found[0] if len(found) == 1 else usual
+        prefixes = [name.removesuffix(embed) for name in self._handles if f".{name}".endswith(f".{embed}")]
+        base = prefixes[0] if len(prefixes) == 1 else usual
         heads = [name for name in self._handles if f".{name}".endswith(f".{head}")]
-        # An outer module may have the head beside the model or further out: it is where the embedding's prefix begins.
+        # The head may be in any outer module, so its prefix must be a beginning of the embedding's prefix.
         return base, heads[0] if len(heads) == 1 and base.startswith(heads[0].removesuffix(head)) else head
 
     @property
@@ -159,7 +159,7 @@ class _Tensors:
         return not torch.equal(*(self._handles[name][0].get_tensor(name) for name in (head, embed)))
 
     def _name(self, part: str) -> str:
-        """The folder's name of a part, e.g. `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
+        """Return a part's name in the files: `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
         module, kind = part.rsplit(".", 1)
         modules = _MODULES.get(self.config.arch, _LLAMA_MODULES)
         if module == "lm_head":
@@ -176,9 +176,9 @@ class _Tensors:
         return self.config.arch == "gpt2" and name.endswith(_CONV1D)
 
     def check(self) -> None:
-        """All parts are there, of their shapes and a known type, and no tensor would be ignored. Raises Refused."""
+        """Check that all parts exist with their shapes and a known type, and no tensor is ignored. Raises Refused."""
         shapes = {self._name(part): [rows, *slot.shape[1:]] for slot in slots(self.config) for part, rows in slot.parts}
-        known = {self._head, *shapes}  # A tied checkpoint may have a head all the same.
+        known = {self._head, *shapes}  # a tied checkpoint may have a head too
         unknown = sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS))
         if adapter := next((key for key in unknown if ".lora_" in key), None):
             fault = f"holds an adapter that is not merged into its model: it has the tensor {adapter!r}. Merge it first"
@@ -217,12 +217,12 @@ class _Tensors:
             rotated = (self.config.heads + self.config.kv_heads) * self.config.head_dim
             out[:rotated] = paired(out[:rotated], self.config.head_dim, self.config.rotary_dim)
         if self.config.arch == "gemma3_text" and part.endswith("norm.weight"):
-            out += 1  # its norms multiply by 1 + what is stored
+            out += 1  # Gemma 3's norms multiply by 1 + the stored value
 
 
 def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
-    """Rows of Q and K [heads·head_dim, …] of which the first `rotated` of each head are rotated in pairs (i, i +
-    rotated/2), put in an order in which each pair is (i, i + head_dim/2). Products of q and k stay what they are.
+    """Reorder rows of Q and K [heads·head_dim, …] so that rotated pairs are (i, i + head_dim/2). In the input they are
+    (i, i + rotated/2), in the first `rotated` rows of each head. Products of q and k do not change.
     """
     heads = rows.view(-1, head_dim, *rows.shape[1:])
     half, rest = rotated // 2, rotated + (head_dim - rotated) // 2

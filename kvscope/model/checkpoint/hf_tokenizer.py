@@ -1,4 +1,4 @@
-"""A `Tokenizer` built from the files of a Hugging Face folder."""
+"""Build a `Tokenizer` from the files of a Hugging Face folder."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ _PARTS = {
     "post_processor": _subclasses(processors.PostProcessor),
     "decoder": _subclasses(decoders.Decoder),
 }
-"""The parts of a tokenizer.json that have a type, and the types that the library has; its own message has neither."""
+"""The typed parts of a tokenizer.json, and the types that the library knows; its error messages name neither."""
 
 
 def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
-    """From tokenizer.json, or else SentencePiece's tokenizer.model, and from what the files beside it add to it:
-    tokenizer_config.json, special_tokens_map.json, added_tokens.json, generation_config.json, config.json and
-    chat_template.jinja.
+    """Build the tokenizer from tokenizer.json, or else SentencePiece's tokenizer.model, and from tokenizer_config.json,
+    special_tokens_map.json, added_tokens.json, generation_config.json, config.json and chat_template.jinja.
 
     Raises Refused("model"), naming the folder as `name`.
     """
@@ -75,7 +74,7 @@ def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
     _add_tokens(inner, _declared_tokens(folder, config, name), _extra_tokens(config), names, name)
     texts = {key: token.content for key, token in names.items()}
     if pieces:
-        # A tokenizer.json says itself what is put around texts, and `transformers` goes by that.
+        # A tokenizer.json itself states the tokens around texts, and `transformers` uses those.
         first, last = config.get("add_bos_token", True), config.get("add_eos_token", False)
         put_around(inner, texts.get("bos_token") if first else None, texts.get("eos_token") if last else None)
     declared = _declared_ends(folder, name)
@@ -94,11 +93,11 @@ def _from_json(raw: dict[str, Any], name: str) -> tokenizers.Tokenizer:
 
 
 def _checked(folder: Path, name: str) -> dict[str, Any]:
-    """tokenizer.json, of which nothing is left that the library refuses without naming it."""
+    """Read tokenizer.json and refuse faults that the library would not name. Raises Refused("model")."""
     raw = read_json(folder / _JSON, name)
     if (fault := _fault(raw)) is not None:
         raise Refused("model", f"{_JSON} of {name} cannot be read: its {fault}.")
-    raw["model"]["dropout"] = None  # for training: a text would be cut in another way each time
+    raw["model"]["dropout"] = None  # meant for training: it would split the same text differently each time
     return raw
 
 
@@ -112,7 +111,7 @@ def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
 
 
 def _fault(raw: dict[str, Any]) -> str | None:
-    """What cannot be read of a tokenizer.json, of what the library refuses without naming it."""
+    """Return a fault of a tokenizer.json that the library would refuse without naming it, or None."""
     for part, allowed in _PARTS.items():
         whole = raw.get(part)
         if not isinstance(whole, dict) and (whole is not None or part == "model"):
@@ -143,30 +142,30 @@ def _fault(raw: dict[str, Any]) -> str | None:
 def _special_names(
     folder: Path, config: dict[str, Any], of_class: Mapping[str, str], name: str
 ) -> dict[str, AddedToken]:
-    """The special tokens by what templates call them: those of the class, then of the files.
+    """Return the special tokens by their names in templates: of the class, overridden by the files.
 
-    special_tokens_map.json outdoes tokenizer_config.json, unless the latter lists all added tokens.
+    special_tokens_map.json overrides tokenizer_config.json, unless the latter lists all added tokens.
     """
-    told: dict[str, Any] = dict(of_class)
-    told |= {key: value for key, value in config.items() if key.endswith("_token") and not key.startswith("add_")}
+    special: dict[str, Any] = dict(of_class)
+    special |= {key: value for key, value in config.items() if key.endswith("_token") and not key.startswith("add_")}
     if isinstance(extra := config.get("extra_special_tokens"), dict):
-        told |= extra
+        special |= extra
     if "added_tokens_decoder" not in config:
-        told |= read_optional(folder / "special_tokens_map.json", name)
-    ordered = {**dict.fromkeys(_NAMES), **{key: told[key] for key in told if key.endswith("_token")}}
+        special |= read_optional(folder / "special_tokens_map.json", name)
+    ordered = {**dict.fromkeys(_NAMES), **{key: special[key] for key in special if key.endswith("_token")}}
     return {key: token for key, value in ordered.items() if (token := _token(value, special=True)) is not None}
 
 
 def _extra_tokens(config: dict[str, Any]) -> list[AddedToken]:
-    """Special tokens that have no name of their own."""
+    """Return the special tokens without a name."""
     listed = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
     values = listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else []
     return [token for value in values if (token := _token(value, special=True)) is not None]
 
 
 def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tuple[int, AddedToken]]:
-    """Tokens that the files beside the tokenizer give ids to, by their ids."""
-    found = {
+    """Return the tokens with ids in added_tokens.json and tokenizer_config.json, sorted by id."""
+    tokens = {
         number: AddedToken(text, special=False, normalized=False)
         for text, number in read_optional(folder / "added_tokens.json", name).items()
         if type(number) is int
@@ -174,8 +173,8 @@ def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tu
     decoder = config.get("added_tokens_decoder")
     for number, entry in decoder.items() if isinstance(decoder, dict) else ():
         if str(number).isdecimal() and (token := _token(entry, special=bool(_flag(entry, "special")))) is not None:
-            found[int(number)] = token
-    return sorted(found.items(), key=lambda item: item[0])
+            tokens[int(number)] = token
+    return sorted(tokens.items(), key=lambda item: item[0])
 
 
 def _add_tokens(
@@ -185,24 +184,24 @@ def _add_tokens(
     names: dict[str, AddedToken],
     name: str,
 ) -> None:
-    """Have these tokens found in texts; one that is in no vocabulary gets the next id. Raises Refused."""
-    there = {token.content for token in inner.get_added_tokens_decoder().values()}
+    """Add these tokens to the tokenizer; a token without an id gets the next one. Raises Refused."""
+    added = {token.content for token in inner.get_added_tokens_decoder().values()}
     special = {token.content: token for token in names.values()}
     for number, token in declared:
-        if token.content not in there:
+        if token.content not in added:
             inner.add_tokens([special.get(token.content, token)])
-            there.add(token.content)
+            added.add(token.content)
         if (got := inner.token_to_id(token.content)) != number:
             raise Refused(
                 "model",
                 f"The files of {name} contradict each other: {token.content!r} is token {number} by added_tokens.json"
                 f" or tokenizer_config.json (added_tokens_decoder), and {got} by the vocabulary.",
             )
-    inner.add_special_tokens([token for token in (*special.values(), *extra) if token.content not in there])
+    inner.add_special_tokens([token for token in (*special.values(), *extra) if token.content not in added])
 
 
 def _token(value: Any, *, special: bool) -> AddedToken | None:
-    """A token that is written as its name, or as an object that has it as `content`; None for anything else."""
+    """Parse a token: its text, or an object with the text in `content`. None for anything else."""
     content = value.get("content") if isinstance(value, dict) else value
     if not isinstance(content, str) or not content:
         return None
@@ -215,22 +214,22 @@ def _flag(value: Any, key: str) -> Any:
 
 
 def _declared_ends(folder: Path, name: str) -> set[int]:
-    """`eos_token_id` of the generation's configuration, else of the model's: a number or a list of them."""
+    """Return the ids in `eos_token_id`, a number or a list, of generation_config.json, or else of config.json."""
     for file in ("generation_config.json", "config.json"):
         value = read_optional(folder / file, name).get("eos_token_id")
-        found = {token for token in (value if isinstance(value, list) else [value]) if type(token) is int}
-        if found:
-            return found
+        ids = {token for token in (value if isinstance(value, list) else [value]) if type(token) is int}
+        if ids:
+            return ids
     return set()
 
 
 def _template(folder: Path, config: dict[str, Any]) -> object:
-    """The chat template: its own file, or in tokenizer_config.json as one text or as several with names."""
+    """Return the chat template: chat_template.jinja, or one text or several with names in tokenizer_config.json."""
     file = folder / "chat_template.jinja"
     if file.is_file():
         content = file.read_bytes()
         try:
             return content.decode("utf-8-sig")
         except UnicodeDecodeError:
-            return content  # not a text, which is said when somebody wants to chat
+            return content  # not a text; ChatTemplate refuses it when it is used
     return config.get("chat_template")

@@ -1,4 +1,4 @@
-"""A model repository from the Hugging Face hub, kept in that library's own cache."""
+"""Download a model repository from the Hugging Face hub to the cache of its library."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PATTERNS = [
 
 
 def fetch_repository(name: str, progress: Callable[[Progress], None]) -> Path:
-    """The folder of a hub repository `org/name`, from the cache where there is no network. No pickled weights.
+    """Return the folder of a hub repository `org/name`; from the cache if there is no network. No pickled weights.
 
-    Progress says only that fetching goes on: the library knows no total beforehand. Raises Refused("model").
+    Progress has no numbers, because the library does not know the total beforehand. Raises Refused("model").
     """
-    # Imported here: it takes a noticeable part of a second, and most models are files.
+    # Imported only here: the import takes a noticeable part of a second, and most models are files.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -47,7 +47,7 @@ def fetch_repository(name: str, progress: Callable[[Progress], None]) -> Path:
     except HFValidationError:
         fault = "the name is not valid on the hub"
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
-        # The library wraps what happened to the network in errors of its own; all of them are OSErrors.
+        # The library wraps network errors in its own classes, which are all OSErrors.
         fault = (
             "the disk is full"
             if isinstance(error, OSError) and error.errno == errno.ENOSPC

@@ -1,4 +1,4 @@
-"""The JSON files of a model folder, as people have them: with a byte order mark, in UTF-16, edited by hand."""
+"""Read the JSON files of a model folder, even with a byte order mark, in UTF-16 or with errors from editing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_json(path: Path, folder: str) -> dict[str, Any]:
     if not path.is_file():
         raise Refused("model", f"The folder {folder} has no {path.name}{why_missing(path)}.")
     try:
-        value = json.loads(path.read_bytes())  # bytes, of which the library finds the encoding
+        value = json.loads(path.read_bytes())  # from bytes, the library detects the encoding
     except OSError as error:
         raise Refused("model", f"{path.name} of {folder} cannot be read: {error.strerror or error}.") from None
     except json.JSONDecodeError as error:

@@ -1,6 +1,6 @@
-"""The weights a `ModelConfig` calls for: names, shapes, and the parts a fused one is put together from.
+"""List the weights of a `ModelConfig`: names, shapes, and the parts that are stacked into one weight; and fill them.
 
-Checkpoint readers differ only in what they call a part and how they decode it; filling, checking and progress are here.
+Checkpoint readers differ only in the names of parts and in decoding; filling, checking and progress are here.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _filled(slot: Slot, read: ReadPart, source: str, dtype: torch.dtype, groups:
     for part, rows in slot.parts:
         read(part, tensor[start : start + rows])
         start += rows
-    # aminmax propagates NaN, so two numbers tell about all of them.
+    # aminmax propagates NaN, so checking two numbers checks all of them.
     if not all(torch.isfinite(bound) for bound in torch.aminmax(tensor)):
         raise _not_finite(slot, source)
     return tensor.to(dtype) if slot.matrix else tensor

@@ -1,7 +1,7 @@
-"""How texts are cut before byte pairs are joined, by the names that GGUF files have for it (`tokenizer.ggml.pre`).
+"""Split texts before byte pairs are joined, by GGUF's name of the rule (`tokenizer.ggml.pre`).
 
-The names and what they stand for are llama.cpp's (src/llama-vocab.cpp): one pattern after the other sets apart what it
-finds in the pieces left by those before it. tests/model/checkpoint/test_pre_tokenizers.py has what llama.cpp gives.
+Names and patterns are llama.cpp's (src/llama-vocab.cpp): each pattern splits the pieces that the patterns before it
+left. tests/model/checkpoint/test_pre_tokenizers.py compares with the output of llama.cpp.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _PATTERNS: Mapping[tuple[str, ...], tuple[str, ...]] = {
 }
 PATTERNS: Mapping[str, tuple[str, ...]] = {name: each for names, each in _PATTERNS.items() for name in names}
 BEGINNING = frozenset((*_LLAMA3_NAMES, "tekken"))
-"""Texts begin with the first token of all for these, unless the file says otherwise."""
+"""Names with which a text begins with the BOS token, unless the file says otherwise."""
 WHOLE_WORDS = BEGINNING | {"minicpm5"}
-"""For these a word that is itself a token is not put together from pairs."""
+"""Names with which a word that is a token is used whole, not joined from pairs."""
 
 
 def pre_tokenizer(name: str) -> pre_tokenizers.PreTokenizer:
-    """What cuts texts and then writes them in bytes. Raises KeyError for a name that is not known."""
+    """Return the pre-tokenizer that splits texts and encodes them as bytes. Raises KeyError for an unknown name."""
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PATTERNS[name]]
     return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])

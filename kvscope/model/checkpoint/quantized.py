@@ -1,4 +1,4 @@
-"""Whether a Hugging Face folder's weights are quantized, and by what: its config, files beside it and names tell."""
+"""Detect quantized weights in a Hugging Face folder, and their method, from its config, files and tensor names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from kvscope.model.api import Refused
 
 _CONFIGS = ("quantization_config", "quantization", "compression_config")
-"""Keys of config.json: of `transformers`, of MLX, of early compressed-tensors."""
+"""Keys of config.json that `transformers`, MLX and early compressed-tensors write."""
 _FILES = {
     "quantize_config.json": "GPTQ",
     "quant_config.json": "AWQ",
@@ -38,9 +38,9 @@ _ENDINGS = {
 
 
 def check_not_quantized(raw: dict[str, Any], folder: Path, tensors: Collection[str], source: str) -> None:
-    """Raises Refused("model"), naming `source`, with how the weights are quantized and what to use instead.
+    """Refuse quantized weights. `raw`: the contents of config.json.
 
-    raw: of config.json.
+    Raises Refused("model"), which names `source`, the method and what to use instead.
     """
     key = next((key for key in _CONFIGS if raw.get(key) is not None), None)
     file = next((file for file in _FILES if (folder / file).is_file()), None)
@@ -65,10 +65,10 @@ def check_not_quantized(raw: dict[str, Any], folder: Path, tensors: Collection[s
 
 
 def _method(raw: dict[str, Any], key: str) -> str | None:
-    """What config.json calls it; the key itself says so where it is not `transformers`' own."""
+    """Return the name of the method in config.json, or else the method that the key implies, or None."""
     inside = raw[key] if isinstance(raw[key], dict) else {}
-    named = inside.get("quant_method") or {"quantization": "MLX", "compression_config": "compressed-tensors"}.get(key)
-    return None if named is None else str(named)
+    method = inside.get("quant_method") or {"quantization": "MLX", "compression_config": "compressed-tensors"}.get(key)
+    return None if method is None else str(method)
 
 
 def _instead(folder: Path) -> str:

@@ -1,7 +1,7 @@
-"""SentencePiece's BPE (arXiv:1808.06226), which Llama 2, Mistral and TinyLlama use, as a tokenizer of `tokenizers`.
+"""Build a tokenizer of `tokenizers` for SentencePiece's BPE (arXiv:1808.06226), as in Llama 2, Mistral and TinyLlama.
 
-A SentencePiece model has pieces with scores, and no merges: of all pairs of neighbours the one is joined whose piece
-has the highest score. What no piece spells is written byte by byte.
+A SentencePiece model has pieces with scores, and no merges: the pair of neighbours whose joined piece has the highest
+score is joined first. Text without a piece is encoded byte by byte.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 
 SPACE = "▁"
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
-"""Kinds of pieces, as GGUF and SentencePiece number them."""
+"""Kinds of pieces, with the numbers of GGUF and SentencePiece."""
 _PROBE = "ﬁ  x"
-"""A ligature and two spaces, of which a normalizer would make something else."""
+"""A ligature and two spaces, which a normalizer would change."""
 
 
 class NotSupported(ValueError):
-    """The pieces are not those of a BPE with bytes. The message completes "<file> …"."""
+    """The pieces are not of a BPE with bytes. The message completes "<file> …"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What a SentencePiece model consists of; the place of a piece is its id. `prefix`: a space is put before texts."""
+    """The contents of a SentencePiece model; a piece's index is its id. `prefix`: whether texts get a space first."""
 
     names: Sequence[str]
     scores: Sequence[float]
@@ -38,7 +38,7 @@ class Pieces:
 
 
 def read_pieces(path: Path) -> Pieces:
-    """The pieces of a tokenizer.model. Raises NotSupported, OSError."""
+    """Read the pieces of a tokenizer.model. Raises NotSupported, OSError."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(path.read_bytes())
@@ -54,10 +54,10 @@ def read_pieces(path: Path) -> Pieces:
     kinds = [next((kind for is_kind, kind in tests if is_kind(each)), NORMAL) for each in ids]
     names, scores = [model.IdToPiece(each) for each in ids], [model.GetScore(each) for each in ids]
     if any(kind == NORMAL and score != int(score) for score, kind in zip(scores, kinds, strict=True)):
-        raise NotSupported("is of the unigram kind; SentencePiece's BPE can be read")  # whose scores are ranks
+        raise NotSupported("is of the unigram kind; SentencePiece's BPE can be read")  # a BPE's scores are ranks
     known = set(names)
     for number, name in enumerate(names):
-        # The library does not tell which pieces users defined: those that no two others make.
+        # The library does not mark user-defined pieces: they are the pieces that no two other pieces form.
         halves = ((name[:at], name[at:]) for at in range(1, len(name)))
         if kinds[number] == NORMAL and len(name) > 1 and not any({a, b} <= known for a, b in halves):
             kinds[number] = USER_DEFINED
@@ -65,16 +65,16 @@ def read_pieces(path: Path) -> Pieces:
 
 
 def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED, UNUSED)) -> tokenizers.Tokenizer:
-    """Cuts texts as SentencePiece does; control pieces and user-defined ones are found as they are written.
+    """Return a tokenizer that splits texts as SentencePiece does, and matches control and user-defined pieces whole.
 
-    `joined`: the kinds of pieces that neighbours may be joined to. Raises NotSupported.
+    `joined`: the kinds of pieces that neighbours may form. Raises NotSupported.
     """
     if BYTE not in pieces.kinds:
         raise NotSupported("has a SentencePiece vocabulary without bytes, which is not supported")
     vocab = {name: number for number, name in enumerate(pieces.names)}
     if len(vocab) != len(pieces.names):
         raise NotSupported("is corrupted: a piece of its vocabulary is there twice")
-    # With `ignore_merges` a word that is a piece is that piece: `_Joining` makes the words, this looks up their ids.
+    # With `ignore_merges` a word that is a piece gets its id: `_Joining` splits into pieces, this looks up their ids.
     inner = tokenizers.Tokenizer(
         models.BPE(
             vocab=vocab, merges=[], unk_token=pieces.names[pieces.unknown], byte_fallback=True, ignore_merges=True
@@ -93,9 +93,9 @@ def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED
 
 
 class _Joining:
-    """The pieces of a text. Of all neighbours those are joined whose piece scores highest, the leftmost of equals.
+    """Splits a text into pieces. It joins the neighbours whose piece has the highest score, the leftmost of equals.
 
-    A list of merges, which is what `tokenizers` has, cannot say "the leftmost of equals".
+    The list of merges in `tokenizers` cannot express "the leftmost of equals".
     """
 
     def __init__(self, scores: Mapping[str, float]):
@@ -105,8 +105,8 @@ class _Joining:
         text.split(lambda _, part: [part[start:end] for start, end in self.spans(str(part))])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where each piece begins and ends."""
-        ends = list(range(1, len(text) + 1))  # of the piece that begins there; 0 once it is part of another
+        """Return the begin and the end of each piece."""
+        ends = list(range(1, len(text) + 1))  # the end of the piece that begins there; 0 if none does
         before = list(range(-1, len(text) - 1))
         queue: list[tuple[float, int, int]] = []
 
@@ -122,7 +122,7 @@ class _Joining:
             _, left, end = heapq.heappop(queue)
             right = ends[left]
             if not right or right >= len(text) or ends[right] != end:
-                continue  # one of the two has been joined to another since
+                continue  # one of the two was joined to another piece meanwhile
             ends[left], ends[right] = end, 0
             if end < len(text):
                 before[end] = left
@@ -132,7 +132,7 @@ class _Joining:
 
 
 def put_around(inner: tokenizers.Tokenizer, first: str | None, last: str | None) -> None:
-    """Begin and end each text with these special tokens."""
+    """Let each text begin and end with these special tokens."""
     firsts, lasts = ([token] if token is not None else [] for token in (first, last))
     ids = [(token, inner.token_to_id(token)) for token in dict.fromkeys((*firsts, *lasts))]
     inner.post_processor = processors.TemplateProcessing(

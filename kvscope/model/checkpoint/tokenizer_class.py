@@ -1,8 +1,8 @@
-"""What the tokenizer classes of `transformers` 5 make of a tokenizer.json.
+"""Change a tokenizer.json as the tokenizer classes of `transformers` 5 do.
 
-Some classes take only vocabulary, merges and post-processor from the file and have steps of their own
-(`TokenizersBackend.convert_to_native_format`); for any other class the file counts as it is. Which class reads a folder
-is `AutoTokenizer.from_pretrained`'s rule.
+Some classes take only the vocabulary, merges and post-processor from the file and define the other steps
+(`TokenizersBackend.convert_to_native_format`); any other class uses the whole file. `AutoTokenizer.from_pretrained`
+has the rule for which class reads a folder.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _SPACE = "▁"
 
 @dataclass(frozen=True, slots=True)
 class TokenizerClass:
-    """A class with steps of its own. `names`: special tokens where a folder does not name its own; `spelling`: how
-    its decoder reads tokens; `rebuild`: changes a tokenizer.json by what tokenizer_config.json says.
+    """A class that defines steps. `names`: special tokens that a folder may override; `spelling`: the decoder of its
+    tokens; `rebuild`: changes a tokenizer.json, given tokenizer_config.json.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def _of_qwen2(raw: Json, config: Json) -> None:
 
 
 def _of_gpt2(raw: Json, config: Json) -> None:
-    """The file's other steps count, which `transformers` drops: SmolLM2 sets digits apart with one."""
+    """Set the prefix space. Keeps the file's other steps, which `transformers` drops: one splits SmolLM2's digits."""
     for step in steps_of(raw.get("pre_tokenizer")):
         if step.get("type") == BYTE_LEVEL:
             step["add_prefix_space"] = bool(config.get("add_prefix_space"))
@@ -82,7 +82,7 @@ def _model(raw: Json, **settings: Any) -> None:
 
 
 def steps_of(part: Any) -> Iterator[Json]:
-    """A part of a tokenizer.json and the steps in it, however deep."""
+    """Yield a part of a tokenizer.json and all steps nested in it."""
     if isinstance(part, dict):
         yield part
         for value in part.values():
@@ -115,7 +115,7 @@ _NOT_KNOWN = (
     "Siglip2 Splinter SqueezeBert T5 Tipsv2 Udop VideoPrism Whisper XGLM XLMRoberta XLNet"
 )
 NOT_KNOWN = frozenset(f"{name}Tokenizer" for name in _NOT_KNOWN.split(" "))
-"""Other classes of `transformers` with steps of their own."""
+"""Other classes of `transformers` that define steps."""
 _OF_FAMILY = {
     "qwen2": "Qwen2Tokenizer",
     "qwen3": "Qwen2Tokenizer",
@@ -123,16 +123,16 @@ _OF_FAMILY = {
     "gpt2": "GPT2Tokenizer",
     "gemma3_text": "GemmaTokenizer",
 }
-"""The class of a model family where a folder names none; Qwen 2's class, whatever its folder names."""
+"""The class of a model family if a folder names none; for Qwen 2, even if it names another."""
 _FILE_COUNTS = ("mistral", "phi3")
-"""Families whose tokenizer.json counts whatever class a folder names."""
+"""Families that use the whole tokenizer.json, whatever class a folder names."""
 
 
 def class_of(config: Json, model: Json, raw: Json) -> TokenizerClass:
-    """The class that reads a folder. config: of tokenizer_config.json; model: config.json; raw: tokenizer.json.
+    """Return the class for a folder. `config`: tokenizer_config.json; `model`: config.json; `raw`: tokenizer.json.
 
-    Raises ValueError, to complete "<folder> …", for a class whose steps are not known here, and for one that reads
-    tokens as another kind than tokenizer.json has.
+    Raises ValueError, to complete "<folder> …", for a class with unknown steps, and for a class whose decoder is of
+    another kind than tokenizer.json's.
     """
     family = model.get("model_type")
     named = str(config.get("tokenizer_class") or model.get("tokenizer_class") or "").removesuffix("Fast")
@@ -146,12 +146,12 @@ def class_of(config: Json, model: Json, raw: Json) -> TokenizerClass:
         known = ", ".join(CLASSES)
         fault = f"has tokenizer_class = {name!r}, a class with steps of its own; those of {known} are known"
         raise ValueError(f"{fault}. To go by tokenizer.json alone, make it 'PreTrainedTokenizerFast'")
-    found = CLASSES.get(name, AS_THE_FILE_SAYS)
-    other = {BYTE_LEVEL: BYTE_FALLBACK, BYTE_FALLBACK: BYTE_LEVEL}.get(found.spelling)
+    rules = CLASSES.get(name, AS_THE_FILE_SAYS)
+    other = {BYTE_LEVEL: BYTE_FALLBACK, BYTE_FALLBACK: BYTE_LEVEL}.get(rules.spelling)
     if other in spellings:
         why = f"tokenizer_class {named!r}" if name == named else f"model_type {family!r}"
         raise ValueError(
             f"contradicts itself: its tokenizer.json is of the kind {other}, and by its {why} it is read by {name},"
-            f" which is of the kind {found.spelling}"
+            f" which is of the kind {rules.spelling}"
         )
-    return found
+    return rules

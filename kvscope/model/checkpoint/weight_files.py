@@ -23,7 +23,7 @@ def weight_files(folder: Path, name: str) -> list[Path]:
         fault = f"has an adapter ({_ADAPTER}), which would not be applied"
         raise Refused("model", f"The folder {name} {fault}: merge it into its base model, or remove its files.")
     if not (folder / SINGLE).is_file() and (folder / INDEX).is_file():
-        read_json(folder / INDEX, name)  # whose refusal says what is wrong with the text
+        read_json(folder / INDEX, name)  # refuses invalid JSON with the reason
     try:
         files = files_of_folder(folder)
     except ValueError as error:
@@ -41,8 +41,8 @@ def _refuse(folder: Path, name: str) -> NoReturn:
         if why := why_missing(folder / file):
             raise Refused("model", f"The folder {name} has no {file}{why}.")
     if others := sorted(path.name for path in folder.glob("*.safetensors") if path.is_file()):
-        found = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
-        fault = f"has {found}, but neither {SINGLE} nor {INDEX}, which names parts"
+        names = f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''}"
+        fault = f"has {names}, but neither {SINGLE} nor {INDEX}, which names parts"
         if any(other.startswith("consolidated") for other in others):
             fault += "; consolidated files are in Mistral's own format, which cannot be read"
         raise Refused("model", f"The folder {name} {fault}.")

@@ -1,4 +1,4 @@
-"""The calls of one prefill and of one decode step, recorded while the engine makes them."""
+"""Record the function calls of one prefill and of one decode step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kvscope.model.pieces import pause_alone, unbroken
 from kvscope.model.settings import Sampling
 
 KEY = "calls"
-"""Of the run that is recorded; no run's of a user."""
+"""Key of the recorded run; no user's run has it."""
 NESTED = "<"
-"""What a comprehension's name ends with; it is a part of its function."""
+"""The first character in the name of a comprehension or lambda, which counts as a part of its function."""
 
 
 @dataclass(slots=True)
 class Call:
-    """A function of `model/`, how often it was called from there, and what it called. Equal calls are one."""
+    """A function of `model/`, how often one caller called it, and the calls that it made. Equal calls are merged."""
 
     name: str
     path: str
@@ -36,10 +36,10 @@ class Call:
 
 
 def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, Any]:
-    """JSON-able: the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, by phase, and how
-    many times it was called in each. All other runs must be paused.
+    """Record the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, as JSON-able data by
+    phase, with the number of calls of each function. All other runs must be paused.
 
-    Raises CacheFull, and Interrupted where another run went on.
+    Raises CacheFull, and Interrupted if another run continued.
     """
     engine.admit(KEY, ids, sampling, 2, changes=engine.changes)
     try:
@@ -53,7 +53,7 @@ def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, 
 
 
 def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
-    """The calls until the run has so many tokens; None where it has ended before."""
+    """Record the calls until the run has chosen `step` tokens; None if it has already ended."""
     run = engine.scheduler.runs.get(KEY)
     if run is None:
         return None
@@ -68,7 +68,7 @@ def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
 
 
 def _pause(engine: Engine) -> None:
-    """Meanwhile no pass of others takes the run along, and its blocks stay promised."""
+    """Pause. Meanwhile no pass of other runs includes the recorded run, and its blocks stay promised."""
     scheduler = engine.scheduler
     run = scheduler.runs.pop(KEY)
     scheduler.promised[KEY] = run.blocks_promised
@@ -84,7 +84,7 @@ def recording(root: Call) -> Iterator[None]:
     """Add the calls of the model's own functions below `root`."""
     folder = str(resources.files("kvscope.model")) + "/"
     stack: list[Call | None] = []
-    """Of the frames that were entered, None of those that are no function of the model's."""
+    """One entry per active frame: its call, or None for a function outside the model."""
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "return" and stack:

@@ -1,6 +1,6 @@
-"""The model's source as it is installed, line by line: how it is coloured and which tensors its names stand for.
+"""List the installed source of the model by line: its syntax colours, and the tensors that its names refer to.
 
-Without torch, so that the web process can read it too.
+Imports no torch, so that the web process can use it too.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from kvscope.model.source.names import Mark, Named, named
 
 FILES = ("transformer.py", "kv_cache.py", "engine/sampling.py")
-"""Below `model/`: the layers, the cache and the choice of a token."""
+"""Listed files, relative to `model/`: the layers, the cache and the choice of a token."""
 KINDS = {tokenize.COMMENT: "comment", tokenize.STRING: "string", tokenize.NUMBER: "number"}
 
 Part = list[Any]
-"""Text; then its kind, "" for plain; then the tensors that it stands for."""
+"""Text; then its kind, "" if plain; then the tensors that it refers to."""
 
 
 @cache
 def text_of(path: str) -> str:
-    """A file of the installed package, below `model/`."""
+    """Return the text of a file of the installed package. `path`: relative to `model/`."""
     return resources.files("kvscope.model").joinpath(path).read_text("utf-8")
 
 
@@ -38,18 +38,18 @@ def named_of(path: str) -> Named:
 
 @cache
 def listing() -> dict[str, Any]:
-    """JSON-able: the files, each {path, lines, functions}, and their version.
+    """Return the files, each {path, lines, functions, shapes}, and their version, as JSON-able data.
 
-    A line is a list of parts: [text], [text, kind] or [text, kind, names]. `functions`: {name, first, last}, with the
-    numbers of their lines, from 1. `shapes`: {line, when, tensors}, of statements whose shapes the source says in
-    letters; each tensor is {of, hook, axes}, and `when` the properties of a model with which the statement runs.
+    A line is a list of parts: [text], [text, kind] or [text, kind, names]. `functions`: {name, first, last}, with line
+    numbers from 1. `shapes`: {line, when, tensors}, for statements whose shapes the source states in letters; a tensor
+    is {of, hook, axes}; `when`: the properties that a model must have for the statement to run.
     """
     return {"version": version(), "files": [_file(path) for path in FILES]}
 
 
 @cache
 def version() -> str:
-    """Of the files: what is known of their lines holds for no other."""
+    """Return the version of the files, a hash. Facts about lines are valid only for the same version."""
     return sha256("".join(map(text_of, FILES)).encode()).hexdigest()[:16]
 
 
@@ -66,7 +66,7 @@ def _file(path: str) -> dict[str, Any]:
 
 
 def _lines(text: str, names: Named) -> list[list[Part]]:
-    """The parts of each line together are the line."""
+    """Split each line into parts; joined, they are the line."""
     marks = {(mark.line, mark.start): mark for mark in names.marks}
     lines = text.removesuffix("\n").split("\n")
     parts: list[list[Part]] = [[] for _ in lines]
@@ -77,9 +77,9 @@ def _lines(text: str, names: Named) -> list[list[Part]]:
             _add(parts[row - 1], line[ends[row - 1] : start])
         _add(parts[row - 1], line[start:end], kind, mark)
         ends[row - 1] = end
-    for line, found, end in zip(lines, parts, ends, strict=True):
+    for line, line_parts, end in zip(lines, parts, ends, strict=True):
         if end < len(line):
-            _add(found, line[end:])
+            _add(line_parts, line[end:])
     return parts
 
 
@@ -95,7 +95,7 @@ def _add(parts: list[Part], text: str, kind: str = "", mark: Mark | None = None)
 
 
 def _coloured(text: str, marks: dict[tuple[int, int], Mark]) -> Iterator[tuple[tuple[int, int], int, str, Mark | None]]:
-    """Place, end, kind and mark of what is not plain, one line at a time."""
+    """Yield start (row, column), end column, kind and mark of each part that is not plain; no part spans two lines."""
     lines = text.split("\n")
     before = ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

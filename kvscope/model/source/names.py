@@ -1,11 +1,11 @@
-"""Which tensor each name in the model's source stands for, read from the source itself, so that it cannot go stale.
+"""Infer from the model's source which tensor each name refers to, so that the result is always up to date.
 
 A tensor has the name of the hook point that it passes, relative to its block (`attn.q_rot`, `mlp.hidden`, `resid_in`;
 `embedded` and `final` outside), or `cache.k`, `cache.v`, `tokens`, `logits`, `choice`. Only assignments, calls and
 annotations are read; nothing is imported.
 
-The source says shapes too: a hook point by its axes, `HookPoint("T D")`, and a statement by a comment at its end,
-`# T D -> T (H+2Hkv)*Dh`, for what it assigns.
+The source also states shapes: of a hook point by its axes, `HookPoint("T D")`, and of the variables that a statement
+assigns by a comment at its end, `# T D -> T (H+2Hkv)*Dh`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from types import NoneType
 
 HOOK, CACHE = "HookPoint", "KVCache"
 STORES, POOL = "write", "by_layer"
-"""The cache's method whose last two parameters are K and V, and its attribute, which has K before V."""
+"""The cache's method whose last two parameters are K and V, and its attribute that contains K, then V."""
 KV = ("cache.k", "cache.v")
 ONLY_WITH: dict[str, tuple[tuple[str, bool], ...]] = {"MLP": (("experts", False),), "Experts": (("experts", True),)}
-"""Classes that not every model has, and the property of a model that decides."""
+"""Classes that only some models use, and the property of a model that decides."""
 IN_WORDS = {"logits": ("logits",), "choice": ("choice",), "Choice": ("choice",), "ids": ("tokens",)}
-"""Names that mean the same wherever they are."""
+"""Names that refer to the same tensor everywhere."""
 SAME_VALUES = frozenset(("view", "reshape", "permute", "transpose", "flatten"))
 """Methods whose result is the same tensor in another shape."""
 
@@ -37,19 +37,19 @@ Axes = tuple[str, ...]
 
 @dataclass(slots=True)
 class Mark:
-    """A name in the source and the tensors it stands for. Columns count characters."""
+    """A name in the source and the tensors that it refers to. Columns count characters."""
 
     line: int
     start: int
     end: int
     names: Names
     hook: bool = False
-    """It is the call of a hook point, or of the cache."""
+    """Whether it is a call of a hook point or of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A tensor of a statement whose shape the source says: a variable, or what passes a hook point."""
+    """A tensor whose shape the source states: a variable, or the value of a hook point."""
 
     of: str
     hook: bool
@@ -58,20 +58,20 @@ class Shaped:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that computes something, from its first line to its last."""
+    """A statement that computes something. `first`, `last`: its lines."""
 
     first: int
     last: int
     targets: tuple[str, ...]
-    """Variables it assigns, but for those that are a hook point's value as it is."""
+    """Variables that it assigns, except those that are just a hook point's value."""
     hooks: tuple[str, ...]
-    """Hook points it passes, in the order of evaluation."""
+    """Hook points in it, in the order of evaluation."""
     arguments: tuple[str, ...]
-    """Variables it hands on, where nothing is assigned."""
+    """Variables that it passes to a call, if it assigns nothing."""
     returns: bool
-    """It returns a value that no variable has."""
+    """Whether it returns a value that is in no variable."""
     shaped: tuple[Shaped, ...]
-    """Of `hooks`, `targets` and `arguments`, those whose shape the source says."""
+    """The tensors in `hooks`, `targets` and `arguments` whose shape the source states."""
     when: tuple[tuple[str, bool], ...]
     """Properties of a model and the value that each must have for the statement to run: ("gated", True)."""
 
@@ -86,28 +86,28 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What is known of one file. Marks are in the order of the text."""
+    """The marks of one file, in the order of the text, and its functions."""
 
     marks: tuple[Mark, ...]
     functions: tuple[Function, ...]
 
 
 def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
-    """By class, its hook points with the tensor that passes each.
+    """Return for each class its hook points and the name of the tensor that passes each.
 
-    `self.q = HookPoint(…)` inside the class that another one keeps as `self.attn` is `attn.q`; what a list keeps (the
-    blocks) adds nothing.
+    `self.q = HookPoint(…)` in a class that another class stores as `self.attn` is `attn.q`. Classes stored in a list
+    (the blocks) add no prefix.
     """
     points = {each.name: {point for point, _ in _points(each)} for each in tree.body if isinstance(each, ast.ClassDef)}
-    points = {name: found for name, found in points.items() if found}
+    points = {name: own for name, own in points.items() if own}
     prefix = dict.fromkeys(points, "")
-    for kept, attribute, listed in _parts(tree, points.keys()):
-        prefix[kept] = "" if listed else f"{attribute}."
-    return {name: {point: prefix[name] + point for point in found} for name, found in points.items()}
+    for part, attribute, listed in _parts(tree, points.keys()):
+        prefix[part] = "" if listed else f"{attribute}."
+    return {name: {point: prefix[name] + point for point in own} for name, own in points.items()}
 
 
 def axes_of(tree: ast.Module) -> dict[str, Axes]:
-    """By tensor that passes a hook point, its shape."""
+    """Return the shape of each tensor that passes a hook point."""
     hooks = hooks_of(tree)
     return {
         hooks[owner.name][point]: axes
@@ -118,14 +118,14 @@ def axes_of(tree: ast.Module) -> dict[str, Axes]:
 
 
 def named(text: str) -> Named:
-    """The names of a file of the model's source. Raises SyntaxError."""
+    """Return the names in the text of a file of the model's source. Raises SyntaxError."""
     tree = ast.parse(text)
     hooks, axes = hooks_of(tree), axes_of(tree)
-    parts = {attribute: kept for kept, attribute, _ in _parts(tree, hooks.keys())}
+    parts = {attribute: part for part, attribute, _ in _parts(tree, hooks.keys())}
     lines = [line.encode() for line in text.split("\n")]
-    given: dict[str, list[Names]] = {}
+    arguments: dict[str, list[Names]] = {}
     walks: dict[str, _Walk] = {}
-    for _ in range(2):  # what a function is given is known once its callers are read
+    for _ in range(2):  # a function's arguments are known only after its callers are read
         for owner, definition in _functions(tree):
             calls = {
                 name: f"{parts[name]}.forward" if name in parts else f"{owner}.{name}" for name in _methods(tree, parts)
@@ -133,10 +133,10 @@ def named(text: str) -> Named:
             values = {name: walks[each].returned for name, each in calls.items() if each in walks}
             name = f"{owner}.{definition.name}" if owner else definition.name
             walk = walks[name] = _Walk(
-                hooks.get(owner, {}), axes, values, _given(owner, definition, given.get(name, [])), lines
+                hooks.get(owner, {}), axes, values, _parameters(owner, definition, arguments.get(name, [])), lines
             )
             walk.body(definition.body, ONLY_WITH.get(owner, ()))
-            given |= {calls[called]: names for called, names in walk.gives.items() if called in calls}
+            arguments |= {calls[called]: names for called, names in walk.arguments.items() if called in calls}
     functions = [
         Function(name, definition.lineno, definition.end_lineno or 0, tuple(walk.statements))
         for (_, definition), (name, walk) in zip(_functions(tree), walks.items(), strict=True)
@@ -161,19 +161,19 @@ def _points(owner: ast.ClassDef) -> Iterator[tuple[str, Axes]]:
     for node in ast.walk(owner):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _called(node.value) == HOOK:
             axes = [each.value for each in node.value.args if isinstance(each, ast.Constant)]
-            found = tuple(str(axes[0]).split()) if axes else ()
-            yield from ((target.attr, found) for target in node.targets if isinstance(target, ast.Attribute))
+            shape = tuple(str(axes[0]).split()) if axes else ()
+            yield from ((target.attr, shape) for target in node.targets if isinstance(target, ast.Attribute))
 
 
 def _parts(tree: ast.Module, classes: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
-    """Class, attribute that keeps one of it, and whether in a list."""
+    """Yield each class, the attribute that stores an instance of it, and whether that is a list."""
     known = set(classes)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
             continue
         for inner in ast.walk(node.value):
-            if (kept := _called(inner)) in known:
-                yield str(kept), node.targets[0].attr, _called(node.value) == "ModuleList"
+            if (part := _called(inner)) in known:
+                yield str(part), node.targets[0].attr, _called(node.value) == "ModuleList"
 
 
 def _called(node: ast.AST) -> str | None:
@@ -182,36 +182,36 @@ def _called(node: ast.AST) -> str | None:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
 
 
-def _given(owner: str, definition: ast.FunctionDef, given: list[Names]) -> dict[str, Names]:
-    """What the parameters are: the cache, its K and V, or what callers hand over."""
+def _parameters(owner: str, definition: ast.FunctionDef, arguments: list[Names]) -> dict[str, Names]:
+    """Return the tensors of each parameter: the cache, its K and V, or the callers' arguments."""
     parameters = definition.args.args
     names = [each.arg for each in parameters]
-    found = {name: tensor for name, tensor in zip(names[1:], given, strict=False) if tensor}
-    found |= {
+    tensors = {name: tensor for name, tensor in zip(names[1:], arguments, strict=False) if tensor}
+    tensors |= {
         each.arg: KV for each in parameters if isinstance(each.annotation, ast.Name) and each.annotation.id == CACHE
     }
     if owner == CACHE and definition.name == STORES:
-        found |= {name: (tensor,) for name, tensor in zip(names[-2:], KV, strict=True)}
-    return found
+        tensors |= {name: (tensor,) for name, tensor in zip(names[-2:], KV, strict=True)}
+    return tensors
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Goes through a function's statements in order, knowing what its variables are."""
+    """Walks through a function's statements in order and tracks which tensor each variable is."""
 
     hooks: dict[str, str]
     axes: dict[str, Axes]
     calls: dict[str, Names]
-    """Parts of the class, and what calling one gives."""
+    """The names of the methods and parts of the class, and the tensors that each returns."""
     known: dict[str, Names]
     lines: list[bytes]
     marks: list[Mark] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     returned: Names = ()
-    gives: dict[str, list[Names]] = field(default_factory=dict)
-    """By method or part of the class, what it is called with."""
+    arguments: dict[str, list[Names]] = field(default_factory=dict)
+    """The arguments of the first call of each method or part of the class."""
     _open: dict[str, list[Mark]] = field(default_factory=dict)
-    """Marks of variables that have no name yet: the next hook point they pass gives it."""
+    """Marks of variables without a tensor yet; the next hook point that they pass names it."""
     _passed: dict[str, Axes] = field(default_factory=dict)
     """Variables that are the value of a hook point, with its shape."""
 
@@ -219,12 +219,12 @@ class _Walk:
         for each in statements:
             if isinstance(each, ast.If | ast.For | ast.While | ast.With | ast.Try):
                 self._expression(getattr(each, "test", None) or getattr(each, "iter", None))
-                if isinstance(each, ast.For | ast.While):  # a variable that it assigns is another one each time
+                if isinstance(each, ast.For | ast.While):  # each round assigns other values to its variables
                     for target in [inner for part in ast.walk(each) for inner in _targets(part)]:
                         self.known.pop(target.id, None)
-                asked = _property(each.test) if isinstance(each, ast.If) else None
+                tested = _property(each.test) if isinstance(each, ast.If) else None
                 for inner in ("body", "orelse", "finalbody"):
-                    more = ((asked, inner == "body"),) if asked else ()
+                    more = ((tested, inner == "body"),) if tested else ()
                     self.body(getattr(each, inner, []), when + more)
             elif isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return):
                 self._statement(each, when)
@@ -268,8 +268,8 @@ class _Walk:
 
     def _shaped(self, node: ast.stmt, hooks: list[str], assigned: list[str], arguments: list[str]) -> Iterator[Shaped]:
         yield from (Shaped(name, True, self.axes[name]) for name in hooks if self.axes[name])
-        said = _comment(self.lines[(node.end_lineno or node.lineno) - 1].decode(), len(assigned))
-        yield from (Shaped(name, False, axes) for name, axes in zip(assigned, said, strict=False))
+        shapes = _comment(self.lines[(node.end_lineno or node.lineno) - 1].decode(), len(assigned))
+        yield from (Shaped(name, False, axes) for name, axes in zip(assigned, shapes, strict=False))
         yield from (Shaped(name, False, self._passed[name]) for name in arguments if name in self._passed)
 
     def _bound(self, targets: list[ast.Name], value: ast.expr | None) -> list[tuple[ast.Name, Names]]:
@@ -284,7 +284,7 @@ class _Walk:
         ]
 
     def _expression(self, node: ast.AST | None) -> list[str]:
-        """Mark the names of an expression; the hook points it passes, in the order of evaluation."""
+        """Mark the names of an expression and return its hook points, in the order of evaluation."""
         hooks: list[str] = []
         if node is None:
             return hooks
@@ -298,7 +298,7 @@ class _Walk:
             if len(node.args) == 1 and (passed := _same(node.args[0])) is not None:
                 self._passes(passed, hook)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _of_self(node.func):
-            self.gives.setdefault(node.func.attr, [self._names(each) for each in node.args])
+            self.arguments.setdefault(node.func.attr, [self._names(each) for each in node.args])
         elif isinstance(node, ast.Attribute) and (names := self._attribute(node)):
             self._mark(node, names, hook=names == KV and node.attr != POOL)
         elif isinstance(node, ast.Name) and (names := self._names(node)):
@@ -312,21 +312,21 @@ class _Walk:
             return KV
         return IN_WORDS.get(node.attr, ())
 
-    def _passes(self, given: ast.Name, hook: str) -> None:
-        """A variable passes a hook point: that is its name, and was since it was assigned."""
-        if not any((mark.line, mark.start) == self._place(given)[:2] for mark in self.marks):
-            self._mark(given, (hook,))
-        for mark in self._open.get(given.id, []):
+    def _passes(self, variable: ast.Name, hook: str) -> None:
+        """Name a variable after the hook point that it passes, in all marks since its assignment."""
+        if not any((mark.line, mark.start) == self._place(variable)[:2] for mark in self.marks):
+            self._mark(variable, (hook,))
+        for mark in self._open.get(variable.id, []):
             mark.names += (hook,) if hook not in mark.names else ()
 
     def _hook(self, node: ast.AST) -> str | None:
-        """The hook point that a call passes its argument through."""
+        """Return the hook point that a call invokes, or None."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return None
         return self.hooks.get(node.func.attr) if _of_self(node.func) else None
 
     def _names(self, node: ast.expr) -> Names:
-        """What an expression's value is."""
+        """Return the tensors that an expression's value is."""
         if (hook := self._hook(node)) is not None:
             return (hook,)
         if isinstance(node, ast.Name):
@@ -357,18 +357,18 @@ class _Walk:
 
 
 def _property(test: ast.expr) -> str | None:
-    """The property of a model that `if config.x` or `if self.x` asks for."""
+    """Return the property of a model that `if config.x` or `if self.x` tests."""
     return test.attr if isinstance(test, ast.Attribute) else None
 
 
 def _comment(line: str, count: int) -> list[Axes]:
-    """The shapes of `count` variables in the comment at the end of a line, such as `T D -> T F, T F`; else none."""
+    """Return the shapes of `count` variables from the comment that ends a line, such as `T D -> T F, T F`, or []."""
     _, _, comment = line.partition("  # ")
-    said = comment.rpartition("->")[2].strip()
-    each = said.removeprefix("each ")
-    found = [tuple(shape.split()) for shape in each.split(",")] * (count if each != said else 1)
-    words = {word for axes in found for axis in axes for word in re.split(r"[*+()]+\d*|^\d+", axis) if word}
-    return found if len(found) == count and words and words <= AXES else []
+    text = comment.rpartition("->")[2].strip()
+    each = text.removeprefix("each ")
+    shapes = [tuple(shape.split()) for shape in each.split(",")] * (count if each != text else 1)
+    letters = {word for axes in shapes for axis in axes for word in re.split(r"[*+()]+\d*|^\d+", axis) if word}
+    return shapes if len(shapes) == count and letters and letters <= AXES else []
 
 
 def _of_self(node: ast.Attribute) -> bool:
@@ -376,25 +376,25 @@ def _of_self(node: ast.Attribute) -> bool:
 
 
 def _same(node: ast.expr) -> ast.Name | None:
-    """The variable whose values an expression has, in whatever shape."""
+    """Return the variable that has the same values as an expression, in any shape, or None."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_VALUES:
         node = node.func.value
     return node if isinstance(node, ast.Name) else None
 
 
 def _targets(node: ast.AST) -> list[ast.Name]:
-    found = getattr(node, "targets", None) or [getattr(node, "target", None)]
-    flat = [inner for each in found for inner in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    flat = [inner for each in targets for inner in (each.elts if isinstance(each, ast.Tuple) else [each])]
     return [each for each in flat if isinstance(each, ast.Name)]
 
 
 def _values(targets: list[ast.Name], value: ast.expr | None) -> list[ast.expr | None]:
-    """The expression of each target, None where one expression gives several."""
+    """Return the expression of each target; None for targets that share one expression."""
     if isinstance(value, ast.Tuple) and len(value.elts) == len(targets):
         return list(value.elts)
     return [value] if len(targets) == 1 else [None for _ in targets]
 
 
 def _names_in(node: ast.expr | None) -> list[str]:
-    given = node.args if isinstance(node, ast.Call) else []
-    return [each.id for argument in given if (each := _same(argument)) is not None]
+    arguments = node.args if isinstance(node, ast.Call) else []
+    return [each.id for argument in arguments if (each := _same(argument)) is not None]

@@ -1,4 +1,4 @@
-"""What the lines of the model's source computed in one pass: every tensor's shape, recorded while they ran."""
+"""Record the shape of every tensor that each line of the model's source computes in one pass."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kvscope.model.source.names import Function, Statement
 
 PASS, BLOCK = "Transformer.forward", "Block.forward"
 IN_BLOCK = ("Block", "Attention", "MLP", "Experts", "KVCache")
-"""What is recorded of one layer alone."""
+"""Classes that are recorded only in one layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of a tensor. `of`: a variable, or a hook point by its name relative to its block; "" of what is returned."""
+    """Facts about a tensor. `of`: a variable, a hook point's name relative to its block, or "" for a returned value."""
 
     of: str
     hook: bool
@@ -38,13 +38,13 @@ class Facts:
 
 
 class Lines:
-    """Records the lines that run, of `layer` alone among the layers. By file and line."""
+    """Records the lines that run, by file and line; inside the blocks, only those of `layer`."""
 
     def __init__(self, layer: int) -> None:
         self.layer = layer
         self.ran: dict[str, set[int]] = {path: set() for path in FILES}
         self.assigned: dict[str, dict[int, tuple[Facts, ...]]] = {path: {} for path in FILES}
-        """By the first line of a statement, the variables that it assigned, or handed on where it assigns none."""
+        """By file and a statement's first line: the variables that it assigned, or passed on if it assigns none."""
         self._inside = False
         folder = resources.files("kvscope.model")
         self._paths = {str(folder.joinpath(path)): path for path in FILES}
@@ -65,7 +65,7 @@ class Lines:
         function = None if path is None else self._functions.get((path, frame.f_code.co_qualname))
         if path is None or function is None:
             return None
-        if function.name == PASS:  # rows that were computed before the step are no part of it
+        if function.name == PASS:  # drop the passes of rows before the step
             self._forget()
         if function.name == BLOCK:
             self._inside = frame.f_locals["layer"] == self.layer
@@ -76,12 +76,12 @@ class Lines:
 
     def _forget(self) -> None:
         self._calls.clear()
-        for found in (self.ran, self.assigned):
-            for each in found.values():
+        for records in (self.ran, self.assigned):
+            for each in records.values():
                 each.clear()
 
     def once(self, function: Function) -> bool:
-        """Whether it was called once: of several calls, none stands for all."""
+        """Whether the function was called exactly once. Facts about one of several calls would mislead."""
         return self._calls[function.name] == 1
 
 
@@ -110,16 +110,16 @@ class _Frame:
         return next((each for each in self._function.statements if each.first <= line <= each.last), None)
 
     def _note(self, statement: Statement, values: Mapping[str, Any], returned: Any) -> None:
-        wanted = statement.targets or statement.arguments
-        found = tuple(fact for name in wanted for fact in _facts(name, values.get(name)))
+        names = statement.targets or statement.arguments
+        facts = tuple(fact for name in names for fact in _facts(name, values.get(name)))
         if statement.returns:
-            found = tuple(_facts("", returned))
-        if found:
-            self._lines.assigned[self._path][statement.first] = found
+            facts = tuple(_facts("", returned))
+        if facts:
+            self._lines.assigned[self._path][statement.first] = facts
 
 
 def _facts(name: str, value: Any) -> Iterator[Facts]:
-    """Of a tensor, or of each in a list."""
+    """Yield the facts about a tensor, or about each tensor in a list."""
     if isinstance(value, Tensor):
         yield Facts.of_tensor(name, value)
     elif isinstance(value, list | tuple):
