@@ -155,7 +155,7 @@ def build(settings: Settings, *, engines_of: Callable[..., Pool] = Pool, alone: 
     live = Live(runs, settings.max_viewers, settings.max_viewers_per_address)
     member = _member(runs, name, live, settings) if name is not None else None
     watched = live.watched if member is None else lambda: live.watched() | member.following().watched
-    recorded = recordings.found(settings.recordings_dir)
+    recorded = recordings.recordings_in(settings.recordings_dir)
     examples = recordings.load(recorded, runs, store=member is None)
     gallery = recordings.Gallery(recorded, sessions)
     shipped = examples.ids

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from kvscope.app.settings import Settings
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from kvscope.model.log.reader import LogReader
 
 RECORDINGS = Settings(Path()).recordings_dir
@@ -18,5 +18,5 @@ GOOD = HEAD + "".join(f'## Step {n}\n\n```step\nat: "/#step={n}"\n```\n\nWords.\
 @cache
 def animal() -> LogReader:
     """The recording of the animal that did not cross the street."""
-    [recording] = [each for each in found(RECORDINGS) if each.path.stem == "animal"]
+    [recording] = [each for each in recordings_in(RECORDINGS) if each.path.stem == "animal"]
     return LogReader(recording.frames())

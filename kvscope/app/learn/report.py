@@ -12,7 +12,7 @@ from typing import Any
 from kvscope.app.learn.check import Report, check
 from kvscope.app.learn.lesson_check import ideas
 from kvscope.app.paths import LESSONS, STATIC
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from kvscope.model.by_hand.examples import EXAMPLES
 
 
@@ -23,7 +23,11 @@ def report_of(folder: Path, recordings: Path) -> Report:
     glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
     shipped = LESSONS / "en"
     return check(
-        folder, found(recordings), glossary, worked_out, None if folder.resolve() == shipped.resolve() else shipped
+        folder,
+        recordings_in(recordings),
+        glossary,
+        worked_out,
+        None if folder.resolve() == shipped.resolve() else shipped,
     )
 
 

@@ -24,7 +24,7 @@ from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from kvscope.app.site.assets import HASH_CHARS, build_assets, version_of
 from kvscope.app.site.folder import CannotWrite, SiteFolder
-from kvscope.app.store.gallery import Recording, found
+from kvscope.app.store.gallery import Recording, recordings_in
 from kvscope.app.store.sessions import Damaged, manifest_of
 from kvscope.app.travel.file import SessionFile, of_session
 from kvscope.app.travel.page import frame_parts
@@ -96,7 +96,7 @@ def build_site(settings: Settings, out: Path, options: Options, report: Callable
     parts: Parts = app.extensions["kvscope"]
     version = version_of(settings.recordings_dir, settings.more_lessons_dir)
     try:
-        opening = opening_of(found(settings.recordings_dir))
+        opening = opening_of(recordings_in(settings.recordings_dir))
         return _Build(app, parts, folder, options, version).run(opening, report)
     finally:
         parts.runs.close()

@@ -1,8 +1,7 @@
 """Measures the room of a database on the disk, and gives the room of deleted data back.
 
-An SQLite file keeps the pages of deleted data and uses them again. Files that this version creates can also give them
-back, a few at a time (`auto_vacuum=INCREMENTAL`). An older file can do so after it was rewritten. That takes the same
-room again and blocks all writers, so it is done only at a start, and only if it gives back much.
+An SQLite file keeps the pages of deleted data and uses them again. It can also give them back, a few at a time
+(`auto_vacuum=INCREMENTAL`, set when the file is created).
 
 PostgreSQL manages its own files: deleted rows stay until autovacuum runs, and then leave free room within the files. So
 for PostgreSQL the stored payloads are counted.
@@ -21,7 +20,6 @@ import sqlalchemy as sa
 from kvscope.app.store.database import FILE, LOG_BYTES, failing_as, metadata, reading
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.run_tables import runs_table
-from kvscope.app.store.spare import SPARE_BYTES
 
 UNUSED_BYTES = 64 * 1024 * 1024
 """Unused bytes that may stay in the file for later data."""
@@ -135,31 +133,6 @@ def give_back_pages(engine: sa.Engine, most: int = 0) -> bool:
             driver.executescript(f"PRAGMA incremental_vacuum({most})")  # `execute` would free only the first page
         except sqlite3.Error as error:
             raise StoreError(f"What was deleted cannot be given back to the disk: {error}.") from None
-    return True
-
-
-def write_anew(engine: sa.Engine, folder: Path) -> bool:
-    """Rewrite an older file so that it can give back the room of deleted data, if more than a quarter of it is unused
-    and the disk has room. Returns whether that was done. Nobody else may use the file meanwhile. Raises StoreError.
-    """
-    if engine.dialect.name != "sqlite":
-        return False
-    with reading(engine) as connection:
-        kind, pages, unused, size = (
-            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar() or 0)
-            for name in ("auto_vacuum", "page_count", "freelist_count", "page_size")
-        )
-        # Room for the copy, and for the log of changes, to which all of it is written too.
-        needed = 2 * (pages - unused) * size + SPARE_BYTES
-        if (
-            kind == INCREMENTAL
-            or 4 * unused * size <= max(pages * size, UNUSED_BYTES)
-            or disk_usage(folder).free < needed
-        ):
-            return False
-        connection.exec_driver_sql(f"PRAGMA auto_vacuum={INCREMENTAL}")
-        connection.exec_driver_sql("VACUUM")
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all()
     return True
 
 

@@ -80,7 +80,7 @@ class Recording:
         return (frame.payload for frame in codec.split(self.path.read_bytes()))
 
 
-def found(folder: Path) -> list[Recording]:
+def recordings_in(folder: Path) -> list[Recording]:
     """Returns the recording of each `*.safetensors` in the folder, by name. A damaged file is left out."""
     recordings = []
     for path in sorted(folder.glob("*.safetensors")):

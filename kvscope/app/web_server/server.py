@@ -32,8 +32,6 @@ from kvscope.app.factory import report
 from kvscope.app.settings import Settings
 from kvscope.app.store.database import held
 from kvscope.app.store.errors import StoreError
-from kvscope.app.store.footprint import write_anew
-from kvscope.app.store.runs import RunLog
 from kvscope.app.web_server.arbiter import OneWorker
 from kvscope.app.web_server.worker import Limits, Worker
 from kvscope.app.web_server.worker_log import WorkerLog
@@ -187,9 +185,6 @@ def serve(settings: Settings) -> None:
     allow_many_sockets()
     shared = settings.cluster
     with hold_folder(settings.data_dir), _listen(settings) as listener, held(*place, together=shared):
-        if not shared:
-            with RunLog(*place) as log, suppress(StoreError):
-                write_anew(log.engine, log.folder)
         url = _url(settings, listener)
         if shared and settings.advertise is None:
             settings = replace(settings, advertise=_reachable(settings, url))

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from tests.support.over_http import bootstrap, start
 
 
@@ -19,7 +19,9 @@ def test_recordings_of_single_runs_can_be_chosen_in_the_order_of_the_gallery(
     shipped = Settings().recordings_dir
     client = make_app(replace(settings, recordings_dir=shipped)).test_client()
     offered = bootstrap(client.get("/compare").text)["recordings"]
-    cards = sorted((each for each in found(shipped) if each.card and not each.workload), key=lambda each: each.order)
+    cards = sorted(
+        (each for each in recordings_in(shipped) if each.card and not each.workload), key=lambda each: each.order
+    )
     assert [each["id"] for each in offered] == [each.card.id for each in cards if each.card]
     assert all(client.get(f"/api/sessions/{each['id']}").status_code == 200 for each in offered)
 

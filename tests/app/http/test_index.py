@@ -15,7 +15,7 @@ from kvscope.app.learn.addresses import address_of, counts_of, outside
 from kvscope.app.page_table import pages
 from kvscope.app.paths import STATIC
 from kvscope.app.settings import Settings
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from kvscope.model.log.frames import header
 from kvscope.model.log.reader import LogReader
 from tests.support.contract import ContractClient
@@ -42,12 +42,12 @@ def test_it_has_every_table_page_recording_and_lesson(client: FlaskClient, entri
     for kind, table in json.loads((words / "find.json").read_text("utf-8")).items():
         assert by_kind[kind] == {each["id"] for each in table}
     assert by_kind["page"] == {page.id for page in pages()}
-    assert by_kind["recording"] == {each.card.id for each in found(Settings().recordings_dir) if each.card}
+    assert by_kind["recording"] == {each.card.id for each in recordings_in(Settings().recordings_dir) if each.card}
     assert by_kind["lesson"] == {each["id"] for each in client.get("/api/lessons").json["lessons"]}
 
 
 def test_every_address_leads_to_a_place_that_is_there(client: FlaskClient, entries: list[dict[str, Any]]) -> None:
-    recordings = {each.card.id: each for each in found(Settings().recordings_dir) if each.card}
+    recordings = {each.card.id: each for each in recordings_in(Settings().recordings_dir) if each.card}
     served = client.application.url_map.bind("localhost")
     wrong = {}
     for address in {each["address"] for each in entries if each["address"]}:

@@ -13,7 +13,7 @@ from kvscope.app.learn.facts import Facts, percent
 from kvscope.app.learn.picture import Field, Picture, pictures
 from kvscope.app.learn.report import report_of
 from kvscope.app.paths import STATIC
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from kvscope.model.log.reader import LogReader
 from tests.support.lessons import RECORDINGS
 
@@ -24,7 +24,7 @@ GUIDE = (DOCS / "lessons.md").read_text("utf-8")
 
 
 def recordings() -> Iterator[str]:
-    for recording in found(RECORDINGS):
+    for recording in recordings_in(RECORDINGS):
         run = LogReader(recording.frames())
         if run.passes:
             length, how = f"{len(run.passes)} passes", "greedy"

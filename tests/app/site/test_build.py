@@ -21,12 +21,12 @@ from kvscope.app.commands.cli import main
 from kvscope.app.http.site import file_of
 from kvscope.app.learn.report import worked_out
 from kvscope.app.site.folder import MANIFEST
-from kvscope.app.store.gallery import found
+from kvscope.app.store.gallery import recordings_in
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, parts_table
 from tests.support.live_server import ROOT
 
-RECORDINGS = [each for each in found(ROOT / "kvscope" / "app" / "recordings") if each.card]
+RECORDINGS = [each for each in recordings_in(ROOT / "kvscope" / "app" / "recordings") if each.card]
 SHORTEST = min((each for each in RECORDINGS if not each.workload), key=lambda each: each.path.stat().st_size)
 GLOSSARY = "/".join(("static", "shared", "words", "glossary.js"))  # of the site, not of the checkout
 HELD = re.compile(r"\(self\.kvscopeData \?\?= \{\}\)\[(\".*?\")\] = JSON\.parse\((.*)\);\n", re.S)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +15,7 @@ from flask import Flask
 from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.database import FILE, LOG_BYTES
-from kvscope.app.store.footprint import Footprint, give_back_pages, write_anew
+from kvscope.app.store.footprint import Footprint
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
@@ -154,27 +152,6 @@ def test_a_smaller_budget_makes_the_file_smaller(log: RunLog, store: SessionStor
     finally:
         budget.close()
     assert 5 <= len(there(log)) <= 10
-
-
-def test_an_older_file_gives_back_once_it_was_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvscope.app.store.footprint.UNUSED_BYTES", 0)
-    with closing(sqlite3.connect(tmp_path / FILE)) as old:
-        old.execute("PRAGMA auto_vacuum=NONE")
-        old.execute("CREATE TABLE pages (page BLOB)")
-        old.executemany("INSERT INTO pages VALUES (?)", [(bytes(10_000),)] * 100)
-        old.execute("DELETE FROM pages")
-        old.commit()
-    with RunLog(tmp_path) as log:
-        add(log, "a")
-        assert not give_back_pages(log.engine)
-        frames, before = list(log.all_frames("a")), Footprint(log.engine, tmp_path).on_disk()
-        assert write_anew(log.engine, tmp_path)
-        assert not write_anew(log.engine, tmp_path), "once is enough"
-        assert Footprint(log.engine, tmp_path).on_disk() < before - 500_000
-        log.delete(["a"])
-        assert give_back_pages(log.engine)
-        add(log, "a")
-        assert list(log.all_frames("a")) == frames
 
 
 def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask], settings: Settings) -> None:
