@@ -140,7 +140,7 @@ def dialogs(page: Page, server: Server) -> Iterator[str]:
         page.goto(f"{server.url}{address}")
         page.get_by_role("button", name="Search").click()
         page.get_by_role("dialog", name="Search").get_by_role("combobox").fill("attention")
-        expect(page.get_by_role("option", selected=True)).to_be_visible()
+        expect(page.get_by_role("dialog", name="Search").get_by_role("option", selected=True)).to_be_visible()
         yield f"the search, {address}"
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Help").click()

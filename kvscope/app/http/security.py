@@ -42,9 +42,11 @@ BARE: Mapping[str, str] = {
 
 def init_app(app: Flask, frame_ancestors: str) -> None:
     """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
+    The pages of a static site have their policy in the document: its template gets `empty_style`.
 
     `frame_ancestors`: who may embed sessions, as in that directive of the policy. Nothing else can be framed.
     """
+    app.jinja_env.globals["empty_style"] = EMPTY_STYLE
     app.before_request(_make_nonce)
     app.after_request(partial(_add_headers, frame_ancestors))
 
