@@ -9,47 +9,47 @@ import { unhandled } from "./unhandled.js";
 
 /** The engine's hook points, named within their layer; a test compares the table with `HookPoint`. */
 const HOOK_POINTS = {
-  embedded: "T D",
-  resid_in: "T D",
-  "attn.normed": "T D",
-  "attn.q_raw": "T H Dh",
-  "attn.k_raw": "T Hkv Dh",
-  "attn.q": "T H Dh",
-  "attn.k": "T Hkv Dh",
-  "attn.v": "T Hkv Dh",
-  "attn.q_rot": "T H Dh",
-  "attn.k_rot": "T Hkv Dh",
-  "attn.scores": "B Hkv G Q K",
-  "attn.weights": "B Hkv G Q K",
-  "attn.mixed": "T H Dh",
-  "attn.raw_change": "T D",
-  "attn.change": "T D",
-  resid_mid: "T D",
-  "mlp.normed": "T D",
-  "mlp.probabilities": "T E",
-  "mlp.chosen": "T X",
-  "mlp.shares": "T X",
-  "mlp.gate": "T F",
-  "mlp.raised": "T F",
-  "mlp.hidden": "T F",
-  "mlp.raw_change": "T D",
-  "mlp.change": "T D",
-  resid_out: "T D",
-  final: "N D",
+  embedded: "T,D",
+  resid_in: "T,D",
+  "attn.normed": "T,D",
+  "attn.q_raw": "T,H,Dh",
+  "attn.k_raw": "T,Hkv,Dh",
+  "attn.q": "T,H,Dh",
+  "attn.k": "T,Hkv,Dh",
+  "attn.v": "T,Hkv,Dh",
+  "attn.q_rot": "T,H,Dh",
+  "attn.k_rot": "T,Hkv,Dh",
+  "attn.scores": "B,Hkv,G,Q,K",
+  "attn.weights": "B,Hkv,G,Q,K",
+  "attn.mixed": "T,H,Dh",
+  "attn.raw_change": "T,D",
+  "attn.change": "T,D",
+  resid_mid: "T,D",
+  "mlp.normed": "T,D",
+  "mlp.probabilities": "T,E",
+  "mlp.chosen": "T,X",
+  "mlp.shares": "T,X",
+  "mlp.gate": "T,F",
+  "mlp.raised": "T,F",
+  "mlp.hidden": "T,F",
+  "mlp.raw_change": "T,D",
+  "mlp.change": "T,D",
+  resid_out: "T,D",
+  final: "N,D",
 };
 
 /** The learned matrices, numbers in before numbers out; a test compares them with the checkpoint's layout. */
 const MATRICES = {
-  embed: "V D",
-  positions: "C D",
-  "attn.q": "D H*Dh",
-  "attn.k": "D Hkv*Dh",
-  "attn.v": "D Hkv*Dh",
-  "attn.out": "H*Dh D",
-  "mlp.gate": "D F",
-  "mlp.up": "D F",
-  "mlp.down": "F D",
-  lm_head: "D V",
+  embed: "V,D",
+  positions: "C,D",
+  "attn.q": "D,H*Dh",
+  "attn.k": "D,Hkv*Dh",
+  "attn.v": "D,Hkv*Dh",
+  "attn.out": "H*Dh,D",
+  "mlp.gate": "D,F",
+  "mlp.up": "D,F",
+  "mlp.down": "F,D",
+  lm_head: "D,V",
 };
 
 /**
@@ -65,7 +65,7 @@ const MATRICES = {
  * @returns {Axis[]}
  * @throws {RangeError} for an unknown hook point
  */
-export const axesAt = (point) => (HOOK_POINTS[point] ?? unhandled(/** @type {never} */ (point))).split(" ");
+export const axesAt = (point) => (HOOK_POINTS[point] ?? unhandled(/** @type {never} */ (point))).split(",");
 
 /**
  * Returns the axes of the tensor at a hook point as textbooks order them for one sequence: heads, rows, numbers.
@@ -74,7 +74,7 @@ export const axesAt = (point) => (HOOK_POINTS[point] ?? unhandled(/** @type {nev
  * @returns {Axis[]}
  */
 export function textbookAxesAt(point) {
-  const axes = axesAt(point).join(" ").replace("B Hkv G Q", "H T").split(" ");
+  const axes = axesAt(point).join(",").replace("B,Hkv,G,Q", "H,T").split(",");
   const isOfHeads = (axis) => axis.startsWith("H");
   return [...axes.filter(isOfHeads), ...axes.filter((axis) => !isOfHeads(axis))];
 }
@@ -86,7 +86,7 @@ export function textbookAxesAt(point) {
  * @returns {Axis[]}
  * @throws {RangeError} for an unknown matrix
  */
-export const axesOf = (matrix) => (MATRICES[matrix] ?? unhandled(/** @type {never} */ (matrix))).split(" ");
+export const axesOf = (matrix) => (MATRICES[matrix] ?? unhandled(/** @type {never} */ (matrix))).split(",");
 
 /**
  * @param {Object} model of an `open` frame
