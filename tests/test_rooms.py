@@ -181,14 +181,19 @@ def file_of(name: str) -> str | None:
 JS_IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
 
 
+def page_files(suffix: str) -> list[Path]:
+    """The page's own files with a suffix, without those of libraries."""
+    files = sorted((PACKAGE_FOLDER / "static").rglob(f"*{suffix}"))
+    return [path for path in files if not {"vendor", "node_modules"} & set(path.parts)]
+
+
 def page_imports() -> Imports:
     return {
         path.relative_to(PACKAGE_FOLDER).as_posix(): {
             (path.parent / name).resolve().relative_to(PACKAGE_FOLDER).as_posix()
             for name in JS_IMPORT.findall(path.read_text("utf-8"))
         }
-        for path in sorted((PACKAGE_FOLDER / "static").rglob("*.js"))
-        if not {"vendor", "node_modules"} & set(path.parts)
+        for path in page_files(".js")
     }
 
 
@@ -212,8 +217,7 @@ def sheet_imports() -> Imports:
             (path.parent / name).resolve().relative_to(PACKAGE_FOLDER).as_posix()
             for name in re.findall(r"""@import\s+(?:url\()?["']([^"']+)""", path.read_text("utf-8"))
         }
-        for path in (PACKAGE_FOLDER / "static").rglob("*.css")
-        if not {"vendor", "node_modules"} & set(path.parts)
+        for path in page_files(".css")
     }
 
 
