@@ -153,7 +153,7 @@ class ChangedRun:
 
     @classmethod
     def of(cls, opening: Mapping[str, Any]) -> ChangedRun | None:
-        """Return the changed run that an `open` frame's data describe; None for an ordinary run."""
+        """Returns the changed run that an `open` frame's data describe; None for an ordinary run."""
         changed = opening["changed"]
         if changed is None:
             return None
@@ -269,45 +269,45 @@ class Service(Protocol):
     """The `model` object of an `open` frame."""
 
     def report_compiled(self, say: Callable[[str], None]) -> None:
-        """Call `say` with a line about the compiled code that makes steps faster, now and whenever that changes."""
+        """Calls `say` with a line about the compiled code that makes steps faster, now and whenever that changes."""
         ...
 
     def most_bytes(
         self, request: RunRequest | ForkRequest | TwinRequest | ChangedRequest | BeamRequest | WorkloadRequest
     ) -> int:
-        """Return an upper bound, in bytes, for the log of this request. Raises Refused."""
+        """Returns an upper bound, in bytes, for the log of this request. Raises Refused."""
         ...
 
     def start(self, request: RunRequest) -> list[Frame]:
-        """Tokenize and admit a run; returns its `open` frame. Raises Refused (prompt, max_new_tokens, capacity)."""
+        """Tokenizes and admits a run; returns its `open` frame. Raises Refused (prompt, max_new_tokens, capacity)."""
         ...
 
     def fork(self, request: ForkRequest) -> list[Frame]:
-        """Admit a fork; returns its log so far: the parent's frames under the new id, with the forced token."""
+        """Admits a fork; returns its log so far: the parent's frames under the new id, with the forced token."""
         ...
 
     def twin(self, request: TwinRequest) -> list[Frame]:
-        """Admit a twin; returns its `open` frame. Raises Refused."""
+        """Admits a twin; returns its `open` frame. Raises Refused."""
         ...
 
     def changed(self, request: ChangedRequest) -> list[Frame]:
-        """Admit a changed run; returns its `open` frame. Raises Refused (changes, capacity)."""
+        """Admits a changed run; returns its `open` frame. Raises Refused (changes, capacity)."""
         ...
 
     def beam(self, request: BeamRequest) -> list[Frame]:
-        """Admit a beam search; returns its `open` frame. Raises Refused (beams, length, capacity)."""
+        """Admits a beam search; returns its `open` frame. Raises Refused (beams, length, capacity)."""
         ...
 
     def workload(self, request: WorkloadRequest) -> list[Frame]:
-        """Admit a workload; returns its `open` frame. Raises Refused (requests, rounds, capacity)."""
+        """Admits a workload; returns its `open` frame. Raises Refused (requests, rounds, capacity)."""
         ...
 
     def join(self, request: JoinRequest) -> int:
-        """Add a request to a workload now; returns its number there. Raises Refused (run, prompt, …)."""
+        """Adds a request to a workload now; returns its number there. Raises Refused (run, prompt, …)."""
         ...
 
     def leave(self, run: str, request: int) -> None:
-        """Cancel request number `request` of a workload now. Raises Refused (run, request)."""
+        """Cancels request number `request` of a workload now. Raises Refused (run, request)."""
         ...
 
     def control(self, run: str, action: str) -> str:
@@ -318,14 +318,14 @@ class Service(Protocol):
         ...
 
     def evict_run(self, run: str) -> None:
-        """Evict a paused run without changing its log. `readmit` brings it back.
+        """Evicts a paused run without changing its log. `readmit` brings it back.
 
         Raises Refused for a run that is closed, active, in the middle of a step, or a study.
         """
         ...
 
     def readmit(self, request: ReadmitRequest) -> None:
-        """Admit an evicted run again, paused; the engine computes it again from its tokens. Raises Refused."""
+        """Admits an evicted run again, paused; the engine computes it again from its tokens. Raises Refused."""
         ...
 
     @property
@@ -339,27 +339,27 @@ class Service(Protocol):
         ...
 
     def advance(self) -> list[Frame]:
-        """Advance all active runs together by one forward pass; returns its frames, in log order per run."""
+        """Advances all active runs together by one forward pass; returns its frames, in log order per run."""
         ...
 
     def measure(self) -> dict[str, Any]:
-        """Measure the machine's memory bandwidth and peak, as JSON-able data (docs/frames.md, Measured).
+        """Measures the machine's memory bandwidth and peak, as JSON-able data (docs/frames.md, Measured).
 
         Raises Refused while a run is active.
         """
         ...
 
     def of_changed(self, run: ChangedRun, question: str, *arguments: Any) -> Any:
-        """Return the answer of the method `question`, computed with the changes of that run. Raises Refused."""
+        """Returns the answer of the method `question`, computed with the changes of that run. Raises Refused."""
         ...
 
     def values(self, request: ValuesRequest) -> list[Frame]:
-        """Return one `values` frame per layer (docs/frames.md). Raises Refused."""
+        """Returns one `values` frame per layer (docs/frames.md). Raises Refused."""
         ...
 
 
 def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
-    """Estimate the bytes that the exact values of `rows` rows take, for a model described as in an `open` frame.
+    """Estimates the bytes that the exact values of `rows` rows take, for a model described as in an `open` frame.
 
     Counts only the numbers: 4 bytes each for Q, K and V, 2 bytes each for the activations of level "block".
     """
@@ -377,6 +377,6 @@ def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def called(model: Mapping[str, Any]) -> str:
-    """Return the name of a model described as in an `open` frame, with the dtype of its weights if not float32."""
+    """Returns the name of a model described as in an `open` frame, with the dtype of its weights if not float32."""
     dtype = model["weight_dtype"]
     return str(model["name"]) if dtype == "float32" else f"{model['name']} in {dtype}"

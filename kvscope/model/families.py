@@ -52,19 +52,19 @@ COMPUTED = tuple(name for name, family in FAMILIES.items() if "computed" in fami
 
 
 def fields_of(family: str) -> dict[str, str | list[str] | None]:
-    """Return KVScope's name of each size → its field in a config.json of that family."""
+    """Returns KVScope's name of each size → its field in a config.json of that family."""
     fields: dict[str, str | list[str] | None] = _TABLE["fields"]
     return fields | FAMILIES[family].get("fields", {})
 
 
 def largest(field: str) -> int:
-    """Return the largest value that a config.json may have in that field."""
+    """Returns the largest value that a config.json may have in that field."""
     value: int = _TABLE["largest"].get(field, _TABLE["largest_width"])
     return value
 
 
 def fixed_parts(family: str) -> dict[str, Any]:
-    """Return the properties that all models of a computed family share, as arguments of `ModelConfig`."""
+    """Returns the properties that all models of a computed family share, as arguments of `ModelConfig`."""
     layer = FAMILIES[family]["layer"]
     return {
         "norm": "layer" if layer.get("centred") else "rms",
@@ -76,5 +76,5 @@ def fixed_parts(family: str) -> dict[str, Any]:
 
 
 def joined(family: str) -> tuple[str, ...]:
-    """Return the matrices that the files of a family store as one: "qkv", "gate_up"; none for an unknown family."""
+    """Returns the matrices that the files of a family store as one: "qkv", "gate_up"; none for an unknown family."""
     return tuple(FAMILIES.get(family, {}).get("computed", {}).get("joined", ()))

@@ -75,7 +75,7 @@ class Header:
 
 
 def format_of(kind: GGMLQuantizationType) -> str:
-    """Name a GGML type as "float32" or "4-bit groups". The names of quantized types contain their bits: Q4_1, MXFP4."""
+    """Names a GGML type as "float32" or "4-bit groups". Names of quantized types contain their bits: Q4_1, MXFP4."""
     if kind.name in _PLAIN:
         return _PLAIN[kind.name]
     bits = re.search(r"[1-9]", kind.name)
@@ -83,7 +83,7 @@ def format_of(kind: GGMLQuantizationType) -> str:
 
 
 def mapped(path: Path) -> mmap.mmap:
-    """Map the file's bytes read-only until the last reference is deleted. Raises OSError; and Malformed if empty."""
+    """Maps the file's bytes read-only until the last reference is deleted. Raises OSError; and Malformed if empty."""
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise Malformed("is empty")
@@ -91,7 +91,7 @@ def mapped(path: Path) -> mmap.mmap:
 
 
 def read_header(data: mmap.mmap | bytes) -> Header:
-    """Parse and check the header. Raises Malformed."""
+    """Parses and checks the header. Raises Malformed."""
     cursor = _Cursor(data)
     if data[:4] != b"GGUF":
         raise Malformed("is not a GGUF file: it does not begin with the letters GGUF")
@@ -148,7 +148,7 @@ class _Cursor:
         self.data, self.at, self.end = data, 0, len(data)
 
     def take(self, size: int) -> int:
-        """Advance by `size` bytes; returns where they begin."""
+        """Advances by `size` bytes; returns where they begin."""
         start = self.at
         if size > self.end - start:
             raise Malformed(

@@ -11,7 +11,7 @@ _COUNT, _NUMBER = "split.count", "split.no"
 
 
 def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
-    """Return the header of the whole model that the file belongs to, and the model's files in order.
+    """Returns the header of the whole model that the file belongs to, and the model's files in order.
 
     Raises OSError, and Malformed, which names missing parts.
     """
@@ -32,7 +32,7 @@ def read_whole(path: Path) -> tuple[Header, tuple[Path, ...]]:
 
 
 def _files(path: Path, header: Header) -> tuple[Path, ...]:
-    """Return the files of the model that `path` is a part of; only `path` if it is a whole model."""
+    """Returns the files of the model that `path` is a part of; only `path` if it is a whole model."""
     count = header.metadata.get(_COUNT, 1)
     number = header.metadata.get(_NUMBER, 0)
     for key, value in ((_COUNT, count), (_NUMBER, number)):

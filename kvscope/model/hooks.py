@@ -42,20 +42,20 @@ class HookPoint(nn.Module):
 
 
 def hook_points(transformer: nn.Module) -> dict[str, HookPoint]:
-    """Return every hook point by name."""
+    """Returns every hook point by name."""
     return {name: module for name, module in transformer.named_modules() if isinstance(module, HookPoint)}
 
 
 @contextmanager
 def observing(points: Mapping[str, HookPoint], observers: Mapping[str, Observer]) -> Iterator[None]:
-    """Call `observers[name]` with each tensor that passes `points[name]`. Raises KeyError for an unknown name."""
+    """Calls `observers[name]` with each tensor that passes `points[name]`. Raises KeyError for an unknown name."""
     with _attached((points[name].observers, observer) for name, observer in observers.items()):
         yield
 
 
 @contextmanager
 def writing(points: Mapping[str, HookPoint], writers: Mapping[str, Writer]) -> Iterator[None]:
-    """Replace each tensor that passes `points[name]` by the result of `writers[name]`, before observers get it.
+    """Replaces each tensor that passes `points[name]` by the result of `writers[name]`, before observers get it.
 
     Raises KeyError for an unknown name.
     """
@@ -65,7 +65,7 @@ def writing(points: Mapping[str, HookPoint], writers: Mapping[str, Writer]) -> I
 
 @contextmanager
 def _attached(pairs: Iterable[tuple[list[Attached], Attached]]) -> Iterator[None]:
-    """Append each second element to the list before it, until the context ends."""
+    """Appends each second element to the list before it, until the context ends."""
     attachments = list(pairs)
     for callbacks, callback in attachments:
         callbacks.append(callback)

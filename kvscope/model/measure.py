@@ -41,7 +41,7 @@ def measure(
     read_bytes: int = READ_BYTES,
     product_side: int | None = None,
 ) -> dict[str, Any]:
-    """Measure bandwidth, peak and a step's products, as JSON-able data (docs/frames.md, Measured).
+    """Measures bandwidth, peak and a step's products, as JSON-able data (docs/frames.md, Measured).
 
     Takes a few seconds and 512 MB. `weights`: the matrices that a step multiplies by.
     """
@@ -93,7 +93,7 @@ def _rate(amount: int, work: Callable[[], Any], device: str) -> dict[str, Any]:
 
 
 def _takes(work: Callable[[], Any], device: str) -> list[float]:
-    """Return the seconds of each take. One take before them, for the setup, is not counted."""
+    """Returns the seconds of each take. One take before them, for the setup, is not counted."""
     _timed(work, device)
     takes: list[float] = []
     while len(takes) < LEAST_TAKES or (len(takes) < MOST_TAKES and sum(takes) < ENOUGH_S):

@@ -11,7 +11,7 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def lower_priority(niceness: int) -> None:
-    """Lower the priority of all threads of this process, and of its session, which should contain no other process.
+    """Lowers the priority of all threads of this process, and of its session, which should contain no other process.
 
     Linux first divides the processors among sessions. A process's niceness counts only within its session, and so not
     against a browser.

@@ -86,7 +86,7 @@ TERMS = {each.terms.name: each.terms for each in PACKAGED.values() if each.terms
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloaded models: KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or `kvscope` in the
+    """Returns the folder of downloaded models: KVSCOPE_CACHE, or `kvscope` in XDG_CACHE_HOME, or `kvscope` in the
     system's folder of caches (~/.cache or ~/Library/Caches).
     """
     if own := os.environ.get("KVSCOPE_CACHE"):
@@ -97,14 +97,14 @@ def cache_folder() -> Path:
 
 
 def accept(terms: Terms) -> None:
-    """Record that the user of this cache folder accepts the terms. Raises OSError."""
+    """Records that the user of this cache folder accepts the terms. Raises OSError."""
     file = _accepted(terms)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"The user of this folder accepted the {terms.title}, {terms.address}\n", "utf-8")
 
 
 def check_terms(model: str | None) -> None:
-    """Refuse a packaged model whose terms nobody has accepted. Raises Refused("model")."""
+    """Refuses a packaged model whose terms nobody has accepted. Raises Refused("model")."""
     packaged = PACKAGED.get(model or "")
     if packaged is None or packaged.terms is None or _accepted(packaged.terms).is_file():
         return

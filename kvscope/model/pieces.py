@@ -45,25 +45,25 @@ class Pieces(Thread):
         return self._work is not None
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Start a computation; `go_on` computes its pieces. `work` must handle errors: an exception ends the thread."""
+        """Starts a computation; `go_on` computes its pieces. `work` must handle errors: exceptions end the thread."""
         assert self._work is None
         if not self.is_alive():
             self.start()
         self._work, self._is_abandoned, self.is_interrupted = work, False, False
 
     def go_on(self) -> None:
-        """Compute up to the next pause, or to the end."""
+        """Computes up to the next pause, or to the end."""
         self._go.release()
         self._paused.acquire()
 
     def abandon(self) -> None:
-        """End the computation at its pause; its `finally` clauses release its resources."""
+        """Ends the computation at its pause; its `finally` clauses release its resources."""
         self._is_abandoned = True
         while self.in_progress:
             self.go_on()
 
     def run(self) -> None:
-        """Run the thread: compute whenever `go_on` allows it."""
+        """Runs the thread: computes whenever `go_on` allows it."""
         while True:
             self._go.acquire()
             try:
@@ -76,7 +76,7 @@ class Pieces(Thread):
                 self._paused.release()
 
     def rest(self) -> None:
-        """Pause until the next `go_on`. Raises Abandoned."""
+        """Pauses until the next `go_on`. Raises Abandoned."""
         self._paused.release()
         self._go.acquire()
         if self._is_abandoned:
@@ -84,7 +84,7 @@ class Pieces(Thread):
 
 
 def _thread() -> Pieces | None:
-    """Return the current thread if it is a `Pieces`, or else None."""
+    """Returns the current thread if it is a `Pieces`, or else None."""
     thread = current_thread()
     return thread if isinstance(thread, Pieces) else None
 
@@ -96,13 +96,13 @@ def in_pieces() -> bool:
 
 
 def pause() -> None:
-    """End a piece, if the computation runs in `Pieces`. Raises Abandoned."""
+    """Ends a piece, if the computation runs in `Pieces`. Raises Abandoned."""
     if (thread := _thread()) and not thread.is_unbroken:
         thread.rest()
 
 
 def pause_alone() -> None:
-    """End a piece of a measurement. Raises Interrupted if runs continued meanwhile, and Abandoned."""
+    """Ends a piece of a measurement. Raises Interrupted if runs continued meanwhile, and Abandoned."""
     pause()
     if (thread := _thread()) and thread.is_interrupted:
         raise Interrupted
@@ -110,7 +110,7 @@ def pause_alone() -> None:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Disable `pause` for a short computation that must not be abandoned half done."""
+    """Disables `pause` for a short computation that must not be abandoned half done."""
     if (thread := _thread()) is None:
         yield
         return

@@ -29,16 +29,16 @@ class Region:
         return max(map(len, self._holes()), default=0)
 
     def take(self, count: int) -> Sequence | None:
-        """Reserve `count` blocks in the first hole that is long enough; None if there is no such hole."""
+        """Reserves `count` blocks in the first hole that is long enough; None if there is no such hole."""
         hole = next((hole for hole in self._holes() if len(hole) >= count), None)
         return None if hole is None else self._cache.reserve(hole[:count])
 
     def close(self) -> None:
-        """Return the blocks to the pool. All stretches must have been released."""
+        """Returns the blocks to the pool. All stretches must have been released."""
         self._cache.put_back(self.blocks)
 
     def _holes(self) -> Iterator[range]:
-        """Yield each range of free blocks between two stretches, lowest first."""
+        """Yields each range of free blocks between two stretches, lowest first."""
         first = None
         for block in self.blocks:
             if not self._cache.refcounts[block]:

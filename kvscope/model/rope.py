@@ -22,7 +22,7 @@ Scaling = dict[str, Any]
 
 
 def frequencies(theta: float, head_dim: int, scaling: Scaling | None) -> Tensor:
-    """Return the rotary frequencies [Dh/2] in radians per position. Raises ValueError for an unknown scaling."""
+    """Returns the rotary frequencies [Dh/2] in radians per position. Raises ValueError for an unknown scaling."""
     inv_freq = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
     if scaling is None:
         return inv_freq
@@ -44,17 +44,17 @@ def frequencies(theta: float, head_dim: int, scaling: Scaling | None) -> Tensor:
 
 
 def attention_factor(scaling: Scaling | None) -> float:
-    """Return the factor of cos and sin. It multiplies each score by its square."""
+    """Returns the factor of cos and sin. It multiplies each score by its square."""
     return 1.0 if scaling is None else float(scaling.get("attention_factor", 1.0))
 
 
 def _unscaled_by_yarn(theta: float, head_dim: int, scaling: Scaling) -> Tensor:
-    """Return the share of each frequency that is not scaled [Dh/2]: 1 for frequencies that turn often in the first
+    """Returns the share of each frequency that is not scaled [Dh/2]: 1 for frequencies that turn often in the first
     context, 0 for those that turn seldom, and a ramp between (§3.2, `NTK-by-parts`).
     """
 
     def index(turns: float) -> float:
-        """Return the index of the frequency with so many turns in the first context, as a fraction."""
+        """Returns the index of the frequency with so many turns in the first context, as a fraction."""
         wavelengths = scaling["original_max_position_embeddings"] / (turns * 2 * math.pi)
         return head_dim * math.log(wavelengths) / (2 * math.log(theta))
 
@@ -67,12 +67,12 @@ def _unscaled_by_yarn(theta: float, head_dim: int, scaling: Scaling) -> Tensor:
 
 
 def rotations(inv_freq: Tensor, positions: Tensor, factor: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Return cos and sin, each [T, 1, Dh], times `factor`; sin is negated in the first half, so `rotate` rolls once."""
+    """Returns cos and sin, each [T, 1, Dh], times `factor`; sin is negated in the first half: `rotate` rolls once."""
     angles = positions[:, None].float() * inv_freq  # T Dh/2
     cos, sin = angles.cos() * factor, angles.sin() * factor
     return torch.cat((cos, cos), dim=-1)[:, None], torch.cat((-sin, sin), dim=-1)[:, None]
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate x [T, heads, Dh] by its positions; dimension i pairs with i + Dh/2."""
+    """Rotates x [T, heads, Dh] by its positions; dimension i pairs with i + Dh/2."""
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin)

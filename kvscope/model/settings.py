@@ -68,7 +68,7 @@ class Settings(BaseModel):
         return value
 
     def model_post_init(self, _context: Any) -> None:
-        """Mark every member as set, so that logs include defaults too."""
+        """Marks every member as set, so that logs include defaults too."""
         self.model_fields_set.update(type(self).model_fields)
 
 
@@ -203,7 +203,7 @@ class Change(Settings):
         return self
 
     def counts(self, model: Mapping[str, Any]) -> dict[str, int]:
-        """Return the numbers of layers and heads at this site. `model`: described as in an `open` frame."""
+        """Returns the numbers of layers and heads at this site. `model`: described as in an `open` frame."""
         return {"layer": model["layers"], "head": model["kv_heads" if self.site in ("k", "v") else "heads"]}
 
 

@@ -25,7 +25,7 @@ class Form:
     kv_heads: int
 
     def position_bytes(self, config: ModelConfig) -> int:
-        """Compute the bytes of one position: 2 · layers · KV heads · (head dim · bits ÷ 8 + 2 for a scale)."""
+        """Computes the bytes of one position: 2 · layers · KV heads · (head dim · bits ÷ 8 + 2 for a scale)."""
         bits = dict(zip(get_args(CacheDtype), (32, 16, 8, 4), strict=True))[self.dtype]
         vector = config.head_dim * bits // 8 + (SCALE.itemsize if self.dtype in LARGEST else 0)
         return 2 * config.layers * self.kv_heads * vector
@@ -53,7 +53,7 @@ class SmallCache(KVCache):
         return sum(stored[:, :, :, 0].nbytes for stored in self._stored)
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
-        """Store K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
+        """Stores K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
         both = torch.stack((k.transpose(0, 1), v.transpose(0, 1)))  # 2 Hkv T Dh
         both = both.reshape(2, self.form.kv_heads, self.merged, *both.shape[2:]).mean(2)
         if self.form.dtype in LARGEST:
@@ -68,7 +68,7 @@ class SmallCache(KVCache):
         self.pool[layer].index_copy_(2, slots, both.to(self.pool.dtype))
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """Return K and V at `slots` [n], each float32 [Hkv, n, Dh], approximately as they were written."""
+        """Returns K and V at `slots` [n], each float32 [Hkv, n, Dh], approximately as they were written."""
         both = self.pool[layer].index_select(2, slots)
         if self.form.dtype == "int4":
             both = torch.stack((both & 15, both >> 4), dim=-1).flatten(-2).float() - 8
@@ -79,7 +79,7 @@ class SmallCache(KVCache):
         return keys, values
 
     def read_all(self, slots: Tensor) -> Tensor:
-        """Return K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
+        """Returns K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return torch.stack([torch.stack(self.read(layer, slots)) for layer in range(len(self.pool))])
 
     @property

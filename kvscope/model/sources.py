@@ -51,7 +51,7 @@ class Known:
 
 
 def find(model: str | None) -> Source:
-    """Return the source that `--model` names; None stands for the default model. Raises Refused("model")."""
+    """Returns the source that `--model` names; None stands for the default model. Raises Refused("model")."""
     if model is None:
         return Source("packaged", DEFAULT.name, packaged=DEFAULT)
     path = Path(model).expanduser()
@@ -69,7 +69,7 @@ def find(model: str | None) -> Source:
 
 
 def _folder(path: Path) -> Source:
-    """Return the source of a model folder. In the hub's cache, the folder `models--ORG--NAME` has its models in
+    """Returns the source of a model folder. In the hub's cache, the folder `models--ORG--NAME` has its models in
     `snapshots/REVISION`.
     """
     whole = path.resolve()
@@ -86,13 +86,13 @@ def _folder(path: Path) -> Source:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of the model in a file: the file's name without its suffix and the number of a part."""
+    """Returns the name of the model in a file: the file's name without its suffix and the number of a part."""
     part = PART.fullmatch(path.name)
     return part["stem"] if part else path.stem
 
 
 def known(source: Source) -> Known:
-    """Describe a model without loading it. The description of a file that cannot be read is empty; loading says why."""
+    """Describes a model without loading it. The description of an unreadable file is empty; loading says why."""
     try:
         match source:
             case Source("packaged", packaged=Packaged() as packaged):
@@ -111,7 +111,7 @@ def known(source: Source) -> Known:
 
 
 def files_of_folder(folder: Path) -> list[Path]:
-    """Return the weight files of a Hugging Face folder, sorted by name: model.safetensors, or the files that the index
+    """Returns the weight files of a Hugging Face folder, sorted by name: model.safetensors, or the files that the index
     names, which may be in subfolders. The list is empty if the folder has neither. Named files may not exist.
 
     Raises OSError; and ValueError for an index that lists no files or names one outside the folder. Its message
@@ -140,18 +140,18 @@ def _of_package(packaged: Packaged) -> Known:
 
 
 def _parts(file: Path) -> list[Path]:
-    """Return all files of the model that a GGUF file is a part of."""
+    """Returns all files of the model that a GGUF file is a part of."""
     part = PART.fullmatch(file.name)
     return sorted(file.parent.glob(f"{part['stem']}-*-of-{part['count']}.gguf")) if part else [file]
 
 
 def _parameters(file: Path) -> int:
-    """Count the parameters in a safetensors file. Raises the errors of `shapes_of`."""
+    """Counts the parameters in a safetensors file. Raises the errors of `shapes_of`."""
     return sum(map(math.prod, shapes_of(file).values()))
 
 
 def shapes_of(file: Path) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the tensors in a safetensors file, read from its header.
+    """Returns the shapes of the tensors in a safetensors file, read from its header.
 
     Raises OSError; and ValueError for a file that is not in this format.
     """

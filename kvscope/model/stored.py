@@ -27,7 +27,7 @@ _NO_WEIGHTS = "rope_"
 
 
 def expected_bytes(source: Source, device: str, dtype: WeightDtype, *, compiled: bool) -> int:
-    """Estimate the bytes that the weights take in memory; 0 if the files are unknown.
+    """Estimates the bytes that the weights take in memory; 0 if the files are unknown.
 
     `device`, `dtype`: the values of `--device` and `--dtype`; `compiled`: whether native code should be used.
 
@@ -51,7 +51,7 @@ def expected_bytes(source: Source, device: str, dtype: WeightDtype, *, compiled:
 
 
 def stored(source: Source) -> tuple[list[Stored], bool]:
-    """Return the tensors of a model, and whether the embedding table is also the LM head.
+    """Returns the tensors of a model, and whether the embedding table is also the LM head.
 
     The list is empty if the files are not on this machine. Raises OSError; and ValueError for a malformed file.
     """
@@ -61,7 +61,7 @@ def stored(source: Source) -> tuple[list[Stored], bool]:
 
 
 def _shapes(source: Source) -> Iterator[tuple[str, tuple[tuple[int, ...], str]]]:
-    """Yield the name of each tensor with its shape and its GGML type, or "" for a safetensors file."""
+    """Yields the name of each tensor with its shape and its GGML type, or "" for a safetensors file."""
     file = source.path
     if isinstance(source.packaged, Packaged):
         file = cache_folder() / source.packaged.file

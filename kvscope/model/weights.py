@@ -16,7 +16,7 @@ ByFormat = dict[str, int]
 
 
 def added(*parts: Mapping[str, int]) -> ByFormat:
-    """Add the bytes of all parts, format by format."""
+    """Adds the bytes of all parts, format by format."""
     total: Counter[str] = Counter()
     for part in parts:
         total.update(part)
@@ -24,24 +24,24 @@ def added(*parts: Mapping[str, int]) -> ByFormat:
 
 
 def weights_read(layers: Iterable[Linear]) -> ByFormat:
-    """Return the bytes that products with these layers read."""
+    """Returns the bytes that products with these layers read."""
     return added(*(layer.bytes_by_format for layer in layers))
 
 
 def always_read(module: nn.Module) -> list[Linear]:
-    """Return the linear layers in `module` that every pass multiplies by: all except those of experts."""
+    """Returns the linear layers in `module` that every pass multiplies by: all except those of experts."""
     apart = {linear for experts in module.modules() if isinstance(experts, Experts) for linear in experts.of_experts}
     return [linear for linear in linears(module) if linear not in apart]
 
 
 def expert_read(transformer: Transformer) -> ByFormat:
-    """Return the bytes that one expert reads if rows go through it. All experts have the same size."""
+    """Returns the bytes that one expert reads if rows go through it. All experts have the same size."""
     experts = next((module for module in transformer.modules() if isinstance(module, Experts)), None)
     return {} if experts is None else weights_read(linear for linear in experts.of_experts[:2])
 
 
 def weights_held(transformer: Transformer) -> ByFormat:
-    """Return the bytes of all weights in memory; a shared weight counts once."""
+    """Returns the bytes of all weights in memory; a shared weight counts once."""
     embed, head = transformer.embed, transformer.lm_head
     # Packed and grouped weights are not among the module's parameters.
     laid_out = [linear for linear in linears(transformer) if linear.packed is not None or linear.groups]
@@ -52,6 +52,6 @@ def weights_held(transformer: Transformer) -> ByFormat:
 
 
 def embedding_row_bytes(transformer: Transformer) -> int:
-    """Return the bytes of one token's row of the embedding table, in the table's format."""
+    """Returns the bytes of one token's row of the embedding table, in the table's format."""
     embed, config = transformer.embed, transformer.config
     return embed.groups.nbytes // config.vocab if isinstance(embed, GroupedEmbedding) else embed.weight[0].nbytes

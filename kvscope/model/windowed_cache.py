@@ -175,7 +175,7 @@ class WindowedCache(KVCache):
             self.copy_block(stored, source, target)
 
     def _first_seen(self, position: int) -> int:
-        """Return the first block that the query at that position reads in layers with a window."""
+        """Returns the first block that the query at that position reads in layers with a window."""
         return max(0, position + 1 - self.window) // self.block_size
 
     def _give_place(self, block: int) -> None:
@@ -183,7 +183,7 @@ class WindowedCache(KVCache):
         self._places[block] = self._place_of[block]
 
     def _let_go(self, block: int, count: int = 1) -> None:
-        """Record that `count` sequences no longer need the block in layers with a window; free its place if none do."""
+        """Records that `count` sequences no longer need the block in windowed layers; frees its place if none does."""
         self.near_refcounts[block] -= count
         if self.near_refcounts[block] == 0:
             self._free_places.append(self._place_of[block])

@@ -21,7 +21,7 @@ PREFIX = ".kvscope-work-"
 
 @contextmanager
 def work_folder(parent: Path) -> Iterator[Path]:
-    """Create a folder in `parent`, which must exist, and remove it at the end. Raises OSError."""
+    """Creates a folder in `parent`, which must exist, and removes it at the end. Raises OSError."""
     clear_away(parent)
     while True:
         path = parent / f"{PREFIX}{secrets.token_hex(8)}"
@@ -43,7 +43,7 @@ def work_folder(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that replaces `path` once it is complete; an error leaves `path` as it was. Raises OSError."""
+    """Writes a file that replaces `path` once it is complete; an error leaves `path` as it was. Raises OSError."""
     with work_folder(path.parent) as work:
         with (work / "file").open("wb") as file:
             yield file
@@ -51,7 +51,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def clear_away(parent: Path) -> None:
-    """Remove the work folders of ended processes from `parent`."""
+    """Removes the work folders of ended processes from `parent`."""
     for path in parent.glob(f"{PREFIX}*"):
         with suppress(OSError):  # locked, another user's, or already removed
             lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -39,7 +39,7 @@ def observe(
 ) -> Observed:
     """Returns the values of rows `first_query`… of `ids` at the hook points `names`, and K and V of layers `cache_of`.
 
-    Only what `form(name, value)` returns of a value is stored. `keep`: leave the rows in the cache until others need
+    Only what `form(name, value)` returns of a value is stored. `keep`: leaves the rows in the cache until others need
     the room, so that the next call does not compute them again.
 
     Raises CacheFull, KeyError for an unknown hook point, and ValueError for a row that `ids` does not have.

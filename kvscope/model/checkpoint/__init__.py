@@ -52,8 +52,8 @@ def load(
     dtype: torch.dtype = torch.float32,
     grouped: bool = False,
 ) -> Checkpoint:
-    """Load the default model (None), a model of kvscope.model.packaged by its name, a GGUF file, a Hugging Face folder,
-    or a hub id such as `org/name`.
+    """Loads the default model (None), a model of kvscope.model.packaged by its name, a GGUF file, a Hugging Face
+    folder, or a hub id such as `org/name`.
 
     `dtype`: of matrices and the embedding. If `grouped`, matrices that a file stores in groups stay in groups.
 

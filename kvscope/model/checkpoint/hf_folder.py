@@ -87,7 +87,7 @@ def read_folder(
     name: str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> FolderModel:
-    """Read a whole folder: converted to fp32, matrices then rounded to `dtype`. `name`: the folder's name in messages.
+    """Reads a whole folder: converted to fp32, matrices then rounded to `dtype`. `name`: the folder's name in messages.
 
     Raises Refused("model").
     """
@@ -137,7 +137,7 @@ class _Tensors:
         return self._handles.keys()
 
     def _prefixes(self) -> tuple[str, str]:
-        """Return the prefix of all names except the head's, and the head's name.
+        """Returns the prefix of all names except the head's, and the head's name.
 
         The embedding's name shows the prefix: usually `model.`; empty if the model was saved without its head; longer
         if it was part of another model or wrapped: `_orig_mod.model.`, `module.model.`, `model.language_model.`.
@@ -159,7 +159,7 @@ class _Tensors:
         return not torch.equal(*(self._handles[name][0].get_tensor(name) for name in (head, embed)))
 
     def _name(self, part: str) -> str:
-        """Return a part's name in the files: `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
+        """Returns a part's name in the files: `blocks.3.attn.q.weight` → `model.layers.3.self_attn.q_proj.weight`."""
         module, kind = part.rsplit(".", 1)
         modules = _MODULES.get(self.config.arch, _LLAMA_MODULES)
         if module == "lm_head":
@@ -176,7 +176,7 @@ class _Tensors:
         return self.config.arch == "gpt2" and name.endswith(_CONV1D)
 
     def check(self) -> None:
-        """Check that all parts exist with their shapes and a known type, and no tensor is ignored. Raises Refused."""
+        """Checks that all parts exist with their shapes and a known type, and no tensor is ignored. Raises Refused."""
         shapes = {self._name(part): [rows, *slot.shape[1:]] for slot in slots(self.config) for part, rows in slot.parts}
         known = {self._head, *shapes}  # a tied checkpoint may have a head too
         unknown = sorted(key for key in self._handles.keys() - known if not key.endswith(_BUFFERS))
@@ -221,7 +221,7 @@ class _Tensors:
 
 
 def paired(rows: torch.Tensor, head_dim: int, rotated: int) -> torch.Tensor:
-    """Reorder rows of Q and K [heads·head_dim, …] so that rotated pairs are (i, i + head_dim/2). In the input they are
+    """Reorders rows of Q and K [heads·head_dim, …] so that rotated pairs are (i, i + head_dim/2). In the input they are
     (i, i + rotated/2), in the first `rotated` rows of each head. Products of q and k do not change.
     """
     heads = rows.view(-1, head_dim, *rows.shape[1:])

@@ -35,7 +35,7 @@ _PARTS = {
 
 
 def tokenizer_from_hf(folder: Path, name: str) -> Tokenizer:
-    """Build the tokenizer from tokenizer.json, or else SentencePiece's tokenizer.model, and from tokenizer_config.json,
+    """Builds the tokenizer from tokenizer.json, or else SentencePiece's tokenizer.model, tokenizer_config.json,
     special_tokens_map.json, added_tokens.json, generation_config.json, config.json and chat_template.jinja.
 
     Raises Refused("model"), naming the folder as `name`.
@@ -93,7 +93,7 @@ def _from_json(raw: dict[str, Any], name: str) -> tokenizers.Tokenizer:
 
 
 def _checked(folder: Path, name: str) -> dict[str, Any]:
-    """Read tokenizer.json and refuse faults that the library would not name. Raises Refused("model")."""
+    """Reads tokenizer.json and refuses faults that the library would not name. Raises Refused("model")."""
     raw = read_json(folder / _JSON, name)
     if (fault := _fault(raw)) is not None:
         raise Refused("model", f"{_JSON} of {name} cannot be read: its {fault}.")
@@ -111,7 +111,7 @@ def _from_pieces(path: Path, name: str) -> tokenizers.Tokenizer:
 
 
 def _fault(raw: dict[str, Any]) -> str | None:
-    """Return a fault of a tokenizer.json that the library would refuse without naming it, or None."""
+    """Returns a fault of a tokenizer.json that the library would refuse without naming it, or None."""
     for part, allowed in _PARTS.items():
         whole = raw.get(part)
         if not isinstance(whole, dict) and (whole is not None or part == "model"):
@@ -142,7 +142,7 @@ def _fault(raw: dict[str, Any]) -> str | None:
 def _special_names(
     folder: Path, config: dict[str, Any], of_class: Mapping[str, str], name: str
 ) -> dict[str, AddedToken]:
-    """Return the special tokens by their names in templates: of the class, overridden by the files.
+    """Returns the special tokens by their names in templates: of the class, overridden by the files.
 
     special_tokens_map.json overrides tokenizer_config.json, unless the latter lists all added tokens.
     """
@@ -157,14 +157,14 @@ def _special_names(
 
 
 def _extra_tokens(config: dict[str, Any]) -> list[AddedToken]:
-    """Return the special tokens without a name."""
+    """Returns the special tokens without a name."""
     listed = config.get("extra_special_tokens") or config.get("additional_special_tokens") or []
     values = listed.values() if isinstance(listed, dict) else listed if isinstance(listed, list) else []
     return [token for value in values if (token := _token(value, special=True)) is not None]
 
 
 def _declared_tokens(folder: Path, config: dict[str, Any], name: str) -> list[tuple[int, AddedToken]]:
-    """Return the tokens with ids in added_tokens.json and tokenizer_config.json, sorted by id."""
+    """Returns the tokens with ids in added_tokens.json and tokenizer_config.json, sorted by id."""
     tokens = {
         number: AddedToken(text, special=False, normalized=False)
         for text, number in read_optional(folder / "added_tokens.json", name).items()
@@ -184,7 +184,7 @@ def _add_tokens(
     names: dict[str, AddedToken],
     name: str,
 ) -> None:
-    """Add these tokens to the tokenizer; a token without an id gets the next one. Raises Refused."""
+    """Adds these tokens to the tokenizer; a token without an id gets the next one. Raises Refused."""
     added = {token.content for token in inner.get_added_tokens_decoder().values()}
     special = {token.content: token for token in names.values()}
     for number, token in declared:
@@ -201,7 +201,7 @@ def _add_tokens(
 
 
 def _token(value: Any, *, special: bool) -> AddedToken | None:
-    """Parse a token: its text, or an object with the text in `content`. None for anything else."""
+    """Parses a token: its text, or an object with the text in `content`. None for anything else."""
     content = value.get("content") if isinstance(value, dict) else value
     if not isinstance(content, str) or not content:
         return None
@@ -214,7 +214,7 @@ def _flag(value: Any, key: str) -> Any:
 
 
 def _declared_ends(folder: Path, name: str) -> set[int]:
-    """Return the ids in `eos_token_id`, a number or a list, of generation_config.json, or else of config.json."""
+    """Returns the ids in `eos_token_id`, a number or a list, of generation_config.json, or else of config.json."""
     for file in ("generation_config.json", "config.json"):
         value = read_optional(folder / file, name).get("eos_token_id")
         ids = {token for token in (value if isinstance(value, list) else [value]) if type(token) is int}
@@ -224,7 +224,7 @@ def _declared_ends(folder: Path, name: str) -> set[int]:
 
 
 def _template(folder: Path, config: dict[str, Any]) -> object:
-    """Return the chat template: chat_template.jinja, or one text or several with names in tokenizer_config.json."""
+    """Returns the chat template: chat_template.jinja, or one text or several with names in tokenizer_config.json."""
     file = folder / "chat_template.jinja"
     if file.is_file():
         content = file.read_bytes()

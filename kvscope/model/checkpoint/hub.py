@@ -23,7 +23,7 @@ _PATTERNS = [
 
 
 def fetch_repository(name: str, progress: Callable[[Progress], None]) -> Path:
-    """Return the folder of a hub repository `org/name`; from the cache if there is no network. No pickled weights.
+    """Returns the folder of a hub repository `org/name`; from the cache if there is no network. No pickled weights.
 
     Progress has no numbers, because the library does not know the total beforehand. Raises Refused("model").
     """

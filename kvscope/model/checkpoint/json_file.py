@@ -10,7 +10,7 @@ from kvscope.model.api import Refused
 
 
 def read_json(path: Path, folder: str) -> dict[str, Any]:
-    """Read a JSON object from a file of the folder that messages call `folder`. Raises Refused("model")."""
+    """Reads a JSON object from a file of the folder that messages call `folder`. Raises Refused("model")."""
     if not path.is_file():
         raise Refused("model", f"The folder {folder} has no {path.name}{why_missing(path)}.")
     try:
@@ -28,7 +28,7 @@ def read_json(path: Path, folder: str) -> dict[str, Any]:
 
 
 def read_optional(path: Path, folder: str) -> dict[str, Any]:
-    """Read a JSON object as `read_json` does; an empty one if the file is missing.
+    """Reads a JSON object as `read_json` does; an empty one if the file is missing.
 
     Refuses a name in another case and a link whose target is missing. Raises Refused("model").
     """
@@ -36,7 +36,7 @@ def read_optional(path: Path, folder: str) -> dict[str, Any]:
 
 
 def why_missing(path: Path) -> str:
-    """Explain why a file is missing, to complete the sentence "has no <file>…"; "" if nothing explains it."""
+    """Explains why a file is missing, to complete the sentence "has no <file>…"; "" if nothing explains it."""
     if path.is_symlink():
         return f": it is a link to {path.readlink()}, which is missing"
     if path.is_dir():

@@ -42,7 +42,7 @@ ReadPart = Callable[[str, torch.Tensor], None]
 
 
 def slots(config: ModelConfig) -> list[Slot]:
-    """List every weight of the model, in order. Linear weights are [out, in]."""
+    """Lists every weight of the model, in order. Linear weights are [out, in]."""
     weights = [_slot("embed.weight", (config.vocab, config.d), matrix=True)]
     if config.positions == "learned":
         weights.append(_slot("positions.weight", (config.context, config.d)))
@@ -126,7 +126,7 @@ def fill(
     dtype: torch.dtype = torch.float32,
     groups: ReadGroups | None = None,
 ) -> dict[str, Weight]:
-    """Allocate every weight (fp32, contiguous), read its parts into it, and convert matrices to `dtype`, or keep
+    """Allocates every weight (fp32, contiguous), reads its parts into it, and converts matrices to `dtype`, or keeps
     them in groups.
 
     `source` names the file in messages. Progress counts bytes of fp32 weights. Raises Refused if `read` does, and for a

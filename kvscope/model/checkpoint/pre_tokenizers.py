@@ -62,6 +62,6 @@ WHOLE_WORDS = BEGINNING | {"minicpm5"}
 
 
 def pre_tokenizer(name: str) -> pre_tokenizers.PreTokenizer:
-    """Return the pre-tokenizer that splits texts and encodes them as bytes. Raises KeyError for an unknown name."""
+    """Returns the pre-tokenizer that splits texts and encodes them as bytes. Raises KeyError for an unknown name."""
     splits = [pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in PATTERNS[name]]
     return pre_tokenizers.Sequence([*splits, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])

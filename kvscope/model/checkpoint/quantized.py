@@ -38,7 +38,7 @@ _ENDINGS = {
 
 
 def check_not_quantized(raw: dict[str, Any], folder: Path, tensors: Collection[str], source: str) -> None:
-    """Refuse quantized weights. `raw`: the contents of config.json.
+    """Refuses quantized weights. `raw`: the contents of config.json.
 
     Raises Refused("model"), which names `source`, the method and what to use instead.
     """
@@ -65,7 +65,7 @@ def check_not_quantized(raw: dict[str, Any], folder: Path, tensors: Collection[s
 
 
 def _method(raw: dict[str, Any], key: str) -> str | None:
-    """Return the name of the method in config.json, or else the method that the key implies, or None."""
+    """Returns the name of the method in config.json, or else the method that the key implies, or None."""
     inside = raw[key] if isinstance(raw[key], dict) else {}
     method = inside.get("quant_method") or {"quantization": "MLX", "compression_config": "compressed-tensors"}.get(key)
     return None if method is None else str(method)

@@ -29,7 +29,7 @@ _FILES: tuple[tuple[str, str], ...] = (
 
 
 def what_it_is(path: Path) -> str | None:
-    """Identify a file that is not GGUF, to complete the sentence "<file> …"; None if it begins as GGUF does."""
+    """Identifies a file that is not GGUF, to complete the sentence "<file> …"; None if it begins as GGUF does."""
     with path.open("rb") as file:
         start = file.read(64)
     if start.startswith(b"GGUF"):
@@ -47,7 +47,7 @@ def what_it_is(path: Path) -> str | None:
 
 
 def other_format(path: Path) -> str | None:
-    """Identify a file that is not safetensors, to complete the sentence "<file> …"; None if its format is unknown."""
+    """Identifies a file that is not safetensors, to complete the sentence "<file> …"; None if its format is unknown."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -60,7 +60,7 @@ def _known(start: bytes) -> str | None:
 
 
 def model_below(folder: Path) -> str | None:
-    """Name the models in subfolders, to complete the sentence "The folder holds …"; None if there are none."""
+    """Names the models in subfolders, to complete the sentence "The folder holds …"; None if there are none."""
     below = sorted({path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/*.safetensors")})
     if not below:
         return None
@@ -69,7 +69,7 @@ def model_below(folder: Path) -> str | None:
 
 
 def what_is_here(folder: Path) -> str | None:
-    """Describe a folder that is not a Hugging Face model, to complete "The folder holds …"; None if it is unknown."""
+    """Describes a folder that is not a Hugging Face model, to complete "The folder holds …"; None if it is unknown."""
     if not any(folder.iterdir()):
         return "nothing"
     for pattern, words in _FILES:

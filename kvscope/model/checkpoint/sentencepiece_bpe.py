@@ -38,7 +38,7 @@ class Pieces:
 
 
 def read_pieces(path: Path) -> Pieces:
-    """Read the pieces of a tokenizer.model. Raises NotSupported, OSError."""
+    """Reads the pieces of a tokenizer.model. Raises NotSupported, OSError."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(path.read_bytes())
@@ -65,7 +65,7 @@ def read_pieces(path: Path) -> Pieces:
 
 
 def tokenizer_of(pieces: Pieces, joined: Collection[int] = (NORMAL, USER_DEFINED, UNUSED)) -> tokenizers.Tokenizer:
-    """Return a tokenizer that splits texts as SentencePiece does, and matches control and user-defined pieces whole.
+    """Returns a tokenizer that splits texts as SentencePiece does, and matches control and user-defined pieces whole.
 
     `joined`: the kinds of pieces that neighbours may form. Raises NotSupported.
     """
@@ -105,7 +105,7 @@ class _Joining:
         text.split(lambda _, part: [part[start:end] for start, end in self.spans(str(part))])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the begin and the end of each piece."""
+        """Returns the begin and the end of each piece."""
         ends = list(range(1, len(text) + 1))  # the end of the piece that begins there; 0 if none does
         before = list(range(-1, len(text) - 1))
         queue: list[tuple[float, int, int]] = []
@@ -132,7 +132,7 @@ class _Joining:
 
 
 def put_around(inner: tokenizers.Tokenizer, first: str | None, last: str | None) -> None:
-    """Let each text begin and end with these special tokens."""
+    """Lets each text begin and end with these special tokens."""
     firsts, lasts = ([token] if token is not None else [] for token in (first, last))
     ids = [(token, inner.token_to_id(token)) for token in dict.fromkeys((*firsts, *lasts))]
     inner.post_processor = processors.TemplateProcessing(

@@ -28,7 +28,7 @@ class Extras:
 
 
 def end_ids(inner: tokenizers.Tokenizer, declared: set[int]) -> tuple[int, ...]:
-    """Return the declared end tokens and those whose names mean the end of a turn in a conversation, sorted."""
+    """Returns the declared end tokens and those whose names mean the end of a turn in a conversation, sorted."""
     special = inner.get_added_tokens_decoder()
     turns = {token for token, added in special.items() if added.special and added.content in _END_OF_TURN}
     # Checked by name, because ids may have gaps: the largest id may be above the number of names.
@@ -54,7 +54,7 @@ class Tokenizer:
         """Rows of the model's embedding: larger ids are refused. None before `fit`."""
 
     def fit(self, rows: int, source: str) -> None:
-        """Use this tokenizer for a model whose embedding has `rows` rows. `source`: the model's name in messages.
+        """Uses this tokenizer for a model whose embedding has `rows` rows. `source`: the model's name in messages.
 
         Raises Refused("model") if every text would be refused: a token around it has no row, or tokenizing fails.
         """
@@ -78,7 +78,7 @@ class Tokenizer:
         return self._template.exists
 
     def encode(self, text: str, *, special: bool = False, field: str = "prompt") -> list[int]:
-        """Return the ids of a text. Raises Refused, naming `field`, for a token without a row in the model's embedding.
+        """Returns a text's ids. Raises Refused, naming `field`, for a token without a row in the model's embedding.
 
         A plain prompt gets the tokens that the model's tokenizer adds around every text (Llama 3: a first
         `<|begin_of_text|>`; most others: none). With `special`, the text already has them, like the result of `chat`,
@@ -95,7 +95,7 @@ class Tokenizer:
         return ids
 
     def _ids(self, text: str, *, special: bool, field: str) -> list[int]:
-        """Return the library's ids. Raises Refused, naming `field`, if it cannot tokenize the text."""
+        """Returns the library's ids. Raises Refused, naming `field`, if it cannot tokenize the text."""
         try:
             return list(self._inner.encode(text, add_special_tokens=not special).ids)
         except BaseException as error:
@@ -107,7 +107,7 @@ class Tokenizer:
         return self.token_bytes(token).decode("utf-8", "replace")[:80]
 
     def token_bytes(self, token: int) -> bytes:
-        """Return a token's bytes, which alone may not be valid UTF-8. Empty for an id without a name.
+        """Returns a token's bytes, which alone may not be valid UTF-8. Empty for an id without a name.
 
         Added tokens are decoded like the vocabulary (Gemma's `▁▁` is 2 spaces), except if the result is not valid
         UTF-8: `café` added to a byte-level vocabulary stays `café`. (`transformers` writes `caf\ufffd`.)
@@ -119,17 +119,17 @@ class Tokenizer:
         return raw if token not in self._added or len(raw) == 1 or _is_text(raw) else name.encode()
 
     def token(self, token: int) -> dict[str, Any]:
-        """Return a token in the form that docs/frames.md describes."""
+        """Returns a token in the form that docs/frames.md describes."""
         raw = self.token_bytes(token)
         special = token in self._added and self._added[token].special
         return {"id": token, "text": raw.decode("utf-8", "replace"), "bytes": raw.hex(), "special": special}
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of the ids' joined bytes, with special tokens; U+FFFD for bytes that are not UTF-8."""
+        """Returns the text of the ids' joined bytes, with special tokens; U+FFFD for bytes that are not UTF-8."""
         return b"".join(map(self.token_bytes, ids)).decode("utf-8", "replace")
 
     def chat(self, messages: Sequence[dict[str, str]]) -> str:
-        """Format messages ({"role", "content"}) by the model's chat template, up to the beginning of the answer.
+        """Formats messages ({"role", "content"}) by the model's chat template, up to the beginning of the answer.
 
         Raises Refused("chat") if the model has no template or the template rejects the messages.
         """
@@ -145,7 +145,7 @@ def _is_text(raw: bytes) -> bool:
 
 
 def byte_alphabet() -> dict[str, int]:
-    """Return GPT-2's printable character for each byte: printable Latin-1 is itself, the rest begin at U+0100."""
+    """Returns GPT-2's printable character for each byte: printable Latin-1 is itself, the rest begin at U+0100."""
     own = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in own]
     return {chr(byte): byte for byte in own} | {chr(256 + index): byte for index, byte in enumerate(others)}
@@ -155,7 +155,7 @@ _BYTE_OF = byte_alphabet()
 
 
 def byte_level(name: str) -> bytes:
-    """Return the bytes of a vocabulary entry in GPT-2's byte alphabet."""
+    """Returns the bytes of a vocabulary entry in GPT-2's byte alphabet."""
     try:
         return bytes(_BYTE_OF[char] for char in name)
     except KeyError:
@@ -163,7 +163,7 @@ def byte_level(name: str) -> bytes:
 
 
 def byte_fallback(name: str) -> bytes:
-    """Return the bytes of a SentencePiece entry: `<0xE2>` is one byte, `▁` a space."""
+    """Returns the bytes of a SentencePiece entry: `<0xE2>` is one byte, `▁` a space."""
     if len(name) == 6 and name.startswith("<0x") and name.endswith(">"):
         return bytes.fromhex(name[3:5])
     return name.replace(_SPACE_MARK, " ").encode()

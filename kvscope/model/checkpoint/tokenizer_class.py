@@ -64,7 +64,7 @@ def _of_qwen2(raw: Json, config: Json) -> None:
 
 
 def _of_gpt2(raw: Json, config: Json) -> None:
-    """Set the prefix space. Keeps the file's other steps, which `transformers` drops: one splits SmolLM2's digits."""
+    """Sets the prefix space. Keeps the file's other steps, which `transformers` drops: one splits SmolLM2's digits."""
     for step in steps_of(raw.get("pre_tokenizer")):
         if step.get("type") == BYTE_LEVEL:
             step["add_prefix_space"] = bool(config.get("add_prefix_space"))
@@ -82,7 +82,7 @@ def _model(raw: Json, **settings: Any) -> None:
 
 
 def steps_of(part: Any) -> Iterator[Json]:
-    """Yield a part of a tokenizer.json and all steps nested in it."""
+    """Yields a part of a tokenizer.json and all steps nested in it."""
     if isinstance(part, dict):
         yield part
         for value in part.values():
@@ -129,7 +129,7 @@ _FILE_COUNTS = ("mistral", "phi3")
 
 
 def class_of(config: Json, model: Json, raw: Json) -> TokenizerClass:
-    """Return the class for a folder. `config`: tokenizer_config.json; `model`: config.json; `raw`: tokenizer.json.
+    """Returns the class for a folder. `config`: tokenizer_config.json; `model`: config.json; `raw`: tokenizer.json.
 
     Raises ValueError, to complete "<folder> …", for a class with unknown steps, and for a class whose decoder is of
     another kind than tokenizer.json's.

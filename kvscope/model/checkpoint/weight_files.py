@@ -18,7 +18,7 @@ _CONVERT = "AutoModelForCausalLM.from_pretrained(folder).save_pretrained(new_fol
 
 
 def weight_files(folder: Path, name: str) -> list[Path]:
-    """Return the safetensors files of the folder that messages call `name`, sorted. Raises Refused("model")."""
+    """Returns the safetensors files of the folder that messages call `name`, sorted. Raises Refused("model")."""
     if (folder / _ADAPTER).is_file():
         fault = f"has an adapter ({_ADAPTER}), which would not be applied"
         raise Refused("model", f"The folder {name} {fault}: merge it into its base model, or remove its files.")
@@ -36,7 +36,7 @@ def weight_files(folder: Path, name: str) -> list[Path]:
 
 
 def _refuse(folder: Path, name: str) -> NoReturn:
-    """Refuse a folder that has no weight files, naming what it has instead. Raises Refused("model")."""
+    """Refuses a folder that has no weight files, naming what it has instead. Raises Refused("model")."""
     for file in (SINGLE, INDEX):
         if why := why_missing(folder / file):
             raise Refused("model", f"The folder {name} has no {file}{why}.")

@@ -36,7 +36,7 @@ class Call:
 
 
 def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, Any]:
-    """Record the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, as JSON-able data by
+    """Records the calls of `Engine.advance` in prefill of `ids` and in the decode step after it, as JSON-able data by
     phase, with the number of calls of each function. All other runs must be paused.
 
     Raises CacheFull, and Interrupted if another run continued.
@@ -53,7 +53,7 @@ def step_calls(engine: Engine, ids: list[int], sampling: Sampling) -> dict[str, 
 
 
 def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
-    """Record the calls until the run has chosen `step` tokens; None if it has already ended."""
+    """Records the calls until the run has chosen `step` tokens; None if it has already ended."""
     run = engine.scheduler.runs.get(KEY)
     if run is None:
         return None
@@ -68,7 +68,7 @@ def _advanced(engine: Engine, step: int) -> dict[str, Any] | None:
 
 
 def _pause(engine: Engine) -> None:
-    """Pause. Meanwhile no pass of other runs includes the recorded run, and its blocks stay promised."""
+    """Pauses. Meanwhile no pass of other runs includes the recorded run, and its blocks stay promised."""
     scheduler = engine.scheduler
     run = scheduler.runs.pop(KEY)
     scheduler.promised[KEY] = run.blocks_promised
@@ -81,7 +81,7 @@ def _pause(engine: Engine) -> None:
 
 @contextmanager
 def recording(root: Call) -> Iterator[None]:
-    """Add the calls of the model's own functions below `root`."""
+    """Adds the calls of the model's own functions below `root`."""
     folder = str(resources.files("kvscope.model")) + "/"
     stack: list[Call | None] = []
     """One entry per active frame: its call, or None for a function outside the model."""

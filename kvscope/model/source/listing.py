@@ -27,7 +27,7 @@ Part = list[Any]
 
 @cache
 def text_of(path: str) -> str:
-    """Return the text of a file of the installed package. `path`: relative to `model/`."""
+    """Returns the text of a file of the installed package. `path`: relative to `model/`."""
     return resources.files("kvscope.model").joinpath(path).read_text("utf-8")
 
 
@@ -38,7 +38,7 @@ def named_of(path: str) -> Named:
 
 @cache
 def listing() -> dict[str, Any]:
-    """Return the files, each {path, lines, functions, shapes}, and their version, as JSON-able data.
+    """Returns the files, each {path, lines, functions, shapes}, and their version, as JSON-able data.
 
     A line is a list of parts: [text], [text, kind] or [text, kind, names]. `functions`: {name, first, last}, with line
     numbers from 1. `shapes`: {line, when, tensors}, for statements whose shapes the source states in letters; a tensor
@@ -49,7 +49,7 @@ def listing() -> dict[str, Any]:
 
 @cache
 def version() -> str:
-    """Return the version of the files, a hash. Facts about lines are valid only for the same version."""
+    """Returns the version of the files, a hash. Facts about lines are valid only for the same version."""
     return sha256("".join(map(text_of, FILES)).encode()).hexdigest()[:16]
 
 
@@ -66,7 +66,7 @@ def _file(path: str) -> dict[str, Any]:
 
 
 def _lines(text: str, names: Named) -> list[list[Part]]:
-    """Split each line into parts; joined, they are the line."""
+    """Splits each line into parts; joined, they are the line."""
     marks = {(mark.line, mark.start): mark for mark in names.marks}
     lines = text.removesuffix("\n").split("\n")
     parts: list[list[Part]] = [[] for _ in lines]
@@ -95,7 +95,7 @@ def _add(parts: list[Part], text: str, kind: str = "", mark: Mark | None = None)
 
 
 def _coloured(text: str, marks: dict[tuple[int, int], Mark]) -> Iterator[tuple[tuple[int, int], int, str, Mark | None]]:
-    """Yield start (row, column), end column, kind and mark of each part that is not plain; no part spans two lines."""
+    """Yields start (row, column), end column, kind and mark of each part that is not plain; no part spans two lines."""
     lines = text.split("\n")
     before = ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -93,7 +93,7 @@ class Named:
 
 
 def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
-    """Return for each class its hook points and the name of the tensor that passes each.
+    """Returns for each class its hook points and the name of the tensor that passes each.
 
     `self.q = HookPoint(…)` in a class that another class stores as `self.attn` is `attn.q`. Classes stored in a list
     (the blocks) add no prefix.
@@ -107,7 +107,7 @@ def hooks_of(tree: ast.Module) -> dict[str, dict[str, str]]:
 
 
 def axes_of(tree: ast.Module) -> dict[str, Axes]:
-    """Return the shape of each tensor that passes a hook point."""
+    """Returns the shape of each tensor that passes a hook point."""
     hooks = hooks_of(tree)
     return {
         hooks[owner.name][point]: axes
@@ -118,7 +118,7 @@ def axes_of(tree: ast.Module) -> dict[str, Axes]:
 
 
 def named(text: str) -> Named:
-    """Return the names in the text of a file of the model's source. Raises SyntaxError."""
+    """Returns the names in the text of a file of the model's source. Raises SyntaxError."""
     tree = ast.parse(text)
     hooks, axes = hooks_of(tree), axes_of(tree)
     parts = {attribute: part for part, attribute, _ in _parts(tree, hooks.keys())}
@@ -166,7 +166,7 @@ def _points(owner: ast.ClassDef) -> Iterator[tuple[str, Axes]]:
 
 
 def _parts(tree: ast.Module, classes: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield each class, the attribute that stores an instance of it, and whether that is a list."""
+    """Yields each class, the attribute that stores an instance of it, and whether that is a list."""
     known = set(classes)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
@@ -183,7 +183,7 @@ def _called(node: ast.AST) -> str | None:
 
 
 def _parameters(owner: str, definition: ast.FunctionDef, arguments: list[Names]) -> dict[str, Names]:
-    """Return the tensors of each parameter: the cache, its K and V, or the callers' arguments."""
+    """Returns the tensors of each parameter: the cache, its K and V, or the callers' arguments."""
     parameters = definition.args.args
     names = [each.arg for each in parameters]
     tensors = {name: tensor for name, tensor in zip(names[1:], arguments, strict=False) if tensor}
@@ -284,7 +284,7 @@ class _Walk:
         ]
 
     def _expression(self, node: ast.AST | None) -> list[str]:
-        """Mark the names of an expression and return its hook points, in the order of evaluation."""
+        """Marks the names of an expression and returns its hook points, in the order of evaluation."""
         hooks: list[str] = []
         if node is None:
             return hooks
@@ -313,20 +313,20 @@ class _Walk:
         return IN_WORDS.get(node.attr, ())
 
     def _passes(self, variable: ast.Name, hook: str) -> None:
-        """Name a variable after the hook point that it passes, in all marks since its assignment."""
+        """Names a variable after the hook point that it passes, in all marks since its assignment."""
         if not any((mark.line, mark.start) == self._place(variable)[:2] for mark in self.marks):
             self._mark(variable, (hook,))
         for mark in self._open.get(variable.id, []):
             mark.names += (hook,) if hook not in mark.names else ()
 
     def _hook(self, node: ast.AST) -> str | None:
-        """Return the hook point that a call invokes, or None."""
+        """Returns the hook point that a call invokes, or None."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return None
         return self.hooks.get(node.func.attr) if _of_self(node.func) else None
 
     def _names(self, node: ast.expr) -> Names:
-        """Return the tensors that an expression's value is."""
+        """Returns the tensors that an expression's value is."""
         if (hook := self._hook(node)) is not None:
             return (hook,)
         if isinstance(node, ast.Name):
@@ -357,12 +357,12 @@ class _Walk:
 
 
 def _property(test: ast.expr) -> str | None:
-    """Return the property of a model that `if config.x` or `if self.x` tests."""
+    """Returns the property of a model that `if config.x` or `if self.x` tests."""
     return test.attr if isinstance(test, ast.Attribute) else None
 
 
 def _comment(line: str, count: int) -> list[Axes]:
-    """Return the shapes of `count` variables from the comment that ends a line, such as `T D -> T F, T F`, or []."""
+    """Returns the shapes of `count` variables from the comment that ends a line, such as `T D -> T F, T F`, or []."""
     _, _, comment = line.partition("  # ")
     text = comment.rpartition("->")[2].strip()
     each = text.removeprefix("each ")
@@ -376,7 +376,7 @@ def _of_self(node: ast.Attribute) -> bool:
 
 
 def _same(node: ast.expr) -> ast.Name | None:
-    """Return the variable that has the same values as an expression, in any shape, or None."""
+    """Returns the variable that has the same values as an expression, in any shape, or None."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_VALUES:
         node = node.func.value
     return node if isinstance(node, ast.Name) else None
@@ -389,7 +389,7 @@ def _targets(node: ast.AST) -> list[ast.Name]:
 
 
 def _values(targets: list[ast.Name], value: ast.expr | None) -> list[ast.expr | None]:
-    """Return the expression of each target; None for targets that share one expression."""
+    """Returns the expression of each target; None for targets that share one expression."""
     if isinstance(value, ast.Tuple) and len(value.elts) == len(targets):
         return list(value.elts)
     return [value] if len(targets) == 1 else [None for _ in targets]

@@ -119,7 +119,7 @@ class _Frame:
 
 
 def _facts(name: str, value: Any) -> Iterator[Facts]:
-    """Yield the facts about a tensor, or about each tensor in a list."""
+    """Yields the facts about a tensor, or about each tensor in a list."""
     if isinstance(value, Tensor):
         yield Facts.of_tensor(name, value)
     elif isinstance(value, list | tuple):

@@ -41,7 +41,7 @@ class StepLines:
 
 
 def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling: Sampling) -> StepLines:
-    """Record a step whose new rows are `first`… of `ids`, at one layer, and the choice after it.
+    """Records a step whose new rows are `first`… of `ids`, at one layer, and the choice after it.
 
     Records the last pass if the step took several. The Python lines run even if native code normally computes such a
     pass. Raises CacheFull.
@@ -59,14 +59,14 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
 
 
 def pass_lines(engine: Engine, ids: list[int], first: int, layer: int) -> StepLines:
-    """Record one pass over rows `first`… of `ids`, at one layer, without a choice. Raises CacheFull."""
+    """Records one pass over rows `first`… of `ids`, at one layer, without a choice. Raises CacheFull."""
     recorded = Lines(layer)
     facts, _ = _pass(engine, ids, first, recorded)
     return _step_lines(recorded, facts, len(ids) - first, 1)
 
 
 def _pass(engine: Engine, ids: list[int], first: int, recorded: Lines) -> tuple[dict[str, Facts], Tensor]:
-    """Return the hook points' tensors, by name relative to the layer, and the last row after the final norm, [1, D]."""
+    """Returns the hook points' tensors, by name relative to the layer, and the last row after the final norm [1, D]."""
     layer = recorded.layer
     facts: dict[str, Facts] = {}
     last: list[Tensor] = []
@@ -93,7 +93,7 @@ def _step_lines(recorded: Lines, facts: dict[str, Facts], rows: int, passes: int
 
 
 def _merged(path: str, recorded: Lines, hooked: dict[str, Facts]) -> dict[int, tuple[Facts, ...]]:
-    """Return for each line that ran the tensors of its hook points, then those that it assigned."""
+    """Returns for each line that ran the tensors of its hook points, then those that it assigned."""
     lines = {}
     for function in named_of(path).functions:
         for statement in function.statements if recorded.once(function) else ():
