@@ -88,7 +88,7 @@ PositiveIndex = Annotated[int, Field(ge=1), AfterValidator(_within)]
 
 
 def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model:
-    """Parse a JSON object. Raises Refused."""
+    """Parses a JSON object. Raises Refused."""
     if marks(body) > MOST_MARKS:
         raise Refused("body", f"The body has more than {MOST_MARKS:,} values.", limit=MOST_MARKS, status=413)
     try:
@@ -104,14 +104,14 @@ def read(model: type[Model], body: bytes, bounds: Bounds | None = None) -> Model
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members with names that an answer can repeat: half of a surrogate pair is replaced."""
+    """Returns the members with names that an answer can repeat: half of a surrogate pair is replaced."""
     if len(pairs) > MOST_MEMBERS:
         raise ValueError(f"an object has more than {MOST_MEMBERS:,} members")
     return {name.encode("utf-8", "replace").decode(): value for name, value in pairs}
 
 
 def check(model: type[Model], members: Mapping[str, Any], bounds: Bounds | None = None) -> Model:
-    """Validate members. Raises Refused."""
+    """Validates members. Raises Refused."""
     try:
         return model.model_validate(members, context=bounds or {})
     except ValidationError as error:
@@ -119,7 +119,7 @@ def check(model: type[Model], members: Mapping[str, Any], bounds: Bounds | None 
 
 
 def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds) -> Refused:
-    """Return the first mistake as Refused. In each object, an unknown member comes first."""
+    """Returns the first mistake as Refused. In each object, an unknown member comes first."""
     first = errors[0]["loc"]
 
     def order(error: ErrorDetails) -> tuple[bool, int, str]:
@@ -140,7 +140,7 @@ def _refused(model: type[BaseModel], errors: list[ErrorDetails], bounds: Bounds)
 
 
 def _kind(model: type[BaseModel], error: ErrorDetails) -> str:
-    """Return pydantic's kind of an error, corrected where this contract differs."""
+    """Returns pydantic's kind of an error, corrected where this contract differs."""
     kind = error["type"]
     if error["input"] is None and kind != "extra_forbidden":
         return "missing"
@@ -160,7 +160,7 @@ def _sentence(kind: str, name: str, limit: Any, error: ErrorDetails) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Write a value for a message. Text is escaped and cut, since a client sent it."""
+    """Writes a value for a message. Text is escaped and cut, since a client sent it."""
     if isinstance(value, str):
         return json.dumps(value if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN]}…")
     if isinstance(value, int) and not isinstance(value, bool):
@@ -176,7 +176,7 @@ def _name(place: tuple[int | str, ...]) -> str:
 
 
 def limit_of(model: type[BaseModel], place: tuple[int | str, ...], bounds: Bounds) -> Any:
-    """Return the limit of a member: least and most of a number or of a text's length, most items of a list, or its
+    """Returns the limit of a member: least and most of a number or of a text's length, most items of a list, or its
     possible values. None if it has no limit.
     """
     if place and place[-1] in bounds:
@@ -206,12 +206,12 @@ def _schema_at(model: type[BaseModel], place: tuple[int | str, ...]) -> dict[str
 
 @cache
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a model's JSON Schema."""
+    """Returns a model's JSON Schema."""
     return model.model_json_schema()
 
 
 def limits_of(model: type[BaseModel]) -> dict[str, list[int]]:
-    """Return the least and most of each member of an object and of nested objects, by name."""
+    """Returns the least and most of each member of an object and of nested objects, by name."""
     whole, limits_by_name = schema_of(model), {}
     for schema in (whole, *whole.get("$defs", {}).values()):
         for name, member in schema.get("properties", {}).items():

@@ -99,7 +99,7 @@ class Parts:
     """None unless several web processes share the database."""
 
     def start(self) -> None:
-        """Serve viewers, and lead: at once, or in a cluster when no other process leads."""
+        """Serves viewers, and leads: at once, or in a cluster when no other process leads."""
         self.presence.start()
         self.live.start()
         if self.hold is not None:
@@ -110,13 +110,13 @@ class Parts:
             self.member.start(self._take_over)
 
     def _take_over(self) -> None:
-        """Begin to lead in place of another process. Raises StoreError."""
+        """Begins to lead in place of another process. Raises StoreError."""
         recordings.load(self.recorded, self.runs)
         self.scheduler.restore(lambda requester: partial(self.limits.charge, Visitor(*requester)))
         self._lead()
 
     def _lead(self) -> None:
-        """Start the engines, save the sessions of the gallery, and delete runs that are due."""
+        """Starts the engines, saves the sessions of the gallery, and deletes runs that are due."""
         self.engine.start()
         self.scheduler.open()
         self.gallery.start()
@@ -124,7 +124,7 @@ class Parts:
         self.budget.start()
 
     def close(self) -> None:
-        """End the engines, then close the log. Open runs close as interrupted."""
+        """Ends the engines, then closes the log. Open runs close as interrupted."""
         if self.member is not None:
             self.member.retire()
         self.presence.close()
@@ -235,7 +235,7 @@ def _member(runs: RunLog, name: str, live: Live, settings: Settings) -> Member:
 
 
 def _end(why: str) -> None:
-    """End this process at once; its parent starts another. Data in its memory must not be stored or sent."""
+    """Ends this process at once; its parent starts another. Data in its memory must not be stored or sent."""
     report(why)
     sys.stderr.flush()
     os._exit(0)
@@ -253,5 +253,5 @@ def _limits(settings: Settings) -> Limits:
 
 
 def report(message: str) -> None:
-    """Log one line for the operator."""
+    """Logs one line for the operator."""
     log.warning(message)

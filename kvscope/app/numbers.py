@@ -12,14 +12,14 @@ EXACTLY = Context(prec=800)
 
 
 def integer(value: float) -> str:
-    """Write a number rounded to a whole one, with commas and a true minus sign: 46080 → 46,080."""
+    """Writes a number rounded to a whole one, with commas and a true minus sign: 46080 → 46,080."""
     if not isfinite(value):
         return _with_minus(str(value))
     return _with_minus(f"{int((Decimal(float(value)) + Decimal('0.5')).to_integral_value(ROUND_FLOOR)):,}")
 
 
 def fixed(value: float, digits: int, *, grouped: bool = False) -> str:
-    """Write a number with `digits` decimals and a true minus sign. Ties round away from 0, as `toFixed` does.
+    """Writes a number with `digits` decimals and a true minus sign. Ties round away from 0, as `toFixed` does.
 
     `grouped`: with commas in thousands.
     """
@@ -30,7 +30,7 @@ def fixed(value: float, digits: int, *, grouped: bool = False) -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share: 0.222 → 22.2 %. One above 0 never reads as 0 %, and one below 1 never as 100 %."""
+    """Writes a share: 0.222 → 22.2 %. One above 0 never reads as 0 %, and one below 1 never as 100 %."""
     least = 10.0**-digits
     value = float(share) * 100
     if 0 < value < least / 2:
@@ -41,7 +41,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def size(count: float) -> str:
-    """Write a number of bytes with three digits and a unit of powers of ten: 46.1 kB."""
+    """Writes a number of bytes with three digits and a unit of powers of ten: 46.1 kB."""
     power, unit = next(((power, unit) for power, unit in UNITS if count >= power), (1, "B"))
     value = count / power
     text = integer(value) if value >= 100 or power == 1 else fixed(value, 1 if value >= 10 else 2)
@@ -49,7 +49,7 @@ def size(count: float) -> str:
 
 
 def short(value: float) -> str:
-    """Write a number of a lesson; one that is not whole gets at most four digits: 46,080; 0.254; 12.5."""
+    """Writes a number of a lesson; one that is not whole gets at most four digits: 46,080; 0.254; 12.5."""
     if float(value).is_integer():
         return integer(value)
     return f"{float(Context(prec=4, rounding=ROUND_HALF_UP).create_decimal(Decimal(float(value)))):.12g}"

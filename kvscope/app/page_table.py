@@ -38,22 +38,22 @@ class Page:
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Return all pages, in the navigation's order."""
+    """Returns all pages, in the navigation's order."""
     return tuple(Page(**entry) for entry in json.loads((STATIC / "pages.json").read_text("utf-8")))
 
 
 def links() -> list[dict[str, str]]:
-    """Return the links of the navigation."""
+    """Returns the links of the navigation."""
     return [_link(page) for page in pages() if page.nav]
 
 
 def links_below(prefix: str) -> list[dict[str, str]]:
-    """Return links to the pages below an address that are not in the navigation."""
+    """Returns links to the pages below an address that are not in the navigation."""
     return [_link(page) for page in pages() if not page.nav and page.address.startswith(prefix)]
 
 
 def page_of(id: str) -> Page:
-    """Return the page with this id. Raises LookupError."""
+    """Returns the page with this id. Raises LookupError."""
     for page in pages():
         if page.id == id:
             return page

@@ -60,7 +60,7 @@ def kind_of(record: logging.LogRecord) -> Kind:
 
 
 def install() -> None:
-    """Write this process's log to standard error, through a RateLimitedFilter."""
+    """Writes this process's log to standard error, through a RateLimitedFilter."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("kvscope: %(message)s"))
     handler.addFilter(RateLimitedFilter())

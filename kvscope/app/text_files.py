@@ -19,7 +19,7 @@ class NotUtf8(ValueError):
 
 
 def text_of(content: bytes) -> str:
-    """Return the text with newlines as line ends. Raises NotUtf8, also for UTF-16."""
+    """Returns the text with newlines as line ends. Raises NotUtf8, also for UTF-16."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotUtf8(1, "it begins as UTF-16 does")
     if 0 in content:
@@ -33,7 +33,7 @@ def text_of(content: bytes) -> str:
 
 
 def files_with(suffix: str, folder: Path) -> Iterator[Path]:
-    """Return a folder's files with this suffix, ordered by name.
+    """Returns a folder's files with this suffix, ordered by name.
 
     Names that begin with a dot belong to a system or an editor: `._name`, which macOS writes on foreign disks, and
     `.#name`, the lock of Emacs.

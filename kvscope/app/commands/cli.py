@@ -232,9 +232,9 @@ def main(
     models: tuple[str, ...],
     **options: object,
 ) -> None:
-    """Watch a transformer work: every layer, every head, every byte of KV cache.
+    """Shows a transformer at work: every layer, every head, every byte of KV cache.
 
-    Without a command, serve the page; the first line printed is its URL. Write --data and
+    Without a command, serves the page; the first line printed is its URL. Write --data and
     --database before a command to choose the runs and sessions it uses.
     """
     if token_file is not None:
@@ -256,7 +256,7 @@ def main(
 
 
 def _end_cleanly() -> Callable[[], None]:
-    """Make SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes half-written files. Return a function
+    """Makes SIGTERM and SIGHUP end a command as Ctrl-C does, so that it removes half-written files. Returns a function
     that undoes this.
 
     A signal that the caller ignores (nohup) stays ignored.
@@ -347,7 +347,7 @@ def run(
     dtype: str | None,
     **fields: object,
 ) -> None:
-    """Run PROMPT once, without a server, and write all its frames to one safetensors file."""
+    """Runs PROMPT once, without a server, and writes all its frames to one safetensors file."""
     from kvscope.app.bodies import check
     from kvscope.app.engine.capture import capture
     from kvscope.app.http.requests import NewRun, new_id
@@ -372,7 +372,7 @@ def run(
 @main.command()
 @click.option("--terms", "name", metavar="MODEL", help="Fetch the terms under which that model may be used.")
 def models(name: str | None) -> None:
-    """List what --model accepts."""
+    """Lists what --model accepts."""
     if name is None:
         click.echo(MODELS)
         return

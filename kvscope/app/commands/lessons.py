@@ -12,7 +12,7 @@ from kvscope.app.settings import Settings
 
 @click.group()
 def lessons() -> None:
-    """Check lessons that you write (docs/lessons.md)."""
+    """Checks lessons that you write (docs/lessons.md)."""
 
 
 @lessons.command("check")
@@ -20,7 +20,7 @@ def lessons() -> None:
 @click.option("--print", "print_them", is_flag=True, help="Print each step with its numbers, and every answer.")
 @click.pass_obj
 def check_lessons(settings: Settings, /, folder: Path, print_them: bool) -> None:
-    """Compute every claim of the lessons in DIR, check every address, name and task, and count words.
+    """Computes every claim of the lessons in DIR, checks every address, name and task, and counts words.
 
     Lessons of your own come after those that ship: they may use their terms and need them.
     """

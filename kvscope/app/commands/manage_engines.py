@@ -19,21 +19,21 @@ MAX_ANSWER_BYTES = 1024 * 1024
 @click.option("--token", envvar="KVSCOPE_TOKEN", show_envvar=True, help="The server's token, if it has one.")
 @click.pass_context
 def engines(context: click.Context, server: str, token: str | None) -> None:
-    """List, add or drain the engines of a running server."""
+    """Lists, adds or drains the engines of a running server."""
     context.obj = lambda method, path="": _request(method, f"{server.rstrip('/')}/api/engines{path}", token)
 
 
 @engines.command("list")
 @click.pass_obj
 def list_engines(ask: Any, /) -> None:
-    """List the engines: name, state, open runs, free blocks of the KV cache, restarts, machine."""
+    """Lists the engines: name, state, open runs, free blocks of the KV cache, restarts, machine."""
     _print(ask("GET"))
 
 
 @engines.command()
 @click.pass_obj
 def add(ask: Any, /) -> None:
-    """Start one more engine."""
+    """Starts one more engine."""
     _print(ask("POST"))
 
 
@@ -41,7 +41,7 @@ def add(ask: Any, /) -> None:
 @click.argument("name")
 @click.pass_obj
 def drain(ask: Any, /, name: str) -> None:
-    """Give the engine NAME no further runs; it ends with its last one."""
+    """Gives the engine NAME no further runs; it ends with its last one."""
     _print(ask("POST", f"/{name}/drain"))
 
 
@@ -56,7 +56,7 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _request(method: str, address: str, token: str | None) -> dict[str, Any]:
-    """Send a request and return the answer. Raises ClickException with the server's sentence."""
+    """Sends a request and returns the answer. Raises ClickException with the server's sentence."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         with urlopen(Request(address, method=method, headers=headers), timeout=ANSWER_S) as response:

@@ -23,7 +23,7 @@ class WrongUse(click.ClickException):
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--model` and `--model-memory`."""
+    """Adds `--model` and `--model-memory`."""
     command = click.option(
         "--model-memory",
         "model_memory_bytes",
@@ -50,7 +50,7 @@ class Size(click.ParamType[int]):
     powers: ClassVar[dict[str, int]] = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
     def convert(self, value: str | int, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        """Return the number of bytes. Raises BadParameter."""
+        """Returns the number of bytes. Raises BadParameter."""
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]?B)?", str(value).upper(), re.ASCII)
         if match is None:
             self.fail(f"{value!r} is not a size such as 500MB or 10GB, or 0.", parameter, context)
@@ -58,35 +58,35 @@ class Size(click.ParamType[int]):
 
 
 def size_of(size: int) -> str:
-    """Write a size as `--max-disk` accepts it."""
+    """Writes a size as `--max-disk` accepts it."""
     power = next(power for power in reversed(Size.powers.values()) if size >= power or power == 1)
     unit = next(unit for unit, value in Size.powers.items() if value == power) or "bytes"
     return f"{size / power:.3g}{'' if unit != 'bytes' else ' '}{unit}"
 
 
 def check_frame_ancestors(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Return the value. Raises BadParameter for more than one directive."""
+    """Returns the value. Raises BadParameter for more than one directive."""
     if not re.fullmatch(r"[^\s;,]+( [^\s;,]+)*", value, re.ASCII):
         raise click.BadParameter(f"{value!r} is not a list of Content-Security-Policy sources, separated by spaces.")
     return value
 
 
 def check_token(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Return the value. Raises BadParameter for characters that an address cannot have."""
+    """Returns the value. Raises BadParameter for characters that an address cannot have."""
     if value is not None and not re.fullmatch(TOKEN, value):
         raise click.BadParameter("A token must have 8 to 200 letters, digits or characters of -._~")
     return value
 
 
 def check_origin(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """Return the value. Raises BadParameter unless it is a server's address without a path."""
+    """Returns the value. Raises BadParameter unless it is a server's address without a path."""
     if value is not None and not re.fullmatch(r"https?://[^\s/?#@]+/?", value, re.ASCII):
         raise click.BadParameter(f"{value!r} is not an address such as http://10.0.0.5:5000.")
     return value
 
 
 def check_address(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """Return the address with a final slash; "" for none. Raises BadParameter."""
+    """Returns the address with a final slash; "" for none. Raises BadParameter."""
     if not value:
         return ""
     try:
@@ -100,7 +100,7 @@ def check_address(_context: click.Context, _option: click.Parameter, value: str)
 
 
 def check_networks(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values. Raises BadParameter for one that is neither an address nor a network."""
+    """Returns the values. Raises BadParameter for one that is neither an address nor a network."""
     for value in values:
         try:
             ip_network(value)
@@ -110,7 +110,7 @@ def check_networks(_context: click.Context, _option: click.Parameter, values: tu
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each limit, with the default of its setting."""
+    """Adds an option for each limit, with the default of its setting."""
     limits: dict[str, tuple[str, click.ParamType[Any], str]] = {
         "max_open_runs": ("N", click.IntRange(1), "Most runs computed at once; further runs are queued."),
         "max_waiting": ("N", click.IntRange(0), "Most runs in the queue."),
@@ -139,7 +139,7 @@ RAY_ADDRESS = re.compile(r"auto|(?:\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):(?P<port>\d
 
 
 def check_ray(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    """Return the value. Raises BadParameter unless it is the address of a cluster's head (not Ray's client or
+    """Returns the value. Raises BadParameter unless it is the address of a cluster's head (not Ray's client or
     dashboard).
     """
     match = RAY_ADDRESS.fullmatch("auto" if value is None else value)
@@ -152,7 +152,7 @@ def check_ray(_context: click.Context, _parameter: click.Parameter, value: str |
 
 
 def check_resources(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[tuple[str, float], ...]:
-    """Parse `name=amount,name=amount`. Raises click.BadParameter."""
+    """Parses `name=amount,name=amount`. Raises click.BadParameter."""
     resources = re.findall(r"(?:^|,)\s*([A-Za-z_][\w.:-]*)=(\d+(?:\.\d+)?)\s*(?=,|$)", value)
     if len(resources) != value.count(",") + 1:
         raise click.BadParameter("it must be names with amounts, such as num_cpus=4,num_gpus=1")

@@ -29,20 +29,20 @@ def _inventory(settings: Settings) -> Iterator[Inventory]:
 
 
 def _line(words: str, most: int = 60) -> str:
-    """Write a stranger's text on one line of a terminal, without control characters."""
+    """Writes a stranger's text on one line of a terminal, without control characters."""
     shown = "".join(character if character.isprintable() else " " for character in words)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 @click.group()
 def runs() -> None:
-    """List or delete runs, also while a server is at work."""
+    """Lists or deletes runs, also while a server is at work."""
 
 
 @runs.command("list")
 @click.pass_obj
 def list_runs(settings: Settings, /) -> None:
-    """List all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
+    """Lists all runs, oldest first: id, when it began, how it ended, steps, size, prompt."""
     with _inventory(settings) as inventory:
         for run in inventory.runs():
             state = f"{run['status']:11} {run['steps']:5,} steps {size_of(run['bytes']):>7}"
@@ -53,20 +53,20 @@ def list_runs(settings: Settings, /) -> None:
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @click.pass_obj
 def delete_runs(settings: Settings, /, names: tuple[str, ...]) -> None:
-    """Delete ended runs, each with its twins and beam searches. What was shared of them stays."""
+    """Deletes ended runs, each with its twins and beam searches. What was shared of them stays."""
     with _inventory(settings) as inventory:
         inventory.delete_runs(names)
 
 
 @click.group()
 def sessions() -> None:
-    """List or delete saved sessions, also while a server is at work."""
+    """Lists or deletes saved sessions, also while a server is at work."""
 
 
 @sessions.command("list")
 @click.pass_obj
 def list_sessions(settings: Settings, /) -> None:
-    """List all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
+    """Lists all saved sessions, oldest first: id, when it was saved, steps, size, title or prompt."""
     with _inventory(settings) as inventory:
         for session in inventory.sessions():
             state = f"{session['steps']:5,} steps {size_of(session['bytes']):>7}"
@@ -78,7 +78,7 @@ def list_sessions(settings: Settings, /) -> None:
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
 @click.pass_obj
 def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
-    """Delete saved sessions, whoever has shared them: their links answer 410 from then on."""
+    """Deletes saved sessions, whoever has shared them: their links answer 410 from then on."""
     with _inventory(settings) as inventory:
         inventory.delete_sessions(names)
 
@@ -86,7 +86,7 @@ def delete_sessions(settings: Settings, /, names: tuple[str, ...]) -> None:
 @click.command()
 @click.pass_obj
 def stats(settings: Settings, /) -> None:
-    """Say how much is stored."""
+    """Says how much is stored."""
     with _inventory(settings) as inventory:
         for name, value in inventory.stats().items():
             click.echo(f"{name:18} {value:>18,}")
@@ -104,7 +104,7 @@ def stats(settings: Settings, /) -> None:
 )
 @click.pass_obj
 def export(settings: Settings, /, name: str, out: Path, level: str | None) -> None:
-    """Write the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
+    """Writes the saved session or the ended run ID to one file: a page that plays by itself, or its data."""
     from kvscope.app.store.errors import StoreError
     from kvscope.app.travel.export import CannotExport, export
 
@@ -136,7 +136,7 @@ def export(settings: Settings, /, name: str, out: Path, level: str | None) -> No
 )
 @click.pass_obj
 def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: str, address: str) -> None:
-    """Write saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
+    """Writes saved sessions, the gallery, the lessons and the other pages to DIR as files for any web server.
 
     Later calls write only what has changed. A damaged session is left out, and the exit code is 1.
     """
@@ -159,7 +159,7 @@ def site(settings: Settings, /, out: Path, sessions: tuple[str, ...], server: st
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_obj
 def backup(settings: Settings, /, file: Path) -> None:
-    """Write all runs and saved sessions to FILE, even while a server uses them."""
+    """Writes all runs and saved sessions to FILE, even while a server uses them."""
     from kvscope.app.store.backup import backup
     from kvscope.app.store.errors import StoreError
 
@@ -174,7 +174,7 @@ def backup(settings: Settings, /, file: Path) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.pass_obj
 def restore(settings: Settings, /, file: Path) -> None:
-    """Restore a FILE written by `backup` into an empty data folder or database."""
+    """Restores a FILE written by `backup` into an empty data folder or database."""
     from kvscope.app.store.backup import restore
     from kvscope.app.store.errors import StoreError
     from kvscope.app.web_server.server import CannotServe, hold_folder

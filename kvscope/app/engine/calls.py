@@ -44,12 +44,12 @@ class Calls:
         self._last = NO_ANSWER
 
     def open(self, connection: Connection) -> None:
-        """Send calls over this connection until `close`."""
+        """Sends calls over this connection until `close`."""
         with self._lock:
             self._connection = connection
 
     def close(self, why: str) -> None:
-        """Refuse further calls; pending and later calls fail with `why`."""
+        """Refuses further calls; pending and later calls fail with `why`."""
         with self._lock:
             self._connection, self._why_closed = None, why
             waiting = list(self._waiting.values())
@@ -89,7 +89,7 @@ class Calls:
             self._forget(number)
 
     def tell(self, method: str, *arguments: Any) -> None:
-        """Call without waiting for the answer. Does nothing if there is no engine."""
+        """Calls without waiting for the answer. Does nothing if there is no engine."""
         with self._lock:
             connection = self._connection
         if connection is not None:
@@ -97,7 +97,7 @@ class Calls:
                 connection.send(Call(NO_ANSWER, method, arguments))
 
     def answer(self, message: Result | Failure) -> None:
-        """Give an answer to the thread that waits for it, if one still does."""
+        """Gives an answer to the thread that waits for it, if one still does."""
         waiting = self._forget(message.number)
         if waiting is None:
             return

@@ -16,7 +16,7 @@ from kvscope.model.work_folder import whole_file
 
 
 def capture(service: str, model: str | None, device: str, dtype: str, request: RunRequest, out: Path) -> None:
-    """Run `request` to its end and write its frames to `out`, joined. Ctrl-C stops the run; its frames are written.
+    """Runs `request` to its end and writes its frames to `out`, joined. Ctrl-C stops the run; its frames are written.
 
     The text goes to standard output as it is generated, everything else to standard error. Raises Refused, OSError.
     """
@@ -60,7 +60,7 @@ def _text(frame: Frame) -> str:
 
 
 def _show(progress: Progress) -> None:
-    """Replace the progress line; does nothing if standard error is a file."""
+    """Replaces the progress line; does nothing if standard error is a file."""
     if sys.stderr.isatty():
         share = f" {100 * progress.done // progress.total} %" if progress.total else ""
         _clear_line()

@@ -32,7 +32,7 @@ class Inbox:
         self._until = inf
 
     def put(self, call: Call) -> None:
-        """Add a call."""
+        """Adds a call."""
         with self._changed:
             if call.method in self._is_urgent:
                 self._urgent.append(call)
@@ -42,7 +42,7 @@ class Inbox:
             self._changed.notify()
 
     def wait(self) -> None:
-        """Wait until there is a call."""
+        """Waits until there is a call."""
         with self._changed:
             self._changed.wait_for(lambda: self._urgent or self._questions)
 
@@ -89,13 +89,13 @@ class Share:
         return self._left_s >= 0
 
     def spend(self, work: Callable[[], None]) -> None:
-        """Compute a piece of an answer."""
+        """Computes a piece of an answer."""
         began = self._now()
         work()
         self._left_s -= self._now() - began
 
     def earn(self, computing: Callable[[], None]) -> None:
-        """Compute a step. Time that questions do not use before the next step is lost."""
+        """Computes a step. Time that questions do not use before the next step is lost."""
         began = self._now()
         computing()
         self._left_s = min(0.0, self._left_s + QUESTIONS_SHARE * (self._now() - began))

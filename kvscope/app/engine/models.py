@@ -73,7 +73,7 @@ class ServedModel:
         check_terms(self.source)
 
     def touch(self) -> None:
-        """Note that the model is used now."""
+        """Notes that the model is used now."""
         self.used = time.monotonic()
 
     def may_be(self, described: Mapping[str, Any], dtype: str) -> bool:

@@ -74,11 +74,11 @@ class EngineActor:
         return socket.gethostname(), version("kvscope")
 
     def tell(self, message: Any) -> None:
-        """Take a message from the web process."""
+        """Takes a message from the web process."""
         self._to_engine.put(message)
 
     def messages(self, spec: EngineSpec) -> Iterator[Any]:
-        """Serve, and yield the engine's messages until it ends."""
+        """Serves, and yields the engine's messages until it ends."""
         Thread(target=self._serve, args=(spec,), name="serve", daemon=True).start()
         while (message := self._from_engine.get()) is not None:
             yield message
@@ -90,16 +90,16 @@ class EngineActor:
             self._from_engine.put(None)
 
     def send(self, message: Any) -> None:
-        """Take a message from the engine (a method of `Channel`)."""
+        """Takes a message from the engine (a method of `Channel`)."""
         self._from_engine.put(message)
 
     def recv(self) -> Any:
-        """Wait for the next message to the engine, and return it (a method of `Channel`)."""
+        """Waits for the next message to the engine, and returns it (a method of `Channel`)."""
         return self._to_engine.get()
 
 
 def relay(connection: Connection, spec: EngineSpec, cluster: Cluster) -> None:
-    """Run the engine in the cluster until the other end of `connection` closes, or the engine is lost."""
+    """Runs the engine in the cluster until the other end of `connection` closes, or the engine is lost."""
     rate_limited_log.install()
     with suppress(PermissionError):
         os.setsid()
@@ -121,7 +121,7 @@ class NotPlaced(Exception):
 
 @contextmanager
 def _beating(send: Send) -> Iterator[None]:
-    """Send beats while the relay waits for the cluster; later the engine sends them."""
+    """Sends beats while the relay waits for the cluster; later the engine sends them."""
     over = Event()
 
     def beat() -> None:
@@ -173,8 +173,8 @@ def placed(send: Send, cluster: Cluster) -> Any:
 
 
 def _check_address(address: str) -> None:
-    """Raise OSError if nothing listens, which Ray reports only after more than 30 s; raise NotPlaced if the listener is
-    no gRPC server, for which Ray would wait.
+    """Raises OSError if nothing listens, which Ray reports only after more than 30 s; raises NotPlaced if the listener
+    is no gRPC server, for which Ray would wait.
     """
     host, colon, port = address.rpartition(":")
     if not (colon and port.isdecimal()):
@@ -192,7 +192,7 @@ def _check_address(address: str) -> None:
 
 
 def _pass_on(send: Send, actor: Any, spec: EngineSpec, to_engine: SimpleQueue[Any]) -> None:
-    """Pass messages on in both directions, until the engine ends or is lost."""
+    """Passes messages on in both directions, until the engine ends or is lost."""
     import ray
     from ray.exceptions import RayError
 
@@ -224,7 +224,7 @@ class _Silence:
 
     @contextmanager
     def not_counted(self) -> Iterator[None]:
-        """Count no silence while the web process takes a message of the engine."""
+        """Counts no silence while the web process takes a message of the engine."""
         self._counted = False
         try:
             yield

@@ -30,7 +30,7 @@ class Once(Generic[Key]):
             return self._get(key)
 
     def put(self, key: Key, value: bytes) -> None:
-        """Store a value that was computed elsewhere."""
+        """Stores a value that was computed elsewhere."""
         with self._lock:
             self._put(key, value)
 
@@ -63,7 +63,7 @@ class Once(Generic[Key]):
         return value
 
     def forget(self, condition: Callable[[Key], bool]) -> None:
-        """Drop the values whose key meets a condition, and do not store those that are being computed."""
+        """Drops the values whose key meets a condition, and does not store those that are being computed."""
         with self._lock:
             for key in filter(condition, list(self._computing)):
                 del self._computing[key]
@@ -86,7 +86,7 @@ class Once(Generic[Key]):
             self._bytes -= len(self._values.popitem(last=False)[1])
 
     def _end(self, key: Key, result: Future[bytes]) -> bool:
-        """Note that a value is no longer being computed. Returns False if it was forgotten meanwhile."""
+        """Notes that a value is no longer being computed. Returns False if it was forgotten meanwhile."""
         is_current = self._computing.get(key) is result
         if is_current:
             del self._computing[key]

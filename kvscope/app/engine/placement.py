@@ -45,7 +45,7 @@ class Placement:
         self._prompts: dict[str, RunRequest] = {}
 
     def note(self, request: Request | ReadmitRequest, engine: str) -> None:
-        """Note that an engine has taken a run."""
+        """Notes that an engine has taken a run."""
         with self._lock:
             self._engines[request.run] = engine
             if isinstance(request, RunRequest) and request.owner:

@@ -62,7 +62,7 @@ class Pool:
             self._make(self.models.first)
 
     def start(self) -> None:
-        """Start the engines; they run until `close`."""
+        """Starts the engines; they run until `close`."""
         self._clear_folder()
         with self._lock:
             self._started = True
@@ -71,7 +71,7 @@ class Pool:
             engine.supervisor.start()
 
     def close(self) -> None:
-        """End the engines. Open runs close as interrupted."""
+        """Ends the engines. Open runs close as interrupted."""
         with self._lock:
             engines = list(self._engines)
         for engine in engines:
@@ -97,7 +97,7 @@ class Pool:
         return self._first().supervisor.info
 
     def engines_of(self, model: ServedModel) -> list[Engine]:
-        """Returns the engines that have a model, or load it."""
+        """Returns the engines that have a model or load it."""
         return [engine for engine in self.engines if engine.model is model]
 
     def readiness_of(self, model: ServedModel) -> Readiness:
@@ -171,12 +171,12 @@ class Pool:
         return next((engine for engine in self.engines if run in engine.storing.runs), None)
 
     def when_no_room(self, evict_paused: Callable[[ServedModel], bool]) -> None:
-        """Set the function that evicts the paused runs of all other models when a model has no room. It returns whether
-        it freed a place."""
+        """Sets the function that evicts the paused runs of all other models when a model has no room. It returns
+        whether it freed a place."""
         self._evict_paused = evict_paused
 
     def load(self, model: ServedModel) -> None:
-        """Begin to load a model, unless an engine has it or loads it, and note that it is used now. Raises
+        """Begins to load a model, unless an engine has it or loads it, and notes that it is used now. Raises
         Refused("model") if it cannot be loaded, or has no room.
         """
         model.touch()
@@ -204,7 +204,7 @@ class Pool:
         return (taken or model.needs), model.resident is not None
 
     def _make_room(self, model: ServedModel) -> None:
-        """End engines of models that are not in use, least recently used first, until the model fits. If that cannot
+        """Ends engines of models that are not in use, least recently used first, until the model fits. If that cannot
         free enough, no engine is ended. Raises Refused("model").
         """
         taken = {each: self._taken(each) for each in self.models.all if self.engines_of(each)}
@@ -246,7 +246,7 @@ class Pool:
         )
 
     def _end(self, model: ServedModel, other: ServedModel) -> None:
-        """End a model's engines to make room for the model `other`."""
+        """Ends a model's engines to make room for the model `other`."""
         self.info_of(model)
         for engine in self.engines_of(model):
             engine.draining = True
@@ -271,7 +271,7 @@ class Pool:
         return self.models.first
 
     def require(self, model: ServedModel) -> None:
-        """Load a model unless it is loaded. Raises EngineUnavailable until it is loaded, and the errors of `load`."""
+        """Loads a model unless it is loaded. Raises EngineUnavailable until it is loaded, and the errors of `load`."""
         self.load(model)
         self.refuse_unloaded(model)
 
@@ -283,14 +283,14 @@ class Pool:
             raise EngineUnavailable(message if not self.models.several or not engines else f"{model.name}: {message}")
 
     def add(self) -> Engine:
-        """Start another engine of the first model."""
+        """Starts another engine of the first model."""
         engine = self._make(self.models.first)
         if self._started:
             engine.supervisor.start()
         return engine
 
     def drain(self, name: str) -> Engine:
-        """Give an engine no further runs. It ends when its last run has ended (`end_drained`).
+        """Gives an engine no further runs. It ends when its last run has ended (`end_drained`).
 
         Raises NoSuchEngine, LastEngine.
         """
@@ -304,7 +304,7 @@ class Pool:
         return engine
 
     def end_drained(self) -> None:
-        """End draining engines that have no open run."""
+        """Ends draining engines that have no open run."""
         for engine in self.engines:
             if engine.draining and not engine.starting and engine.storing.runs.isdisjoint(self._log.open_runs()):
                 with self._lock:
@@ -337,13 +337,13 @@ class Pool:
         return value
 
     def tell(self, method: str, run: str, *arguments: Any) -> None:
-        """Call the engine that has a run without waiting for the answer. Does nothing if no engine has it."""
+        """Calls the engine that has a run without waiting for the answer. Does nothing if no engine has it."""
         engine = self.engine_of(run)
         if engine is not None:
             engine.calls.tell(method, run, *arguments)
 
     def _give(self, method: str, request: Any, noted: Callable[[Any], None] | None) -> Any:
-        """Give a run to the first engine of `_in_order` whose cache has room for it."""
+        """Gives a run to the first engine of `_in_order` whose cache has room for it."""
         full: Refused | None = None
         model = self.model_of(request)
         model.touch()

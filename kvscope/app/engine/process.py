@@ -67,16 +67,16 @@ class Channel(Protocol):
     """The engine's end of the connection to the web process, like multiprocessing.connection.Connection."""
 
     def send(self, message: Any, /) -> None:
-        """Send a message. Raises ConnectionError if the other end is closed."""
+        """Sends a message. Raises ConnectionError if the other end is closed."""
         ...
 
     def recv(self) -> Any:
-        """Wait for the next message, and return it. Raises EOFError or OSError if the other end is closed."""
+        """Waits for the next message, and returns it. Raises EOFError or OSError if the other end is closed."""
         ...
 
 
 def serve(connection: Channel, spec: EngineSpec) -> None:
-    """Run until the other end of `connection` closes."""
+    """Runs until the other end of `connection` closes."""
     if spec.folder is not None:
         spec.folder.mkdir(parents=True, exist_ok=True)
         os.environ["TMPDIR"] = tempfile.tempdir = str(spec.folder)
@@ -110,7 +110,7 @@ class Loop:
         self._starts, self._answers = Pieces("starts"), Pieces("answers")
 
     def turn(self) -> None:
-        """Do one of each; if there is nothing to do, wait for a call."""
+        """Does one of each; if there is nothing to do, waits for a call."""
         starts, answers = self._starts, self._answers
         if not (self._service.busy or starts.in_progress or answers.in_progress):
             self._calls.wait()
@@ -135,7 +135,7 @@ class Loop:
             self._send(Frames(tuple(frames), self._service.room))
 
     def _answer_piece(self) -> None:
-        """Compute a piece of the answer in progress, or of the next one."""
+        """Computes a piece of the answer in progress, or of the next one."""
         answers = self._answers
         if answers.in_progress and not self._calls.is_waited_for:
             answers.abandon()
@@ -155,7 +155,7 @@ def resolve(dotted: str) -> Callable[..., Any]:
 
 
 def receive(connection: Channel, put: Callable[[Any], None]) -> None:
-    """Pass on the calls of the web process.
+    """Passes on the calls of the web process.
 
     When the web process ends, even by kill -9, this process ends at once, whatever the other thread computes.
     """
@@ -173,7 +173,7 @@ class Sender:
         self._connection, self._lock = connection, Lock()
 
     def __call__(self, message: Any) -> None:
-        """Send a message. Ends this process if the web process has ended, as `receive` does."""
+        """Sends a message. Ends this process if the web process has ended, as `receive` does."""
         try:
             with self._lock:
                 self._connection.send(message)
@@ -182,7 +182,7 @@ class Sender:
 
 
 def _beat(send: Sender) -> None:
-    """Send beats for as long as this process lives."""
+    """Sends beats for as long as this process lives."""
     while True:
         send(Beat())
         time.sleep(BEAT_S)

@@ -113,7 +113,7 @@ class Questions:
 
     @contextmanager
     def _turn(self, requester: Requester) -> Iterator[None]:
-        """Count a question for its client, its address and in total. Raises TooManyQuestions."""
+        """Counts a question for its client, its address and in total. Raises TooManyQuestions."""
         limits: tuple[tuple[str | Requester, int, str], ...] = (
             (requester, MOST_BY_CLIENT, "from you"),
             (requester.address, MOST_BY_ADDRESS, "from your address"),
@@ -146,7 +146,7 @@ class Questions:
         return answer
 
     def _keep_within(self, most: int) -> None:
-        """Delete the least recently used answers until the folder has at most `most` bytes."""
+        """Deletes the least recently used answers until the folder has at most `most` bytes."""
         entries = ((file, file.stat()) for file in self._folder.iterdir() if file.is_file())
         files = sorted(entries, key=lambda entry: entry[1].st_mtime)
         over = sum(status.st_size for _, status in files) - most

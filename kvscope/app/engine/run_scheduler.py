@@ -106,11 +106,11 @@ class RunScheduler:
         pool.when_no_room(self._evict_other_models)
 
     def open(self) -> None:
-        """Start queued runs until `close`."""
+        """Starts queued runs until `close`."""
         self._thread.start()
 
     def close(self) -> None:
-        """Start no further runs."""
+        """Starts no further runs."""
         self._over.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -124,7 +124,7 @@ class RunScheduler:
         *,
         study: bool = False,
     ) -> Started:
-        """Start a run as soon as it has a place. `study`: a twin, a beam search or a workload.
+        """Starts a run as soon as it has a place. `study`: a twin, a beam search or a workload.
 
         Returns when the beginning of the run's log is stored, or when the run is queued. `ended` receives the final
         size of the log in bytes. Raises Refused, TooManyRuns, EngineUnavailable, Full, StoreError.
@@ -136,7 +136,7 @@ class RunScheduler:
         return Started(token, self._start_or_wait(run))
 
     def restore(self, ended: Callable[[Requester], Callable[[int], None]]) -> None:
-        """Queue the runs that an earlier process left queued, before `open`. `ended`: returns the `ended` for `start`.
+        """Queues the runs that an earlier process left queued, before `open`. `ended`: returns the `ended` for `start`.
 
         Raises StoreError.
         """
@@ -155,7 +155,7 @@ class RunScheduler:
         self._wake.set()
 
     def control(self, run: str, action: str) -> str:
-        """Pause, resume, step or stop a run; returns its new status. Raises as `start`."""
+        """Pauses, resumes, steps or stops a run; returns its new status. Raises as `start`."""
         with self._changed:
             self._wait_until_begun(run)
             self._release_ended()
@@ -192,7 +192,7 @@ class RunScheduler:
         return self.control(run, action)
 
     def drain(self, name: str) -> Engine:
-        """Give an engine no further runs; it ends with its last one. Its paused runs are evicted at once; when they
+        """Gives an engine no further runs; it ends with its last one. Its paused runs are evicted at once; when they
         resume, another engine computes them again. Raises NoSuchEngine, LastEngine.
         """
         engine = self._pool.drain(name)
@@ -201,11 +201,11 @@ class RunScheduler:
         return engine
 
     def join(self, request: JoinRequest) -> int:
-        """Add a request to a workload that has begun; returns its number. Raises Refused, EngineUnavailable."""
+        """Adds a request to a workload that has begun; returns its number. Raises Refused, EngineUnavailable."""
         return int(self._pool.call("join", request))
 
     def leave_workload(self, run: str, request: int) -> None:
-        """Cancel a request of a workload that has begun. Raises Refused, EngineUnavailable."""
+        """Cancels a request of a workload that has begun. Raises Refused, EngineUnavailable."""
         self._pool.call("leave", run, request)
 
     def is_paused(self, run: str) -> bool:
@@ -243,7 +243,7 @@ class RunScheduler:
             return sum(run.state in states for run in self._runs.values())
 
     def leave(self, run: str, token: str) -> bool:
-        """Remove a run from the queue. Returns whether it was queued and `token` is its token."""
+        """Removes a run from the queue. Returns whether it was queued and `token` is its token."""
         with self._changed:
             known = self._runs.get(run)
             if known is None or known.state is not State.QUEUED:
@@ -251,7 +251,7 @@ class RunScheduler:
             return secrets.compare_digest(known.token_sha256, hash_of(token)) and self._apply(known, Trigger.LEAVE)
 
     def remove(self, run: str) -> None:
-        """Stop and delete a run and the studies of it. Raises InUse, EngineUnavailable, StoreError."""
+        """Stops and deletes a run and the studies of it. Raises InUse, EngineUnavailable, StoreError."""
         runs = [run, *self._log.made_from(run).studies]
         for member in runs:
             self._end(member)
@@ -259,7 +259,7 @@ class RunScheduler:
             raise InUse("The run is being saved as a session. Try again when that has finished.")
 
     def _end(self, run: str) -> None:
-        """Stop a run, and wait until its log is closed."""
+        """Stops a run, and waits until its log is closed."""
         deadline = time.monotonic() + ENDING_S
         with suppress(Refused):  # the run has ended meanwhile
             if run in self._log.open_runs():
@@ -270,8 +270,8 @@ class RunScheduler:
             self._log.wait(run, head.last_seq, ENDING_S)
 
     def work(self) -> None:
-        """Start queued runs while there are places. Remove abandoned runs from the queue, end engines that have been
-        drained, and load the models that queued runs need.
+        """Starts queued runs while there are places. Removes abandoned runs from the queue, ends engines that have been
+        drained, and loads the models that queued runs need.
         """
         self._pool.end_drained()
         with self._changed:
@@ -295,7 +295,7 @@ class RunScheduler:
     # The state machine: every transition happens here.
 
     def _apply(self, run: Run, trigger: Trigger) -> bool:
-        """Move a run to its next state. Returns False, and changes nothing, if the table has none for the trigger. The
+        """Moves a run to its next state. Returns False, and changes nothing, if the table has none for the trigger. The
         caller has locked `_changed`.
         """
         state, action = TRANSITIONS.get((run.state, trigger), (None, Action.NOTHING))
@@ -341,12 +341,12 @@ class RunScheduler:
                 run.ended(head.bytes if head else 0)
 
     def _on_run_closed(self, run: str) -> None:
-        """Note an ended run. The log calls this with its own lock locked, so `_release_ended` does the work later."""
+        """Notes an ended run. The log calls this with its own lock locked, so `_release_ended` does the work later."""
         self._closed.put(run)
         self._wake.set()
 
     def _release_ended(self) -> None:
-        """Report ended runs to the state machine."""
+        """Reports ended runs to the state machine."""
         beginning = list[str]()
         while True:
             try:
@@ -364,7 +364,7 @@ class RunScheduler:
             self._closed.put(run)
 
     def _note(self, run: str, status: str) -> None:
-        """Report the status of a run. Called in the order of the engine's answers, so that the last one counts."""
+        """Reports the status of a run. Called in the order of the engine's answers, so that the last one counts."""
         with self._changed:
             self._release_ended()
             known = self._runs.get(run)
@@ -377,7 +377,7 @@ class RunScheduler:
             self._wake.set()  # a queued run may need its place
 
     def _wait_until_begun(self, run: str) -> None:
-        """Wait for a run that is starting; other threads get the lock meanwhile. Raises EngineUnavailable."""
+        """Waits for a run that is starting; other threads get the lock meanwhile. Raises EngineUnavailable."""
 
         def has_begun() -> bool:
             known = self._runs.get(run)
@@ -432,7 +432,7 @@ class RunScheduler:
         return (run.most_steps - head.steps) * (time.monotonic() - run.placed_at) / head.steps
 
     def _keep_row(self, run: Run) -> None:
-        """Store a queued run in case this process ends. Raises StoreError; then the run is no longer queued."""
+        """Stores a queued run in case this process ends. Raises StoreError; then the run is no longer queued."""
         if self._rows is None or run.state is not State.QUEUED or run.has_row:
             return
         method = METHODS[type(run.request)]
@@ -452,7 +452,7 @@ class RunScheduler:
     # Starting and readmitting.
 
     def _start_or_wait(self, run: Run) -> Place | None:
-        """Start a queued run if it is next and a place is free; otherwise it stays queued."""
+        """Starts a queued run if it is next and a place is free; otherwise it stays queued."""
         with self._changed:
             is_next = next_run(self._runs.values(), {run.model}, self._pool.places) is run
         if is_next:
@@ -472,9 +472,9 @@ class RunScheduler:
         return None
 
     def _place_next(self, only: Run | None = None) -> Run | None:
-        """Give a place to the next run and return it, evicting a paused run if necessary; None if there is no place.
+        """Gives a place to the next run and returns it, evicting a paused run if necessary; None if there is no place.
 
-        `only`: return None also if another run of the same model is next.
+        `only`: returns None also if another run of the same model is next.
         """
         with self._changed:
             run, full = self._place_if_free(only)
@@ -491,8 +491,8 @@ class RunScheduler:
                 return self._place_if_free(only)[0]
 
     def _place_if_free(self, only: Run | None) -> tuple[Run | None, ServedModel | None]:
-        """Give a place to the next run, if one is free for it, and return it. If only the place is missing, return None
-        and the model that needs it.
+        """Gives a place to the next run, if one is free for it, and returns it. If only the place is missing, returns
+        None and the model that needs it.
         """
         self._release_ended()
         runs, places = self._runs.values(), self._pool.places
@@ -513,8 +513,8 @@ class RunScheduler:
         return run, None
 
     def _begin(self, run: Run) -> None:
-        """Start or readmit a run that has a place. If the engine or the disk has no room, the run is queued again while
-        another run may free room. Another failure is stored for the next status request.
+        """Starts or readmits a run that has a place. If the engine or the disk has no room, the run is queued again
+        while another run may free room. Another failure is stored for the next status request.
         """
         failure = None
         try:
@@ -546,7 +546,7 @@ class RunScheduler:
             raise
 
     def _readmit(self, run: Run) -> None:
-        """Give an evicted run to an engine, and continue it. Raises Refused, EngineUnavailable, Full, StoreError."""
+        """Gives an evicted run to an engine, and continues it. Raises Refused, EngineUnavailable, Full, StoreError."""
         with self._moving:
             head = self._log.head(run.id)
             if head is None or head.closed:
@@ -577,7 +577,7 @@ class RunScheduler:
     # Evicting.
 
     def _evict(self, run: Run) -> bool:
-        """Evict a paused run. Returns whether its place is free. The caller has locked `_moving`."""
+        """Evicts a paused run. Returns whether its place is free. The caller has locked `_moving`."""
         if run.state not in PLACED:  # the run has ended meanwhile
             return True
         try:
@@ -598,7 +598,7 @@ class RunScheduler:
         return True
 
     def _evict_all(self, condition: Callable[[Run], bool]) -> bool:
-        """Evict the paused runs that meet a condition, except studies. Returns whether a place is free."""
+        """Evicts the paused runs that meet a condition, except studies. Returns whether a place is free."""
         with self._moving:
             with self._changed:
                 self._release_ended()
@@ -614,7 +614,7 @@ class RunScheduler:
         return min(evicted, key=lambda run: run.since, default=None)
 
     def _stop_evicted(self, run: Run) -> None:
-        """Close the log of an evicted run."""
+        """Closes the log of an evicted run."""
         self._log.close_run(run.id, "stopped", None)
         with self._changed:
             self._release_ended()

@@ -28,7 +28,7 @@ class Storing:
         """How many tokens were chosen since the server started."""
 
     def take(self, frames: tuple[Frame, ...]) -> None:
-        """Store the frames of one message of the engine."""
+        """Stores the frames of one message of the engine."""
         self.runs.update(frame.run for frame in frames if frame.kind == "open")
         self.tokens += sum(frame.kind == "step" for frame in frames)
         for part in _parts(frames):
@@ -45,7 +45,7 @@ class Storing:
         return self._unopened.pop(run, None)
 
     def interrupt(self, why: str) -> None:
-        """Close the open runs, because their engine has ended."""
+        """Closes the open runs, because their engine has ended."""
         for run in list(self.runs):
             self._log.close_run(run, "interrupted", why)
             self.runs.discard(run)
@@ -56,7 +56,7 @@ class Storing:
         return self._log.has_rest
 
     def catch_up(self) -> None:
-        """Try to store these `close` frames again."""
+        """Tries to store these `close` frames again."""
         with suppress(StoreError):
             self._log.store_rest()
 

@@ -90,11 +90,11 @@ class Supervisor:
         self._wait_for(STARTING)
 
     def start(self) -> None:
-        """Start the engine, and restart it when it ends, until `close`."""
+        """Starts the engine, and restarts it when it ends, until `close`."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the engine. Open runs close as interrupted."""
+        """Ends the engine. Open runs close as interrupted."""
         self._closing.set()
         process = self._process
         if process is not None:
@@ -172,7 +172,7 @@ class Supervisor:
 
     @contextmanager
     def _watching(self, process: BaseProcess) -> Iterator[Vitals]:
-        """End the process if it hangs while the context is open; this ends `_read` too."""
+        """Ends the process if it hangs while the context is open; this ends `_read` too."""
         silence_s = self._settings.hung_after_s
         vitals = Vitals(process.pid or 0, silence_s, lambda: self._end_hung(process))
         self._hung = None
@@ -185,14 +185,14 @@ class Supervisor:
                 vitals.close()
 
     def _end_hung(self, process: BaseProcess) -> None:
-        """Kill the process. Callers get the error at once, viewers when their run is closed."""
+        """Kills the process. Callers get the error at once, viewers when their run is closed."""
         silence = f"The engine did not respond for {self._settings.hung_after_s:g} s and is restarting."
         self._hung = replace(RESTARTING, message=silence)
         self._wait_for(self._hung)
         process.kill()
 
     def _read(self, connection: Connection, vitals: Vitals) -> None:
-        """Take the engine's messages until its connection closes."""
+        """Takes the engine's messages until its connection closes."""
         while True:
             try:
                 message: FromEngine = connection.recv()
@@ -233,12 +233,12 @@ class Supervisor:
                     self._wait_for(replace(STARTING, state="failed", phase="failed", message=reason))
 
     def _wait_for(self, readiness: Readiness) -> None:
-        """Note that the model cannot be used, and close the calls with the reason."""
+        """Notes that the model cannot be used, and closes the calls with the reason."""
         self._readiness = readiness
         self._calls.close(readiness.message)
 
     def _clean_up(self, connection: Connection, process: BaseProcess) -> None:
-        """Fail the pending calls and close the open runs, after the engine's end."""
+        """Fails the pending calls and closes the open runs, after the engine's end."""
         connection.close()
         process.kill()
         process.join()

@@ -44,8 +44,8 @@ class ValueMaker:
         return self._done.get(run)
 
     def share(self, run: str, words: dict[str, Any], level: ValueLevel) -> tuple[str, str]:
-        """Save an ended run with `words` and its values, as SessionStore.share does. The values are computed unless the
-        run was shared with the same words and level before.
+        """Saves an ended run with `words` and its values, as SessionStore.share does. The values are computed unless
+        the run was shared with the same words and level before.
 
         Raises EngineUnavailable, Refused, StoreError.
         """
@@ -63,7 +63,7 @@ class ValueMaker:
 
     @contextmanager
     def _turn_of(self, run: str) -> Iterator[None]:
-        """Wait for the turn of a run; one has it at a time. Raises EngineUnavailable after WAIT_S."""
+        """Waits for the turn of a run; one has it at a time. Raises EngineUnavailable after WAIT_S."""
         if not self._turn.acquire(timeout=WAIT_S):
             raise EngineUnavailable("Exact values of another run are being computed. Try again later.", retry_after=30)
         self._done[run] = 0

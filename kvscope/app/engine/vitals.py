@@ -33,21 +33,21 @@ class Vitals:
         self._thread = Thread(target=self._watch, name="vitals", daemon=True)
 
     def start(self) -> None:
-        """Start to watch."""
+        """Starts to watch."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stops watching."""
         self._over.set()
         self._thread.join()
 
     def heard(self) -> None:
-        """Note that the process sent a message."""
+        """Notes that the process sent a message."""
         self._heard += 1
 
     @contextmanager
     def not_listening(self) -> Iterator[None]:
-        """Count no silence while messages of the process are not read."""
+        """Counts no silence while messages of the process are not read."""
         self._listening = False
         try:
             yield

@@ -84,7 +84,7 @@ FOLLOWS = Access("anyone", "reads stored data", bound="eight runs per connection
 
 
 def declare(access: Access) -> Callable[[View], View]:
-    """Declare the access of a view."""
+    """Declares the access of a view."""
 
     def mark(view: View) -> View:
         view.__dict__["access"] = access
@@ -94,7 +94,7 @@ def declare(access: Access) -> Callable[[View], View]:
 
 
 def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
-    """Return the access of each view, by the view's name. Raises LookupError for a view without one."""
+    """Returns the access of each view, by the view's name. Raises LookupError for a view without one."""
     accesses = {name: getattr(view, "access", None) for name, view in views.items()}
     if missing := [name for name, access in accesses.items() if access is None]:
         raise LookupError(f"No access is declared of {', '.join(missing)}.")
@@ -102,20 +102,20 @@ def declared(views: Mapping[str, Callable[..., Any]]) -> dict[str, Access]:
 
 
 def asked() -> Access:
-    """Return the access of the current request's view."""
+    """Returns the access of the current request's view."""
     name = str(request.endpoint)
     return declared({name: current_app.view_functions[name]})[name]
 
 
 def count(limits: Limits) -> Visitor:
-    """Count the request by its route's limit and return its sender. Raises Problem at the limit."""
+    """Counts the request by its route's limit and returns its sender. Raises Problem at the limit."""
     visitor = client_of(request)
     limits.take(visitor, counted())
     return visitor
 
 
 def counted() -> What:
-    """Return the limit that counts the request. Raises LookupError for a route without one."""
+    """Returns the limit that counts the request. Raises LookupError for a route without one."""
     what = asked().counted
     if what is None:
         raise LookupError(f"{request.endpoint} declares no limit.")
@@ -128,7 +128,7 @@ def is_stored_only() -> bool:
 
 
 def refuse_other_sites() -> None:
-    """Raise Problem unless one of KVScope's own pages sent the request.
+    """Raises Problem unless one of KVScope's own pages sent the request.
 
     A view calls this before it reads anything: a visitor of another site's page did not choose to send the request.
     """
@@ -142,7 +142,7 @@ def _refuse_what_is_for_own_pages() -> None:
 
 
 def init_app(app: Flask, token: str | None) -> None:
-    """Check each request by its route's declaration. `token`: the server's; None: no route needs one.
+    """Checks each request by its route's declaration. `token`: the server's; None: no route needs one.
 
     A view checks a secret itself.
     """

@@ -36,7 +36,7 @@ ABOUT_THE_ANSWER = {"step", "source"}
 
 
 def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
-    """Return the routes. The page links to the first recording that opens at a head, as the same of a real model."""
+    """Returns the routes. The page links to the first recording that opens at a head, as the same of a real model."""
     routes = Blueprint("by_hand", __name__)
     render = renderer("by-hand")
     real = next(
@@ -98,7 +98,7 @@ def blueprint(reads: Reads, recorded: Sequence[Recording]) -> Blueprint:
 
 
 def changed(example: Example, parameters: ByHandQuery) -> Example:
-    """Return the example with the inputs of the address. Raises Refused for text that is not a number, and for inputs
+    """Returns the example with the inputs of the address. Raises Refused for text that is not a number, and for inputs
     that the example does not have.
     """
     texts = {name: text for name, text in parameters.model_dump(exclude=ABOUT_THE_ANSWER).items() if text}
@@ -121,7 +121,7 @@ def changed(example: Example, parameters: ByHandQuery) -> Example:
 
 
 def _matrix(name: str, text: str) -> Matrix:
-    """Parse rows separated by semicolons, of numbers separated by commas."""
+    """Parses rows separated by semicolons, of numbers separated by commas."""
     return tuple(tuple(_number(name, number) for number in row.split(",")) for row in text.split(";"))
 
 

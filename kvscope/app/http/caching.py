@@ -11,7 +11,7 @@ NO_CACHE: Literal["no-cache"] = "no-cache"
 
 
 def json_response(value: Any, caching: Literal["no-cache", "no-store"], status: int = 200) -> Response:
-    """Answer with JSON and this Cache-Control."""
+    """Answers with JSON and this Cache-Control."""
     response = jsonify(value)
     response.status_code = status
     response.headers["Cache-Control"] = caching
@@ -19,7 +19,7 @@ def json_response(value: Any, caching: Literal["no-cache", "no-store"], status: 
 
 
 def revalidated(response: Response) -> Response:
-    """Return the response with an ETag of its content, or 304 to a client that has it."""
+    """Returns the response with an ETag of its content, or 304 to a client that has it."""
     response.headers["Cache-Control"] = NO_CACHE
     response.add_etag()
     response.make_conditional(request)

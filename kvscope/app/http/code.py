@@ -15,7 +15,7 @@ from kvscope.model.source.listing import listing
 
 
 def blueprint() -> Blueprint:
-    """Return the route."""
+    """Returns the route."""
     routes = Blueprint("code", __name__, url_prefix="/api")
 
     @routes.get("/code")

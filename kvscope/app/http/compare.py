@@ -13,7 +13,7 @@ from kvscope.app.store.gallery import Recording
 
 
 def blueprint(recorded: Sequence[Recording], shipped: Collection[str]) -> Blueprint:
-    """Return the route. `recorded`: choices on a first visit. `shipped`: ids of the recorded runs in the log."""
+    """Returns the route. `recorded`: choices on a first visit. `shipped`: ids of the recorded runs in the log."""
     routes = Blueprint("compare", __name__)
     render = renderer("compare")
     ordered = sorted(recorded, key=lambda recording: recording.order)

@@ -18,7 +18,7 @@ ALGORITHMS = ["br", "gzip"]
 
 
 def init_app(app: Flask) -> None:
-    """Compress text. Each compressed form has its own ETag, and conditional requests work with each."""
+    """Compresses text. Each compressed form has its own ETag, and conditional requests work with each."""
     app.config["COMPRESS_REGISTER"] = False
     app.config["COMPRESS_ALGORITHM"] = app.config["COMPRESS_ALGORITHM_STREAMING"] = ALGORITHMS
     app.after_request(partial(_compress, Compress(app)))

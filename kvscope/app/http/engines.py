@@ -52,7 +52,7 @@ class ManagedEngines(TypedDict):
 
 
 def summary_of(engine: Engine) -> EngineProcess:
-    """Return an engine's entry of the state page."""
+    """Returns an engine's entry of the state page."""
     supervisor = engine.supervisor
     readiness, pid = supervisor.readiness, supervisor.pid
     return {
@@ -76,7 +76,7 @@ def _managed(engine: Engine) -> ManagedEngine:
 
 
 def blueprint(pool: Pool, scheduler: RunScheduler, has_token: bool) -> Blueprint:
-    """Return the routes. `has_token`: the server has a token, which the routes then require."""
+    """Returns the routes. `has_token`: the server has a token, which the routes then require."""
     routes = Blueprint("engines", __name__, url_prefix="/api/engines")
 
     def listed(status: int = 200) -> Response:

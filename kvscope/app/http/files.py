@@ -42,7 +42,7 @@ LONGEST_WAIT_S = 60.0
 def blueprint(
     sessions: SessionStore, budget: Budget, engine: Pool, folder: Path, limits: Limits, produced: Produced
 ) -> Blueprint:
-    """Return the routes. `folder`: for imported files while they are checked."""
+    """Returns the routes. `folder`: for imported files while they are checked."""
     routes = Blueprint("files", __name__, url_prefix="/api/sessions")
     api = FileRoutes(sessions, budget, RunLookup(sessions, engine, noun="session"), folder, limits, produced)
     routes.get("/<session>.html")(api.page)
@@ -129,7 +129,7 @@ class FileRoutes:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Read one file at a time, so that several large ones do not fill the memory. Raises Problem after a minute."""
+        """Reads one file at a time: several large ones would fill the memory. Raises Problem after a minute."""
         if not self._reading.acquire(timeout=LONGEST_WAIT_S):
             raise Problem(429, "Other files are being imported. Try again in a moment.", retry_after=RETRY_WHEN_BUSY_S)
         try:
@@ -139,7 +139,7 @@ class FileRoutes:
 
     @contextmanager
     def _received(self) -> Iterator[IO[bytes]]:
-        """Write the body to disk. Raises Problem, and RequestEntityTooLarge before all of it has arrived."""
+        """Writes the body to disk. Raises Problem, and RequestEntityTooLarge before all of it has arrived."""
         with tempfile.TemporaryFile(dir=self._folder, prefix="import-") as file:
             with _room_on_the_disk():
                 while chunk := request.stream.read(CHUNK_BYTES):
@@ -152,7 +152,7 @@ class FileRoutes:
 
 @contextmanager
 def _room_on_the_disk() -> Iterator[None]:
-    """Turn the errors of a full disk into Problem."""
+    """Turns the errors of a full disk into Problem."""
     try:
         yield
     except OSError as error:

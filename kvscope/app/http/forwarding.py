@@ -49,7 +49,7 @@ READINESS = "pages.readyz"
 
 
 def init_app(app: Flask, member: Member) -> None:
-    """Install the forwarding before the application as it is now."""
+    """Installs the forwarding before the application as it is now."""
     app.wsgi_app = Forwarding(app, app.wsgi_app, member)  # type: ignore[method-assign]
 
 
@@ -83,7 +83,7 @@ class Forwarding:
         return Problem(503, sentence, retry_after=RETRY_S).response()(environ, start_response)
 
     def _leaders(self, environ: WSGIEnvironment, start_response: StartResponse, lead: Lead) -> Iterable[bytes] | None:
-        """Return the leader's answer, which holds a place until it is sent; None without a leader. Raises Problem."""
+        """Returns the leader's answer, which holds a place until it is sent; None without a leader. Raises Problem."""
         with ExitStack() as place:
             place.enter_context(self._places.held(network_of(environ.get("REMOTE_ADDR", ""))))
             try:
@@ -94,7 +94,7 @@ class Forwarding:
             return _Body(answer, place.pop_all())
 
     def _endpoint(self, environ: WSGIEnvironment) -> str | None:
-        """Return the route of a request; None if it has none, or if each process answers it."""
+        """Returns the route of a request; None if it has none, or if each process answers it."""
         if environ.get("PATH_INFO", "").startswith(socket_guard.PATH) or environ["REQUEST_METHOD"] == "OPTIONS":
             return None
         try:
@@ -109,7 +109,7 @@ class Forwarding:
         return self._everywhere[endpoint]
 
     def _forwarded(self, environ: WSGIEnvironment, lead: Lead) -> urllib3.BaseHTTPResponse:
-        """Return the leader's answer before its body is read. Raises HTTPError."""
+        """Returns the leader's answer before its body is read. Raises HTTPError."""
         query = environ.get("QUERY_STRING", "")
         path = quote(environ.get("PATH_INFO", "").encode("latin-1")) + (f"?{query}" if query else "")
         length = environ.get("CONTENT_LENGTH") or "0"
@@ -142,7 +142,7 @@ class _Body:
             raise ConnectionResetError(errno.ECONNRESET, "the leader ended in the middle of its answer") from error
 
     def close(self) -> None:
-        """Stop reading; drop the rest of the body."""
+        """Stops reading; drops the rest of the body."""
         with self._place:
             self._answer.drain_conn() if self._answer.length_remaining == 0 else self._answer.close()
             self._answer.release_conn()
@@ -155,7 +155,7 @@ def is_leads_secret(member: Member, secret: str) -> bool:
 
 
 def _headers(environ: WSGIEnvironment, lead: Lead, length: str | None) -> dict[str, str]:
-    """Return the visitor's headers and those that say who the visitor is."""
+    """Returns the visitor's headers and those that say who the visitor is."""
     sent = {
         match[1].replace("_", "-").title(): str(value)
         for name, value in environ.items()

@@ -10,13 +10,13 @@ from kvscope.app.store.gallery import Gallery
 
 
 def blueprint(gallery: Gallery) -> Blueprint:
-    """Return the route."""
+    """Returns the route."""
     routes = Blueprint("gallery", __name__)
     render = renderer("gallery", "gallery.html")
 
     @routes.before_app_request
     def wait_until_saved() -> None:
-        """Wait for a recording that the first start is still saving: its page would take it for unknown."""
+        """Waits for a recording that the first start is still saving: its page would take it for unknown."""
         if not gallery.ids.isdisjoint((request.view_args or {}).values()):
             gallery.cards()
 

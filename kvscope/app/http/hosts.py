@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 def init_app(
     app: Flask, names: Sequence[str], proxies: Sequence[str], is_peer: Callable[[str], bool] | None = None
 ) -> None:
-    """Install both checks before the application as it is now.
+    """Installs both checks before the application as it is now.
 
     `is_peer`: whether a secret is that of the processes that share the database, if there are several. Raises
     ValueError for a proxy that is neither an address nor a network.

@@ -29,7 +29,7 @@ RECORDING = re.compile(r"(?<=^/s/)[a-z-]+")
 
 
 def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[Listed]]) -> Blueprint:
-    """Return the route. `lessons`: returns the lessons as they are at a request."""
+    """Returns the route. `lessons`: returns the lessons as they are at a request."""
     routes = Blueprint("index", __name__)
     cards = {
         recording.path.stem: recording.card
@@ -49,7 +49,7 @@ def blueprint(recorded: Sequence[Recording], lessons: Callable[[], Sequence[List
 
 
 def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """Yield terms, ideas, views, settings, things elsewhere and pages, without addresses of missing recordings."""
+    """Yields terms, ideas, views, settings, things elsewhere and pages, without addresses of missing recordings."""
     for id, term in _table("glossary").items():
         yield _entry("term", {**term, "id": id, "address": _opened(term.get("show"), cards)})
     for kind, entries in _table("find").items():
@@ -59,7 +59,7 @@ def of_tables(cards: dict[str, Card]) -> Iterator[IndexEntry]:
 
 
 def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
-    """Yield the lessons. All names of a lesson's ideas find it; its text names the ideas."""
+    """Yields the lessons. All names of a lesson's ideas find it; its text names the ideas."""
     ideas = {idea["id"]: idea for idea in _table("find")["idea"]}
     for lesson in lessons:
         shown = [ideas[id] for id in lesson.ideas if id in ideas]
@@ -69,14 +69,14 @@ def of_lessons(lessons: Sequence[Listed]) -> Iterator[IndexEntry]:
 
 
 def of_recordings(cards: dict[str, Card]) -> Iterator[IndexEntry]:
-    """Yield the recordings in the order of the gallery."""
+    """Yields the recordings in the order of the gallery."""
     for name, card in cards.items():
         words = {"name": card.title, "text": card.sentence, "also": [card.shows, name]}
         yield _entry("recording", {"id": card.id, **words, "address": f"/s/{card.id}"})
 
 
 def of_sessions(sessions: Sequence[Mapping[str, Any]]) -> Iterator[IndexEntry]:
-    """Yield the saved sessions, which only a static site lists."""
+    """Yields the saved sessions, which only a static site lists."""
     for session in sessions:
         words = {"name": session["title"] or session["prompt"], "text": session["prompt"], "also": []}
         yield _entry("recording", {"id": session["id"], **words, "address": f"/s/{session['id']}"})
@@ -88,7 +88,7 @@ def _entry(kind: IndexKind, fields: dict[str, Any]) -> IndexEntry:
 
 
 def _opened(address: str | None, cards: dict[str, Card]) -> str | None:
-    """Replace the name of a recording with the id of its session. None if this installation lacks the recording."""
+    """Replaces the name of a recording with the id of its session. None if this installation lacks the recording."""
     named = RECORDING.search(address or "")
     if address is None or named is None:
         return address

@@ -21,8 +21,8 @@ ADDRESS = "/learn/"
 
 
 def blueprint(recorded: Sequence[Recording], examples: Examples) -> Blueprint:
-    """Return a route for each page. `recorded`: the runs that a page shows if its address names none. `examples`: those
-    that are also in the log, so that questions about them can be computed.
+    """Returns a route for each page. `recorded`: the runs that a page shows if its address names none. `examples`:
+    those that are also in the log, so that questions about them can be computed.
     """
     routes = Blueprint("learn_reference", __name__)
     ordered = sorted(recorded, key=lambda recording: recording.order)
@@ -51,7 +51,7 @@ def _view(id: str, known: dict[str, Any], beside: list[dict[str, str]]) -> Any:
 
 
 def alike(cards: Sequence[Card]) -> list[str]:
-    """Return the sessions of the first two neighbours with the same numbers of prompt tokens and steps, which fit in
+    """Returns the sessions of the first two neighbours with the same numbers of prompt tokens and steps, which fit in
     one tensor; none if there are no such two.
     """
     for one, other in pairwise(cards):

@@ -41,7 +41,7 @@ class LessonQuery(Query):
 
 
 def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Reads, limits: Limits) -> Blueprint:
-    """Return the routes."""
+    """Returns the routes."""
     routes = Blueprint("lessons", __name__)
     render = renderer("learn")
 
@@ -57,11 +57,11 @@ def blueprint(library: Library, runs: RunLog, sessions: SessionStore, reads: Rea
             raise Pending(gettext("the model is not ready yet")) from None
 
     def later(example: str) -> dict[str, Any]:
-        """Leave a worked example to the page's script: the request for a page asks the engine nothing."""
+        """Leaves a worked example to the page's script: the request for a page asks the engine nothing."""
         raise Pending(gettext("the worked examples are computed in a moment"))
 
     def answer(lesson: Lesson, by_hand: ByHand, run: str = "") -> dict[str, Any]:
-        """Compute the lesson over a run of the log, or over its own recording."""
+        """Computes the lesson over a run of the log, or over its own recording."""
         recording = library.recording(lesson)
         of: dict[str, Any] = {"run": None, "session": None, "logged": False, "own": False}
         facts: Facts = no_run(by_hand)

@@ -46,7 +46,7 @@ class Limits:
         """When each used share will be whole again. A share that is used up will be whole in a minute."""
 
     def take(self, visitor: Visitor, what: What) -> None:
-        """Count one use. Raises Problem if no share is left, or no bytes to store the result."""
+        """Counts one use. Raises Problem if no share is left, or no bytes to store the result."""
         if visitor.is_here:
             return
         with self._lock:
@@ -61,7 +61,7 @@ class Limits:
             self._spend(visitor, what, 1, now)
 
     def charge(self, visitor: Visitor, size: int) -> None:
-        """Count bytes stored for a client."""
+        """Counts bytes stored for a client."""
         if not visitor.is_here:
             with self._lock:
                 self._spend(visitor, "bytes", size, self._now())
@@ -76,7 +76,7 @@ class Limits:
         return max(now, self._whole_at.get((what, key), now))
 
     def _shares(self, visitor: Visitor, what: What) -> list[tuple[str, int]]:
-        """Return the keys that count the visitor, each with its share per minute."""
+        """Returns the keys that count the visitor, each with its share per minute."""
         share = self._per_minute[what]
         if not share:
             return []

@@ -65,11 +65,11 @@ class Watch:
         self._stopped = Event()
 
     def start(self, at_end: Callable[[], None]) -> None:
-        """Start sending. Call `at_end` when nothing more will be sent."""
+        """Starts sending. Calls `at_end` when nothing more will be sent."""
         Thread(target=self._pump, args=(at_end,), name=f"watch-{self._run}", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop sending. Nothing is sent after this returns."""
+        """Stops sending. Nothing is sent after this returns."""
         with self._lock:
             self._stopped.set()
         self._runs.wake(self._run)
@@ -83,7 +83,7 @@ class Watch:
             at_end()
 
     def _follow(self) -> None:
-        """Send the frames up to the run's end. The viewer gets one message for each period without a readable log."""
+        """Sends the frames up to the run's end. The viewer gets one message for each period without a readable log."""
         reported = False
         while not self._stopped.is_set():
             try:
@@ -107,7 +107,7 @@ class Watch:
                 self._runs.wait(self._run, self._after, WAIT_S)
 
     def _deliver(self, payload: bytes) -> bool:
-        """Send a frame as soon as the queue has room. False when the watch was stopped first."""
+        """Sends a frame as soon as the queue has room. False when the watch was stopped first."""
         pause = SHORTEST_PAUSE_S
         while True:
             with self._lock:
@@ -142,7 +142,7 @@ class Live:
         self._guard: SocketGuard
 
     def init_app(self, app: Flask) -> None:
-        """Serve Socket.IO on the application."""
+        """Serves Socket.IO on the application."""
         socket = SocketIO(
             app,
             cors_allowed_origins=is_own_origin,
@@ -165,11 +165,11 @@ class Live:
         self._handshakes = Rounds("handshakes", self._guard.end_late_handshakes, LOOK_S, log.error)
 
     def start(self) -> None:
-        """Start to end late handshakes."""
+        """Starts to end late handshakes."""
         self._handshakes.start()
 
     def close(self) -> None:
-        """Stop every watch."""
+        """Stops every watch."""
         self._handshakes.close()
         with self._lock:
             watches = [watch for viewer in self._viewers.values() for watch in viewer.watches.values()]
@@ -265,14 +265,14 @@ class Live:
                 del viewer.watches[run]
 
     def _send(self, session: Session, payload: bytes) -> bool:
-        """Queue a frame for a viewer. False when its queue is full. The caller holds the session's lock."""
+        """Queues a frame for a viewer. False when its queue is full. The caller holds the session's lock."""
         if self._guard.queued_packets(session) >= MAX_QUEUED_PACKETS:
             return False
         self._server.emit("frame", payload, to=session.viewer, namespace=NAMESPACE)
         return True
 
     def _report(self, session: Session, run: str, error: StoreError) -> None:
-        """Send a viewer the reason why a watched run cannot be read now. The caller holds the session's lock."""
+        """Sends a viewer the reason why a watched run cannot be read now. The caller holds the session's lock."""
         body = {"run": run, "error": not_stored(error).document()}
         self._server.emit("problem", body, to=session.viewer, namespace=NAMESPACE)
 

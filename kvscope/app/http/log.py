@@ -34,13 +34,13 @@ class LogRoutes:
         self._lasting = lasting
 
     def register(self, routes: Blueprint) -> None:
-        """Add the routes to a blueprint."""
+        """Adds the routes to a blueprint."""
         routes.get("/<log>/frames", endpoint="frames")(self._frames_view())
         for name, question in QUESTIONS.items():
             routes.get(f"/<log>/{name}", endpoint=name)(self._view(name, question))
 
     def _frames_view(self) -> Callable[[str], Response]:
-        """Return the view of the frames. A run's frames are for own pages only, as its id is."""
+        """Returns the view of the frames. A run's frames are for own pages only, as its id is."""
 
         @describe(
             READS if self._lasting else READS_RUN,
@@ -66,7 +66,7 @@ class LogRoutes:
         return view
 
     def _view(self, name: str, question: Question) -> Callable[[str], Response]:
-        """Return the view that answers one question."""
+        """Returns the view that answers one question."""
         answer = binary_answer if question.answer is None else json_answer
         types = () if question.answer is None else (question.answer,)
 
@@ -93,7 +93,7 @@ class LogRoutes:
         return view
 
     def _lasting_answer(self, log: str, steps: Steps, name: str, *arguments: Any) -> Response:
-        """Answer with values that never change: a cached answer is not computed again."""
+        """Answers with values that never change: a cached answer is not computed again."""
         address = json.dumps([log, request.path, sorted(request.args.items())])
         tag = sha256(address.encode()).hexdigest()[:32]
         if request.if_none_match.contains(tag):
@@ -109,7 +109,7 @@ class LogRoutes:
 
 
 def parameters_of(model: type[Query], steps: Steps) -> Query:
-    """Parse the request. A position must be one that the named step has before it. Raises Problem."""
+    """Parses the request. A position must be one that the named step has before it. Raises Problem."""
     names = model.model_fields
     step = query(Step, steps.bounds()).step if {"step", "position"} <= names.keys() else None
     return query(model, steps.bounds(step))

@@ -64,7 +64,7 @@ class RunLookup:
         return head
 
     def original(self, run: str) -> dict[str, Any]:
-        """Return the `open` data of a run that was not derived: a derived run's values cannot be computed from its
+        """Returns the `open` data of a run that was not derived: a derived run's values cannot be computed from its
         tokens.
         """
         opening = self.whole(run)
@@ -73,7 +73,7 @@ class RunLookup:
         return opening
 
     def whole(self, run: str) -> dict[str, Any]:
-        """Return the `open` data of a run or a workload. For a derived run, the Problem names the original run."""
+        """Returns the `open` data of a run or a workload. For a derived run, the Problem names the original run."""
         self.known(run)
         opening = self._runs.opening(run)
         study = opening.get("study")
@@ -82,7 +82,7 @@ class RunLookup:
         return opening
 
     def steps(self, run: str, first: int = 0) -> Steps:
-        """Return the run's complete steps, at least one of which is `first` or later."""
+        """Returns the run's complete steps, at least one of which is `first` or later."""
         opening, chosen = self.original(run), self._runs.chosen(run)
         if len(chosen) <= first:
             missing = "complete step" if first == 0 else "decode step"
@@ -90,7 +90,7 @@ class RunLookup:
         return Steps(opening, chosen, first)
 
     def same_model(self, opening: dict[str, Any], *, load: bool = False) -> ServedModel:
-        """Return the model that computed a run, the only one that can compute its values again. `load`: load it if
+        """Returns the model that computed a run, the only one that can compute its values again. `load`: load it if
         needed.
 
         Raises EngineUnavailable until it is loaded; Refused as Pool.load.
@@ -113,14 +113,14 @@ class RunLookup:
 
 
 def state_of(run: str, closed: bool, scheduler: RunScheduler) -> Status:
-    """Return the state of a run."""
+    """Returns the state of a run."""
     if closed:
         return "closed"
     return "paused" if scheduler.is_paused(run) else "running" if scheduler.waits(run) is None else "queued"
 
 
 def created(run: str, started: Started, url: str | None = None) -> Response:
-    """Answer 201 for a started run or 202 for a queued one, with its address and its deletion token.
+    """Answers 201 for a started run or 202 for a queued one, with its address and its deletion token.
 
     `url`: the page that shows it, if not the Stage.
     """
@@ -132,7 +132,7 @@ def created(run: str, started: Started, url: str | None = None) -> Response:
 
 
 def delete_token(given_with: str) -> str:
-    """Return the request's deletion token. Raises Problem if it has none."""
+    """Returns the request's deletion token. Raises Problem if it has none."""
     authorization = request.authorization
     if authorization is None or authorization.type != "bearer" or not authorization.token:
         detail = f"The deletion token that was issued with the {given_with} is required, as Authorization: Bearer …"
@@ -141,5 +141,5 @@ def delete_token(given_with: str) -> str:
 
 
 def page_of(run: str) -> str:
-    """Return the address of the page that shows the run."""
+    """Returns the address of the page that shows the run."""
     return url_for("pages.stage", run=run)

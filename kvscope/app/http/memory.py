@@ -23,7 +23,7 @@ from kvscope.app.store.gallery import Recording
 
 
 def blueprint(pool: Pool, limits: Limits, recorded: Sequence[Recording]) -> Blueprint:
-    """Return the routes. The charts use steps of the first recording if the address names no run."""
+    """Returns the routes. The charts use steps of the first recording if the address names no run."""
     routes = Blueprint("memory", __name__)
     render = renderer("memory")
     models, gpus = (json.loads((STATIC / "memory" / f"{name}.json").read_text("utf-8")) for name in ("models", "gpus"))

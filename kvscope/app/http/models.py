@@ -48,7 +48,7 @@ class OfferedModels(TypedDict):
 
 
 def blueprint(pool: Pool, limits: Limits) -> Blueprint:
-    """Return the routes."""
+    """Returns the routes."""
     routes = Blueprint("models", __name__, url_prefix="/api/models")
 
     def listed(status: int = 200) -> Response:

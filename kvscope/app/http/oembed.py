@@ -29,7 +29,7 @@ CACHED_S = 24 * 60 * 60
 
 
 def blueprint(sessions: SessionStore) -> Blueprint:
-    """Return the route."""
+    """Returns the route."""
     routes = Blueprint("oembed", __name__)
 
     @routes.get("/oembed")
@@ -75,7 +75,7 @@ def blueprint(sessions: SessionStore) -> Blueprint:
 
 
 def _address(text: str) -> SplitResult:
-    """Parse the address to embed. Raises Problem unless it is one of this server."""
+    """Parses the address to embed. Raises Problem unless it is one of this server."""
     try:
         address = urlsplit(text)
     except ValueError:
@@ -93,7 +93,7 @@ def _session_of(address: SplitResult) -> str:
 
 
 def _query_of(address: SplitResult) -> str:
-    """Return the embed's parameters, from the query and the hash, as a query with its `?`."""
+    """Returns the embed's parameters, from the query and the hash, as a query with its `?`."""
     try:
         parameters = dict(parse_qsl(address.query) + parse_qsl(address.fragment))
     except ValueError:

@@ -94,7 +94,7 @@ def describe(
     body: type[BaseModel] | Content | None = None,
     revalidated: bool = False,
 ) -> Callable[[View], View]:
-    """Describe a view: its access, its successful answers, and the statuses of its problem documents, without those
+    """Describes a view: its access, its successful answers, and the statuses of its problem documents, without those
     that follow from its access.
 
     `query`: model of its parameters. `body`: model of a JSON body, or media types. `revalidated`: it has an ETag and
@@ -111,17 +111,17 @@ def describe(
 
 
 def json_answer(meaning: str, what: type, *headers: str) -> Answer:
-    """Describe an answer in JSON of this type."""
+    """Describes an answer in JSON of this type."""
     return Answer(meaning, {JSON: what}, headers)
 
 
 def binary_answer(meaning: str, *headers: str) -> Answer:
-    """Describe an answer in bytes, whose format docs/frames.md describes."""
+    """Describes an answer in bytes, whose format docs/frames.md describes."""
     return Answer(meaning, {"application/octet-stream": None}, headers)
 
 
 def document(app: Flask, version: str) -> dict[str, Any]:
-    """Return the document of the application's described routes."""
+    """Returns the document of the application's described routes."""
     paths: dict[str, dict[str, Any]] = {}
     named: set[type] = {Problem}
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
@@ -174,7 +174,7 @@ PROBLEM_HEADERS = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Ret
 
 @cache
 def _schemas(named: frozenset[Any]) -> dict[str, Any]:
-    """Return the schemas of these types and of the types inside them."""
+    """Returns the schemas of these types and of the types inside them."""
     taken: Literal["validation"] = "validation"
     adapters = [(what, taken, TypeAdapter(what)) for what in sorted(named, key=lambda what: what.__name__)]
     _, definitions = TypeAdapter.json_schemas(adapters, ref_template=REFERENCE)
@@ -190,7 +190,7 @@ def _schema(what: type) -> dict[str, Any]:
 
 
 def path_of(rule: Rule) -> str:
-    """Return a route's path in the document's form: `/api/sessions/{session}/frames`."""
+    """Returns a route's path in the document's form: `/api/sessions/{session}/frames`."""
     path = rule.rule.replace("<log>", "<session>" if STORED_SESSION.match(rule.rule) else "<run>")
     return re.sub(r"<(?:[^<>:]+:)?([^<>]+)>", r"{\1}", path)
 
@@ -240,7 +240,7 @@ def _parameters(path: str, operation: Operation) -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Remove null from a schema: a parameter without a value is absent."""
+    """Removes null from a schema: a parameter without a value is absent."""
     if "anyOf" not in schema:
         return schema
     return schema["anyOf"][0] | {name: value for name, value in schema.items() if name not in ("anyOf", "default")}
@@ -265,7 +265,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def blueprint() -> Blueprint:
-    """Return the route, which answers for the application that it is registered with."""
+    """Returns the route, which answers for the application that it is registered with."""
     routes = Blueprint("openapi", __name__)
 
     @routes.get("/api/openapi.json")

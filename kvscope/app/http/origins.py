@@ -26,7 +26,7 @@ class Origin(NamedTuple):
 
 
 def origin_of(text: str) -> Origin | None:
-    """Parse the origin in a header. None for `null`, and for anything that is not one origin of http or https."""
+    """Parses the origin in a header. None for `null`, and for anything that is not one origin of http or https."""
     match = ORIGIN.fullmatch(text)
     scheme = scheme_of(match[1]) if match else None
     if match is None or scheme is None:
@@ -35,7 +35,7 @@ def origin_of(text: str) -> Origin | None:
 
 
 def scheme_of(text: str) -> str | None:
-    """Return the page's scheme for the scheme that a proxy names; None for any other."""
+    """Returns the page's scheme for the scheme that a proxy names; None for any other."""
     scheme = text.strip().lower()
     scheme = AS_PAGES.get(scheme, scheme)
     return scheme if scheme in PORTS else None

@@ -50,7 +50,7 @@ def blueprint(
     keep_days: int,
     member: Member | None,
 ) -> Blueprint:
-    """Return the routes. `shipped`: sessions that nobody can delete. `member`: if there are several web processes."""
+    """Returns the routes. `shipped`: sessions that nobody can delete. `member`: if there are several web processes."""
     routes = Blueprint("pages", __name__)
     render, render_workload = renderer("stage"), renderer("serving")
     bootstrap = bootstrap_of_runs(
@@ -152,7 +152,7 @@ def blueprint(
 
 
 def _of_each(pool: Pool) -> Iterator[str]:
-    """Yield the metrics of each engine, labelled with its name."""
+    """Yields the metrics of each engine, labelled with its name."""
     engines = pool.engines
     values: dict[str, Callable[[Engine], int]] = {
         "kvscope_engine_up": lambda engine: int(engine.state in ("ready", "draining")),
@@ -168,7 +168,7 @@ def _of_each(pool: Pool) -> Iterator[str]:
 
 
 def _for_others(session: str) -> dict[str, str]:
-    """Return a session's addresses for other sites: its page, its picture, and how to embed it."""
+    """Returns a session's addresses for other sites: its page, its picture, and how to embed it."""
     thumbnail = full(f"/api/sessions/{session}.png")
     if (written := site()) is None:
         oembed = url_for("oembed.oembed", url=request.url, _external=True)

@@ -25,7 +25,7 @@ class Places:
 
     @contextmanager
     def held(self, address: str) -> Iterator[None]:
-        """Hold a place. Raises Problem if none becomes free in `wait_s`."""
+        """Holds a place. Raises Problem if none becomes free in `wait_s`."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._has_one_for(address), self._wait_s):
                 raise Problem(503, BUSY, limit=self._most, retry_after=RETRY_S)

@@ -48,13 +48,13 @@ class Problem(Exception):
             self.headers["Retry-After"] = str(retry_after)
 
     def document(self) -> dict[str, Any]:
-        """Return the members of the problem document; `field` and `limit` only if they are set."""
+        """Returns the members of the problem document; `field` and `limit` only if they are set."""
         members = {"title": HTTPStatus(self.status).phrase, "status": self.status, "detail": self.detail}
         named = {"field": self.field, "limit": self.limit}
         return members | {name: value for name, value in named.items() if value is not None}
 
     def response(self) -> Response:
-        """Return the problem document as an HTTP response."""
+        """Returns the problem document as an HTTP response."""
         return Response(json.dumps(self.document()), self.status, self.headers, mimetype="application/problem+json")
 
 
@@ -65,7 +65,7 @@ def unknown(noun: str, name: str) -> Problem:
 
 
 def init_app(app: Flask) -> None:
-    """Answer every error below /api, and known errors elsewhere, with a problem document."""
+    """Answers every error below /api, and known errors elsewhere, with a problem document."""
     app.register_error_handler(Problem, lambda problem: problem.response())
     app.register_error_handler(Refused, lambda refused: from_refusal(refused).response())
     app.register_error_handler(TooManyRuns, _too_many)
@@ -93,7 +93,7 @@ def not_stored(error: StoreError) -> Problem:
 
 
 def from_refusal(refused: Refused) -> Problem:
-    """Return the problem for a refusal by the model side."""
+    """Returns the problem for a refusal by the model side."""
     retry_after = RETRY_WHEN_FULL_S if refused.status in (429, 503) else None
     return Problem(refused.status, refused.message, field=refused.field, limit=refused.limit, retry_after=retry_after)
 
@@ -103,7 +103,7 @@ def _too_many(error: TooManyRuns | TooManyQuestions) -> Response:
 
 
 def _malformed(error: ParseException) -> Response:
-    """Answer a malformed chunked body, which is parsed while the route reads it."""
+    """Answers a malformed chunked body, which is parsed while the route reads it."""
     problem = Problem(400, f"The body is not valid HTTP: {error}.", field="body", headers={"Connection": "close"})
     return problem.response()
 

@@ -37,7 +37,7 @@ class Produced:
             raise Problem(503, BUSY, retry_after=RETRY_S) from None
 
     def forget(self, session: str) -> None:
-        """Drop all results of a deleted session, also results that are being created."""
+        """Drops all results of a deleted session, also results that are being created."""
         self._once.forget(lambda key: key[0] == session)
 
     def _in_turn(self, make: Callable[[], bytes]) -> bytes:

@@ -58,15 +58,15 @@ class Steps:
         return {**bounds, "position": places, "other": places}
 
     def first_row(self, step: int) -> int:
-        """Return the first position whose exact values a step has: the whole prompt in prefill, one token later."""
+        """Returns the first position whose exact values a step has: the whole prompt in prefill, one token later."""
         return rows_of(len(self.opening["tokens"]), step).start
 
     def computed_from(self, step: int) -> int:
-        """Return the first position that a step computed."""
+        """Returns the first position that a step computed."""
         return rows_of(len(self.opening["tokens"]), step, self.opening["reused"]).start
 
     def before(self, step: int) -> list[int]:
-        """Return the ids of the tokens before a step."""
+        """Returns the ids of the tokens before a step."""
         return [token["id"] for token in self.opening["tokens"]] + [token for _, token in self.chosen[:step]]
 
 

@@ -37,13 +37,13 @@ class Turns:
         self._free = Semaphore(AT_ONCE)
 
     def init_app(self, app: Flask) -> None:
-        """Make requests wait for their turn before anything else is done for them."""
+        """Makes requests wait for their turn before anything else is done for them."""
         app.before_request(self._begin)
         app.teardown_request(self._end)
 
     @contextmanager
     def left(self) -> Iterator[None]:
-        """Give the turn to other requests while this one waits for the engine."""
+        """Gives the turn to other requests while this one waits for the engine."""
         self._end()
         try:
             yield
@@ -68,7 +68,7 @@ class Reads:
         self._questions, self._limits, self._turns = questions, limits, turns
 
     def ask(self, method: str, *arguments: Any, lasting: bool = False, model: ServedModel | None = None) -> Any:
-        """Return the answer of the service's `method`.
+        """Returns the answer of the service's `method`.
 
         `lasting`: the question is about a saved session. `model`: the model that answers; None: any. Raises Problem,
         and what Questions.ask raises.
@@ -90,7 +90,7 @@ class Reads:
         return answer
 
     def ask_again(self, method: str, *arguments: Any, model: ServedModel | None = None) -> Any:
-        """Ask as `ask` does, for an answer that differs each time, such as a measurement."""
+        """Asks as `ask` does, for an answer that differs each time, such as a measurement."""
         visitor = access.count(self._limits)
         with self._turns.left():
             return self._questions.ask_again(Computation(method, arguments, model=model), Requester(*visitor))

@@ -70,7 +70,7 @@ class NewRun(Prompt, Sampling):
     )
 
     def of(self, run: str, owner: str) -> RunRequest:
-        """Return the request for the model side, under the id `run`."""
+        """Returns the request for the model side, under the id `run`."""
         sampling = Sampling(**{name: getattr(self, name) for name in Sampling.model_fields})
         return RunRequest(
             run, self.prompt, self.chat, self.max_new_tokens, sampling, self.reuse, owner, self.model or ""
@@ -110,7 +110,7 @@ class Twin(Body):
         return self
 
     def keeping(self) -> Keeping | None:
-        """Return which positions stay in the cache; None if none or all do."""
+        """Returns which positions stay in the cache; None if none or all do."""
         if self.cache == "none" or self.cache == "forgotten" or self.budget is None:
             return None
         return Keeping(self.cache, self.budget, given=self.tokens == "given")
@@ -211,7 +211,7 @@ class OEmbedQuery(Query):
 
 
 def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -> Model:
-    """Parse the request's query. Raises Problem with `status`."""
+    """Parses the request's query. Raises Problem with `status`."""
     parameters = {name: request.args[name] for name in model.model_fields if name in request.args}
     numbers = {
         name: int(text)
@@ -225,7 +225,7 @@ def query(model: type[Model], bounds: Bounds | None = None, status: int = 422) -
 
 
 def body(model: type[Model], bounds: Bounds | None = None) -> Model:
-    """Parse the request's JSON body. Raises Refused, and Problem for another Content-Type."""
+    """Parses the request's JSON body. Raises Refused, and Problem for another Content-Type."""
     if request.mimetype != "application/json":
         raise Problem(
             415, "The Content-Type must be application/json.", field="Content-Type", limit=["application/json"]
@@ -234,5 +234,5 @@ def body(model: type[Model], bounds: Bounds | None = None) -> Model:
 
 
 def new_id() -> str:
-    """Return a new id of a run. It cannot be guessed: whoever knows it may watch and control the run."""
+    """Returns a new id of a run. It cannot be guessed: whoever knows it may watch and control the run."""
     return secrets.token_hex(ID_CHARS // 2)

@@ -16,13 +16,13 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 def init_app(app: Flask) -> None:
-    """Give the templates `root`, `under` and `site`, and make redirects to this server relative."""
+    """Gives the templates `root`, `under` and `site`, and makes redirects to this server relative."""
     app.context_processor(lambda: {"root": root(), "under": under, "site": site()})
     app.after_request(_make_relative)
 
 
 def root() -> str:
-    """Return the server's root, relative to the requested address."""
+    """Returns the server's root, relative to the requested address."""
     if (written := site()) is not None:
         return written.root
     path = str(request.environ["PATH_INFO"])  # with repeated slashes, which the browser counts too
@@ -30,12 +30,12 @@ def root() -> str:
 
 
 def under(path: str) -> str:
-    """Return a page's address, relative to the requested one. `path`: from the root."""
+    """Returns a page's address, relative to the requested one. `path`: from the root."""
     return root() + (path[1:] if site() is None else file_of(path))
 
 
 def full(path: str) -> str:
-    """Return the whole address of a path from the root; in a static site, as far as its address is known."""
+    """Returns the whole address of a path from the root; in a static site, as far as its address is known."""
     written = site()
     root = url_for("pages.stage", _external=True) if written is None else written.address or written.root
     return f"{root}{path[1:]}"

@@ -27,7 +27,7 @@ FOR_EVER = "private, max-age=31536000, immutable"
 
 
 def blueprint(runs: RunLog, engine: Pool, reads: Reads, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """Return the routes."""
+    """Returns the routes."""
     routes = Blueprint("runs", __name__, url_prefix="/api/runs")
     api = RunRoutes(runs, engine, scheduler, limits)
     routes.post("")(api.create)

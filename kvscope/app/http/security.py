@@ -41,7 +41,7 @@ BARE: Mapping[str, str] = {
 
 
 def init_app(app: Flask, frame_ancestors: str) -> None:
-    """Add the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
+    """Adds the headers to every response. `g.csp_nonce` is the nonce that inline scripts (the import map) must carry.
     The pages of a static site have their policy in the document: its template gets `empty_style`.
 
     `frame_ancestors`: who may embed sessions, as in that directive of the policy. Nothing else can be framed.
@@ -52,7 +52,7 @@ def init_app(app: Flask, frame_ancestors: str) -> None:
 
 
 def everywhere(app: Flask) -> None:
-    """Add `BARE` to answers without these headers. Call it after everything that answers before the application
+    """Adds `BARE` to answers without these headers. Call it after everything that answers before the application
     (live.py, hosts.py).
     """
     app.wsgi_app = _with_headers(app.wsgi_app)  # type: ignore[assignment,method-assign]  # as Flask documents it

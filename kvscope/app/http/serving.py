@@ -14,7 +14,7 @@ from kvscope.app.store.gallery import Example
 
 
 def blueprint(example: Example | None) -> Blueprint:
-    """Return the routes. `example`: the recorded workload that is shown if the address names none."""
+    """Returns the routes. `example`: the recorded workload that is shown if the address names none."""
     routes = Blueprint("serving", __name__)
     render = renderer("serving")
 

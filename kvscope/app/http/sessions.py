@@ -49,7 +49,7 @@ def blueprint(
     limits: Limits,
     produced: Produced,
 ) -> Blueprint:
-    """Return the routes. `maker`: computes exact values to store. `produced`: stores pictures, files and pages."""
+    """Returns the routes. `maker`: computes exact values to store. `produced`: stores pictures, files and pages."""
     routes = Blueprint("sessions", __name__, url_prefix="/api")
     api = SessionRoutes(sessions, engine, limits, produced)
     sharing = ShareRoutes(runs, sessions, budget, engine, maker, limits)
@@ -129,7 +129,7 @@ class SessionRoutes:
         return response
 
     def _drawn(self, session: str) -> bytes:
-        """Draw the picture. Empty if there is nothing to draw."""
+        """Draws the picture. Empty if there is nothing to draw."""
         # Imported when first used: most servers are asked for a page first, and should answer it at once.
         from kvscope.app.travel import lanes_picture, thumbnail
 
@@ -182,7 +182,7 @@ class SessionRoutes:
 
 @contextmanager
 def forgotten_if_deleted(produced: Produced, session: str) -> Iterator[None]:
-    """Forget what was produced from a session that another process has deleted."""
+    """Forgets what was produced from a session that another process has deleted."""
     try:
         yield
     except Deleted:

@@ -93,7 +93,7 @@ class ShareRoutes:
         return saved(session, token)
 
     def _shareable(self, run: str) -> tuple[dict[str, Any], Head, int]:
-        """Return its `open` data, the end of its log, and its number of steps, or of passes."""
+        """Returns its `open` data, the end of its log, and its number of steps, or of passes."""
         opening, head = self._lookup.whole(run), self._lookup.known(run)
         if not head.closed:
             raise Problem(409, "The run has not ended. It can be shared after it ends.", field="run")
@@ -104,11 +104,11 @@ class ShareRoutes:
         return opening, head, steps
 
     def _size_of(self, run: str, opening: dict[str, Any], level: Level) -> int:
-        """Estimate the bytes of its exact values."""
+        """Estimates the bytes of its exact values."""
         return 0 if level == "attention" or is_workload(opening) else self._maker.estimate(run, level)
 
     def _refusal(self, opening: dict[str, Any], level: Level, size: int) -> Problem | None:
-        """Return why values of that size cannot be computed; None if they can."""
+        """Returns why values of that size cannot be computed; None if they can."""
         if is_workload(opening):
             return Problem(409, "values must be attention: a workload has no exact values.", field="values")
         if level == "block" and opening["model"]["experts"]:
@@ -128,7 +128,7 @@ class ShareRoutes:
 
 
 def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
-    """Return the places that its words can name."""
+    """Returns the places that its words can name."""
     if is_workload(opening):
         return bounds_of_workload(steps)
     model, positions = opening["model"], len(opening["tokens"]) + steps
@@ -136,7 +136,7 @@ def _bounds(opening: dict[str, Any], steps: int) -> Bounds:
 
 
 def saved(session: str, token: str) -> Response:
-    """Answer 201 for a saved session, with its addresses and the token that deletes it."""
+    """Answers 201 for a saved session, with its addresses and the token that deletes it."""
     addresses = {"url": url_for("pages.session", session=session), "embed": url_for("pages.embed", session=session)}
     response = json_response({"id": session, **addresses, "delete_token": token}, "no-store", 201)
     response.headers["Location"] = url_for("sessions.saved.manifest", session=session)

@@ -43,12 +43,12 @@ def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
 
 
 def renderer(id: str, template: str = SHELL) -> Callable[..., str]:
-    """Return the function that renders the page of this id. The import map is read once."""
+    """Returns the function that renders the page of this id. The import map is read once."""
     page, places = page_of(id), links()
     libraries = json.loads((STATIC / "importmap.json").read_text("utf-8"))["imports"]
 
     def render(bootstrap: Mapping[str, Any], **named: Any) -> str:
-        """Render the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
+        """Renders the page. `bootstrap`: what its script starts from. `named`: the template's variables; `title` is the
         window's title, `card` a saved session's.
         """
         imports = {name: root() + path.removeprefix("/") for name, path in libraries.items()}
@@ -67,6 +67,6 @@ def _translated(page: Page) -> Page:
 
 
 def names_here(places: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """Return links to pages with names in the request's language, which they keep."""
+    """Returns links to pages with names in the request's language, which they keep."""
     lang = f"?lang={language()}" if language() else ""
     return [{**place, "name": gettext(place["name"]), "address": place["address"] + lang} for place in places]

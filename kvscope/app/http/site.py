@@ -44,11 +44,11 @@ class Site:
 
 
 def site() -> Site | None:
-    """Return the site that the page is written for; None if a server answers."""
+    """Returns the site that the page is written for; None if a server answers."""
     site: Site | None = request.environ.get(ENVIRONMENT) if has_request_context() else None
     return site
 
 
 def file_of(path: str) -> str:
-    """Return the file of the page at a path: "s/abc.html" for "/s/abc". static/shared/log/root.js does the same."""
+    """Returns the file of the page at a path: "s/abc.html" for "/s/abc". static/shared/log/root.js does the same."""
     return "index.html" if path == "/" else f"{path[1:]}.html"

@@ -52,7 +52,7 @@ class TextPacket(Packet):  # type: ignore[misc]
     """A Socket.IO packet without attachments: the server would store half of one that has some until the rest came."""
 
     def decode(self, encoded_packet: str) -> int:
-        """Parse the packet and return its number of attachments, 0. Raises ValueError for any other packet."""
+        """Parses the packet and returns its number of attachments, 0. Raises ValueError for any other packet."""
         super().decode(encoded_packet)
         if self.packet_type in (BINARY_EVENT, BINARY_ACK):
             raise ValueError(self.packet_type)
@@ -87,7 +87,7 @@ class SocketGuard:
         self._app: WSGIApplication
 
     def init_app(self, app: Flask) -> None:
-        """Install the guard before the application, whose Socket.IO server is `server`.
+        """Installs the guard before the application, whose Socket.IO server is `server`.
 
         Requires that a request's address is already the visitor's (hosts.py).
         """
@@ -103,7 +103,7 @@ class SocketGuard:
         return int(self._server.eio.sockets[session.id].queue.qsize())
 
     def end_late_handshakes(self) -> None:
-        """End the sessions whose handshake takes too long."""
+        """Ends the sessions whose handshake takes too long."""
         before = time.monotonic() - JOINING_S
         with self._lock:
             late = [session for session in self._sessions.values() if not session.viewer and session.began < before]

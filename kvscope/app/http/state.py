@@ -118,7 +118,7 @@ def blueprint(
     live: Live,
     reads: Reads,
 ) -> Blueprint:
-    """Return the route. The web process's uptime counts from this call."""
+    """Returns the route. The web process's uptime counts from this call."""
     routes = Blueprint("state", __name__)
     started = time.monotonic()
 
@@ -146,7 +146,7 @@ def blueprint(
 
 
 def _held(engine: Pool, reads: Reads) -> dict[str, Any]:
-    """Return what the engine process reports that it holds."""
+    """Returns what the engine process reports that it holds."""
     first = next((one for one in engine.engines if one.supervisor.info is not None), None)
     model = None if first is None else first.supervisor.info
     try:

@@ -26,7 +26,7 @@ from kvscope.model.api import BeamRequest, Caching, ChangedRequest, TwinRequest
 def blueprint(
     runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits, public: Collection[str]
 ) -> Blueprint:
-    """Return the routes. `public`: runs whose ids everybody has."""
+    """Returns the routes. `public`: runs whose ids everybody has."""
     routes = Blueprint("studies", __name__, url_prefix="/api/runs")
     api = StudyRoutes(runs, engine, scheduler, limits, public)
     routes.post("/<run>/twin")(api.twin)
@@ -129,7 +129,7 @@ class StudyRoutes:
 
 
 def _parent(member: Member) -> Parent | None:
-    """Return where the run branched off, and its token there."""
+    """Returns where the run branched off, and its token there."""
     parent, token = member.opening.get("parent"), member.token
     if not parent or token is None:
         return None

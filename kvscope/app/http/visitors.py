@@ -44,7 +44,7 @@ class Visitor(NamedTuple):
 
 
 def client_of(request: Request) -> Visitor:
-    """Return who sent the request.
+    """Returns who sent the request.
 
     The address is the connection's, or the one that a trusted proxy names (hosts.py). Requests from other sites' pages
     count separately: they have limits on every machine, and use nothing of their visitor's share.
@@ -57,7 +57,7 @@ def client_of(request: Request) -> Visitor:
 
 
 def token_of(value: object) -> str | None:
-    """Return the token that a client names, if it has the form of one."""
+    """Returns the token that a client names, if it has the form of one."""
     return value if isinstance(value, str) and TOKEN.fullmatch(value) else None
 
 
@@ -70,7 +70,7 @@ def is_loopback(address: str) -> bool:
 
 
 def network_of(address: str) -> str:
-    """Return the address as limits count it: an IPv6 address as its household's network, an IPv4-mapped one as IPv4."""
+    """Returns the address as limits count it: IPv6 as its household's network, IPv4-mapped addresses as IPv4."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

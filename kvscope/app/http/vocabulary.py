@@ -17,7 +17,7 @@ from kvscope.app.http.requests import EmbeddingQuery, Typed, Words, body, query
 
 
 def blueprint(pool: Pool, reads: Reads) -> Blueprint:
-    """Return the routes."""
+    """Returns the routes."""
     named = pool.named
     routes = Blueprint("vocabulary", __name__, url_prefix="/api")
 

@@ -29,7 +29,7 @@ COMPRESSION_OFFER = "HTTP_SEC_WEBSOCKET_EXTENSIONS"
 
 
 def serve_websockets(engine: engineio.Server) -> None:
-    """Have Engine.IO serve its websockets with `WebSocket`. Raises RuntimeError for an Engine.IO without that place.
+    """Has Engine.IO serve its websockets with `WebSocket`. Raises RuntimeError for an Engine.IO without that place.
 
     python-engineio 4 checks a message's size (`max_http_buffer_size`) after all of it is in memory, and passes no
     options to its websocket class. Only the private table `_async` leads to another class.
@@ -54,13 +54,13 @@ class WebSocket:
         self._socket: simple_websocket.Server
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """The WSGI interface: accept the connection and serve it to its end."""
+        """The WSGI interface: accepts the connection and serves it to its end."""
         self._socket = simple_websocket.Server.accept(environ, max_message_size=MAX_MESSAGE_BYTES)
         self._handler(self)
         raise StopIteration  # gunicorn then sends no response: the connection was the websocket's
 
     def wait(self) -> str | bytes | None:
-        """Wait for the next packet. None when the connection has ended."""
+        """Waits for the next packet. None when the connection has ended."""
         try:
             message: str | bytes = self._socket.receive()
         except ConnectionClosed:
@@ -71,14 +71,14 @@ class WebSocket:
         return None
 
     def send(self, message: str | bytes) -> None:
-        """Send a packet. Raises OSError when the connection has ended."""
+        """Sends a packet. Raises OSError when the connection has ended."""
         try:
             self._socket.send(message)
         except ConnectionClosed as error:
             raise OSError("the websocket is closed") from error
 
     def close(self, *reason: int | str) -> None:
-        """Close the connection. `reason`: a status code and a sentence, or nothing.
+        """Closes the connection. `reason`: a status code and a sentence, or nothing.
 
         Another thread or the client may close it at the same time.
         """
@@ -95,7 +95,7 @@ def is_packet(message: str | bytes, types: Iterable[int]) -> bool:
 
 
 def decline_compression(environ: WSGIEnvironment) -> None:
-    """Remove the offer to compress messages from a handshake that comes from this machine.
+    """Removes the offer to compress messages from a handshake that comes from this machine.
 
     A websocket's compression (permessage-deflate, RFC 7692) halves the frames and takes 61 ms of processor time per MB:
     1.8 s for the 28.6 MB of a run of 416 + 24 tokens, six sevenths of all that this process does for it. On this

@@ -24,7 +24,7 @@ OVER = "The workload has ended. Its requests can no longer be changed."
 
 
 def blueprint(runs: RunLog, engine: Pool, scheduler: RunScheduler, limits: Limits) -> Blueprint:
-    """Return the routes."""
+    """Returns the routes."""
     routes = Blueprint("workloads", __name__, url_prefix="/api/workloads")
     lookup = RunLookup(runs, engine)
 

@@ -37,7 +37,7 @@ class Address:
 
 
 def address_of(text: str) -> Address:
-    """Parse an address. Raises BadAddress."""
+    """Parses an address. Raises BadAddress."""
     parts = urlsplit(text)
     page = pictures().get(parts.path)
     if page is None:
@@ -80,14 +80,14 @@ def _value(name: str, text: str, field: Field) -> Any:
 
 
 def counts_of(run: LogReader) -> Mapping[str, int]:
-    """Return a run's counts by the names in `Field.below`, and `prompt`: its prompt tokens."""
+    """Returns a run's counts by the names in `Field.below`, and `prompt`: its prompt tokens."""
     model = run.open["model"]
     sizes = {name: int(model[name]) for name in ("layers", "heads", "vocab")}
     return {**sizes, "steps": len(run.steps), "positions": len(run.tokens), "prompt": run.prompt_length}
 
 
 def outside(state: Mapping[str, Any], counts: Mapping[str, int]) -> str | None:
-    """Name the first field of a Stage address that a run does not have, in a sentence. None if it has all.
+    """Names the first field of a Stage address that a run does not have, in a sentence. None if it has all.
 
     `counts`: the run's (`counts_of`).
     """

@@ -54,7 +54,7 @@ def check(
     by_hand: ByHand,
     shipped: Path | None = None,
 ) -> Report:
-    """Check all lessons of a folder.
+    """Checks all lessons of a folder.
 
     `shipped`: the folder of the lessons before them. None: these lessons ship, have reading paths and must show every
     idea. Raises OSError.
@@ -104,7 +104,7 @@ def _check_paths(report: Report, folder: Path, lessons: Sequence[Lesson]) -> Non
 
 
 def reading_level(text: str) -> float:
-    """Return the school year whose pupils can read a text: the automated readability index (Smith and Senter 1967,
+    """Returns the school year whose pupils can read a text: the automated readability index (Smith and Senter 1967,
     AMRL-TR-66-220).
     """
     words, sentences = WORD.findall(text), len(SENTENCE_END.findall(text))

@@ -31,7 +31,7 @@ PLAIN = (bool, int, float, str, list, dict, tuple)
 
 
 def plain(value: object) -> str:
-    """Write a value as in prose: 46,080; 0.25; “yes” for True."""
+    """Writes a value as in prose: 46,080; 0.25; “yes” for True."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -42,7 +42,7 @@ def plain(value: object) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return the value if it is a number in range. Raises TypeError, ArithmeticError."""
+    """Returns the value if it is a number in range. Raises TypeError, ArithmeticError."""
     if not isinstance(value, int | float):
         raise TypeError("only numbers can be computed with; texts and lists can be joined with +")
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
@@ -51,7 +51,7 @@ def _number(value: Any) -> Any:
 
 
 def _of_numbers(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the operation with its arguments and its result checked."""
+    """Returns the operation with its arguments and its result checked."""
     return lambda *arguments: _number(compute(*map(_number, arguments)))
 
 
@@ -128,7 +128,7 @@ class Computer:
         self._engine = _Bounded(facts)
 
     def value(self, expression: str) -> Any:
-        """Return the value of an expression. Raises NotComputed."""
+        """Returns the value of an expression. Raises NotComputed."""
         if len(expression) > MOST_CHARACTERS:
             raise NotComputed(
                 f"{expression[:40]}… has {len(expression)} characters; at most {MOST_CHARACTERS} are read"
@@ -168,7 +168,7 @@ class Computer:
         return str(error.args[0] if error.args else error)
 
     def filled(self, value: Any) -> Any:
-        """Compute the expressions in a value of a block. A text that is one expression becomes its value. Raises
+        """Computes the expressions in a value of a block. A text that is one expression becomes its value. Raises
         NotComputed.
         """
         if not isinstance(value, str):
@@ -179,7 +179,7 @@ class Computer:
         return BRACES.sub(lambda match: plain(self.value(match[1])), value)
 
     def prose(self, nodes: Sequence[Node]) -> list[Node]:
-        """Return a copy of a tree with `text` at each value, or `problem` if it has none."""
+        """Returns a copy of a tree with `text` at each value, or `problem` if it has none."""
         tree = copy.deepcopy(list(nodes))
         for node in walk(tree):
             if node["t"] == "value":

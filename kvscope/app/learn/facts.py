@@ -31,12 +31,12 @@ MOST_DIGITS = 40
 
 
 def written(text: str) -> str:
-    """Write a token as in a sentence: without the space before it, a newline as ⏎."""
+    """Writes a token as in a sentence: without the space before it, a newline as ⏎."""
     return text.removeprefix(" ").replace("\n", "⏎")
 
 
 def percent(share: float) -> str:
-    """Write a share in whole percent; with decimals near 0 and 1, and bounds in words."""
+    """Writes a share in whole percent; with decimals near 0 and 1, and bounds in words."""
     value = 100 * share
     text = numbers.percent(share, 1 if value >= 98.5 else 0 if value >= 0.95 else 1 if value >= 0.095 else 2)
     return text.replace(f"<{NARROW_SPACE}", "less than ").replace(f">{NARROW_SPACE}", "more than ")
@@ -61,12 +61,12 @@ FORMATS: Mapping[str, Callable[..., Any]] = {
 
 
 def no_run(by_hand: ByHand) -> Facts:
-    """Return the facts of a lesson without a run."""
+    """Returns the facts of a lesson without a run."""
     return Facts({}, {**FORMATS, "by_hand": _by_hand(by_hand)})
 
 
 def facts_of(run: LogReader, by_hand: ByHand) -> Facts:
-    """Return the facts of a run. Their functions raise LookupError for a step, layer, head or position out of range."""
+    """Returns a run's facts. Their functions raise LookupError for a step, layer, head or position out of range."""
     model = run.open["model"]
     steps = [_step(step) for step in run.steps]
     local = sum(window is not None for window in model["windows"] or ())
@@ -92,7 +92,7 @@ def _step(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kv(model: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
-    """Return the last step's cache. `bytes_per_token`: measured bytes per position; `formula`: the same by idea C26."""
+    """Returns the last step's cache. `bytes_per_token`: measured bytes per position; `formula`: by idea C26."""
     formula = 2 * model["layers"] * model["kv_heads"] * model["head_dim"] * model["element_bytes"]
     return {**last, "bytes_per_token": last["bytes_used"] // last["positions"], "formula": formula}
 
@@ -127,7 +127,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return math.exp(logit(step, rank) - run.steps[step]["log_z"])
 
     def sampled_chance(step: int, rank: int) -> float:
-        """Return a candidate's probability among those that the run sampled from. Greedy: 1 for rank 0, else 0."""
+        """Returns a candidate's probability among those that the run sampled from. Greedy: 1 for rank 0, else 0."""
         score, settings, at = (
             logit(step, rank),
             run.open.get("sampling") or {},
@@ -152,7 +152,7 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
         return sum(member["rows"] for member in members)
 
     def blocks(number: int) -> int:
-        """Return the number of distinct blocks of a pass's running requests."""
+        """Returns the number of distinct blocks of a pass's running requests."""
         requests = run.passes[_at(number, run.passes, "pass")]["requests"]
         return len({block for request in requests if request["state"] == "running" for block in request["table"]})
 
@@ -174,8 +174,8 @@ def _functions(run: LogReader) -> dict[str, Callable[..., Any]]:
 
 def _by_hand(answers: ByHand) -> Callable[..., Any]:
     def value(example: str, name: str, *places: int) -> Any:
-        """Return a number, row or matrix of a worked example: by_hand("a", "prefill.weights", 0, 2, 1) is the weight of
-        query 2 on key 1 in head 0.
+        """Returns a number, row or matrix of a worked example: by_hand("a", "prefill.weights", 0, 2, 1) is the weight
+        of query 2 on key 1 in head 0.
         """
         result: Any = answers(example)
         for part in name.split("."):

@@ -16,7 +16,7 @@ PICTURE_ID, PICTURE_TYPE = "picture", "application/vnd.kvscope.page"
 
 
 def lesson_file(lesson: Mapping[str, Any], session: SessionPage | None) -> Iterator[bytes]:
-    """Yield the encoded text. `lesson`: as `rendered` returns it. `session`: the page that its steps show."""
+    """Yields the encoded text. `lesson`: as `rendered` returns it. `session`: the page that its steps show."""
     page, text = page_of("learn"), json.dumps(lesson, ensure_ascii=False)
     parts: list[Part] = []
     nonces = [sha256(text.encode()).hexdigest()[:NONCE_CHARS]]

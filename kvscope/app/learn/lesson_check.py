@@ -34,7 +34,7 @@ PLACES = ("layer", "head", "query", "key")
 
 @cache
 def ideas() -> Mapping[str, Mapping[str, str]]:
-    """Return the ideas that a lesson can show (lessons/ideas.toml), a line about each by its id.
+    """Returns the ideas that a lesson can show (lessons/ideas.toml), a line about each by its id.
 
     `course`: those that the lessons that ship must show; `more`: others.
     """
@@ -54,7 +54,7 @@ class Known:
 
 
 def words_of(step: Step) -> int:
-    """Count the words of a step's prose."""
+    """Counts the words of a step's prose."""
     return len(WORD.findall(text_of(step.prose)))
 
 
@@ -93,7 +93,7 @@ class LessonCheck:
             self.faults.append(fault)
 
     def _line(self, step: Step, text: str) -> int:
-        """Return the line of a step that has this text, or the line of its heading."""
+        """Returns the line of a step that has this text, or the line of its heading."""
         later = [step_after.line for step_after in self._lesson.steps if step_after.line > step.line]
         end = min(later, default=len(self._lines) + 1) - 1
         return next((at for at in range(step.line, end + 1) if text in self._lines[at - 1]), step.line)
@@ -196,7 +196,7 @@ class LessonCheck:
                 self._say(line, f"claim: {error}")
 
     def _pictures(self) -> None:
-        """Check what the steps show, in order: a step without an address, or with a part of one, keeps the rest."""
+        """Checks what the steps show, in order: a step without an address, or with a part of one, keeps the rest."""
         at: Address | None = None
         known: dict[str, Any] = {}
         for step in self._lesson.steps:
@@ -219,7 +219,7 @@ class LessonCheck:
             known = _without(known, later, self._tasks(step, [at, *later], known))
 
     def _named_parts(self, step: Step, addresses: Sequence[Address]) -> None:
-        """Check the named parts. `lit` stays while the answer is shown, so it may name parts of both pages."""
+        """Checks the named parts. `lit` stays while the answer is shown, so it may name parts of both pages."""
         self._lights(step, addresses, step.block.lit, "lit")
         for node in walk([*step.title, *step.prose]):
             if node["t"] == "show":
@@ -227,7 +227,7 @@ class LessonCheck:
                 self._place(step, addresses[0], node["place"])
 
     def _place(self, step: Step, at: Address, fields: Mapping[str, str]) -> None:
-        """Check that the page has the place that words of the prose point at."""
+        """Checks that the page has the place that words of the prose point at."""
         if not fields or not (at.is_stage and self._log) or not set(fields) <= set(PLACES):
             return
         line = self._line(step, f"show:{next(iter(fields))}=")
@@ -244,7 +244,7 @@ class LessonCheck:
             self._say(line, f"show: {why}")
 
     def _opened(self, step: Step, member: str, text: str) -> tuple[Address | None, bool]:
-        """Return the address, and whether it is valid. Of an invalid one, only a known page is returned."""
+        """Returns the address, and whether it is valid. Of an invalid one, only a known page is returned."""
         self.states += 1
         page = urlsplit(text).path
         try:
@@ -258,7 +258,7 @@ class LessonCheck:
         return address, True
 
     def _begins(self, at: Address, earlier: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is certain of the page's state at an address. `earlier`: what was certain in the step before."""
+        """Returns what is certain of the page's state at an address. `earlier`: what was certain in the step before."""
         if not (at.is_stage and self._log):
             return dict(at.state)
         run = self._log
@@ -281,7 +281,7 @@ class LessonCheck:
                 self._say(line, f"{member}: no part is named {name}; {unknown(name, sorted(elsewhere))}")
 
     def _tasks(self, step: Step, addresses: Sequence[Address], known: Mapping[str, Any]) -> Iterable[str]:
-        """Check the tasks of a step and return the fields that they ask for."""
+        """Checks the tasks of a step and returns the fields that they ask for."""
         counts, fields = counts_of(self._log) if self._log else {}, set[str]()
         tasks = {"check": step.do and step.do.check, "cell": step.predict and step.predict.cell}
         for member, task_conditions in tasks.items():
@@ -318,7 +318,7 @@ class LessonCheck:
 
 
 def _without(known: Mapping[str, Any], later: Iterable[Address], fields: Iterable[str]) -> dict[str, Any]:
-    """Return what remains certain of the Stage's state: not what later addresses set or tasks ask for."""
+    """Returns what remains certain of the Stage's state: not what later addresses set or tasks ask for."""
     if not all(address.is_stage for address in later):
         return {}
     changed = {*fields, *(name for address in later for name in address.state)}
@@ -331,7 +331,7 @@ def _view_of(at: Address) -> str | None:
 
 
 def _nodes(shown: Mapping[str, Any]) -> Iterator[Node]:
-    """Yield all nodes of a rendered step."""
+    """Yields all nodes of a rendered step."""
     yield from walk([*shown["title"], *shown["prose"]])
     for block in (shown["predict"], shown["do"]):
         for part in (block or {}).values():

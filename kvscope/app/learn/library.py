@@ -48,7 +48,7 @@ class Library:
         self._paths: tuple[object, Paths] = (None, Paths())
 
     def _current(self) -> dict[str, Lesson]:
-        """Return the lessons by id, from the files as they are now."""
+        """Returns the lessons by id, from the files as they are now."""
         with self._lock:
             current = {}
             for path in (path for folder in self._folders for path in files_of(folder)):
@@ -77,20 +77,20 @@ class Library:
             return self._paths[1]
 
     def lesson(self, id: str) -> Lesson:
-        """Return a lesson. Raises KeyError."""
+        """Returns a lesson. Raises KeyError."""
         return self._current()[id]
 
     def recording(self, lesson: Lesson) -> Recording | None:
-        """Return a lesson's recording; None if it has none, or this installation lacks it."""
+        """Returns a lesson's recording; None if it has none, or this installation lacks it."""
         return self._recordings.get(lesson.front.run) if lesson.front and lesson.front.run else None
 
     def log(self, recording: Recording) -> LogReader:
-        """Read a recording's log. Raises codec.BadFrame, OSError."""
+        """Reads a recording's log. Raises codec.BadFrame, OSError."""
         return LogReader(recording.frames())
 
 
 def _stamp(path: Path) -> Stamp:
-    """Return a file's stamp. Raises OSError."""
+    """Returns a file's stamp. Raises OSError."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size
 
@@ -101,5 +101,5 @@ def _listed(lesson: Lesson, number: int, front: Front, own: Container[str]) -> L
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the lesson files of a folder, ordered by name."""
+    """Returns the lesson files of a folder, ordered by name."""
     return list(files_with(".md", folder))

@@ -40,7 +40,7 @@ class Unsupported(ValueError):
 
 
 def markdown() -> MarkdownIt:
-    """Return a parser of CommonMark with front matter and {expressions}. It parses HTML so that HTML can be refused by
+    """Returns a parser of CommonMark with front matter and {expressions}. It parses HTML so that HTML can be refused by
     name.
     """
     parser = MarkdownIt("commonmark", {"html": True}).use(front_matter_plugin)
@@ -49,7 +49,7 @@ def markdown() -> MarkdownIt:
 
 
 def _value(state: StateInline, silent: bool) -> bool:
-    """Parse {expression}. The library's rule `text` stops at braces."""
+    """Parses {expression}. The library's rule `text` stops at braces."""
     if state.src[state.pos] != "{":
         return False
     end = state.src.find("}", state.pos)
@@ -62,13 +62,13 @@ def _value(state: StateInline, silent: bool) -> bool:
 
 
 def inline(text: str) -> list[Node]:
-    """Parse one line of prose, such as a hint. Raises Unsupported."""
+    """Parses one line of prose, such as a hint. Raises Unsupported."""
     tokens = markdown().parseInline(text)
     return _spans(iter(tokens[0].children or ()), 0)
 
 
 def blocks(tokens: Sequence[Token], offset: int = 0) -> list[Node]:
-    """Return the nodes of block tokens. `offset`: lines of the file before them. Raises Unsupported."""
+    """Returns the nodes of block tokens. `offset`: lines of the file before them. Raises Unsupported."""
     root: list[Node] = []
     open_lists = [root]
     for token in tokens:
@@ -130,7 +130,7 @@ def _link(href: str, line: int) -> Node:
 
 
 def _place(text: str) -> dict[str, str]:
-    """Parse the fields of query=8,key=1, as text."""
+    """Parses the fields of query=8,key=1, as text."""
     fields = (part.partition("=") for part in NEXT_PLACE.split(text))
     return {name: unquote(value) for name, _, value in fields}
 
@@ -142,14 +142,14 @@ def _refusal(token: Token) -> str:
 
 
 def walk(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield all nodes, each before its children."""
+    """Yields all nodes, each before its children."""
     for node in nodes:
         yield node
         yield from walk(node.get("children", ()))
 
 
 def text_of(nodes: Sequence[Node]) -> str:
-    """Return the words of a tree; an expression counts as one."""
+    """Returns the words of a tree; an expression counts as one."""
     return "".join(
         " \n" if node["t"] in ("paragraph", "item", "break") else node.get("text", "0" if node["t"] == "value" else "")
         for node in walk(nodes)

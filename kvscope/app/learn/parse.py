@@ -50,7 +50,7 @@ class Lesson:
 
 
 def read(path: Path) -> Lesson:
-    """Read a lesson. A file that is not UTF-8 has that mistake and no step. Raises OSError."""
+    """Reads a lesson. A file that is not UTF-8 has that mistake and no step. Raises OSError."""
     try:
         return parse(text_of(path.read_bytes()), id_of(path), path.name)
     except NotUtf8 as error:
@@ -58,12 +58,12 @@ def read(path: Path) -> Lesson:
 
 
 def id_of(path: Path) -> str:
-    """Return the id of the lesson in a file: the name without its ending, in NFC (macOS may decompose it)."""
+    """Returns the id of the lesson in a file: the name without its ending, in NFC (macOS may decompose it)."""
     return unicodedata.normalize("NFC", path.stem)
 
 
 def read_front(path: Path) -> Front | None:
-    """Read only the front matter, in a tenth of the time. Raises OSError, NotUtf8."""
+    """Reads only the front matter, in a tenth of the time. Raises OSError, NotUtf8."""
     tokens = markdown().parse(text_of(path.read_bytes()))
     return (
         read_block(Front, tokens[0].content, path.name, 1)[0] if tokens and tokens[0].type == "front_matter" else None
@@ -71,7 +71,7 @@ def read_front(path: Path) -> Front | None:
 
 
 def parse(text: str, id: str, file: str) -> Lesson:
-    """Parse the text of a lesson."""
+    """Parses the text of a lesson."""
     tokens = markdown().parse(text)
     lesson = Lesson(id, file, None, [], [], text=text)
     if tokens and tokens[0].type == "front_matter":
@@ -95,7 +95,7 @@ def parse(text: str, id: str, file: str) -> Lesson:
 
 
 def _split(tokens: Sequence[Token]) -> tuple[list[Token], list[tuple[Token, list[Token]]]]:
-    """Split tokens at the steps' headings: those before; then each heading's inline token with the tokens after it."""
+    """Splits tokens at the steps' headings: those before; then each heading's inline token with the tokens after it."""
     before: list[Token] = []
     parts: list[tuple[Token, list[Token]]] = []
     rest = iter(tokens)

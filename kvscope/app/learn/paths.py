@@ -61,7 +61,7 @@ class Paths:
     faults: list[Fault] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON for the page of lessons, with the address of each place."""
+        """Returns the JSON for the page of lessons, with the address of each place."""
         return {
             "paths": [
                 {
@@ -78,7 +78,7 @@ class Paths:
         }
 
     def along(self, lesson: str) -> dict[int, list[str]]:
-        """Return the sections that lead to each step of a lesson, by step from 0: “title, heading”."""
+        """Returns the sections that lead to each step of a lesson, by step from 0: “title, heading”."""
         sections: dict[int, list[str]] = {}
         for path in self.paths.values():
             for section in path.section:
@@ -89,12 +89,12 @@ class Paths:
 
 
 def address_from(leads: str) -> str:
-    """Return the address of a place: `/learn/09-the-loop#3` for `09-the-loop#3`; an address is unchanged."""
+    """Returns the address of a place: `/learn/09-the-loop#3` for `09-the-loop#3`; an address is unchanged."""
     return leads if leads.startswith("/") else f"/learn/{leads}"
 
 
 def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
-    """Read the paths of a folder. `steps`: number of steps of each lesson. A place that does not exist is a mistake."""
+    """Reads the paths of a folder. `steps`: number of steps per lesson. A place that does not exist is a mistake."""
     result = Paths()
 
     def led(file: Path, leads: str | None) -> bool:
@@ -132,7 +132,7 @@ def _faults(file: Path, error: tomllib.TOMLDecodeError | ValidationError) -> Ite
 
 
 def _nowhere(lead: str, steps: Mapping[str, int]) -> str:
-    """Return why a place does not exist; empty if it does."""
+    """Returns why a place does not exist; empty if it does."""
     if lead.startswith("/"):
         try:
             address_of(lead)

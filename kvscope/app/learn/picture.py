@@ -63,18 +63,18 @@ class Picture:
         return {name: value for name, value in self.state.items() if value.reported}
 
     def set_by(self, place: Literal["search", "hash"]) -> tuple[str, ...]:
-        """Return the fields that this part of an address sets."""
+        """Returns the fields that this part of an address sets."""
         return tuple(name for name, value in self.state.items() if value.place == place)
 
     def lights(self, view: str | None) -> tuple[str, ...]:
-        """Return the parts that can be lit in a view, or in any."""
+        """Returns the parts that can be lit in a view, or in any."""
         shown = [item for name, item in self.views.items() if view in (None, name)]
         return tuple(dict.fromkeys([*self.parts, *(part for item in shown for part in item.parts)]))
 
 
 @cache
 def pictures() -> Mapping[str, Picture]:
-    """Return all pages by path."""
+    """Returns all pages by path."""
     pages = json.loads((STATIC / "embed" / "picture.json").read_text("utf-8"))
     return {path: page for page in map(_picture, pages) for path in page.paths}
 
@@ -86,13 +86,13 @@ def _picture(page: Mapping[str, Any]) -> Picture:
 
 
 def _field(name: str, fields: Mapping[str, Any], views: tuple[str, ...]) -> Field:
-    """Read a field; the values of `view` are the page's views."""
+    """Reads a field; the values of `view` are the page's views."""
     renamed = {{"from": "from_", "in": "place"}.get(key, key): value for key, value in fields.items()}
     return Field(**renamed | {"of": views if name == "view" else tuple(fields.get("of", ()))})
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message that refuses a name: a suggestion, and the known names if they are few."""
+    """Returns the end of a message that refuses a name: a suggestion, and the known names if they are few."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.75)
     if not names:

@@ -17,7 +17,7 @@ FAULTY = "This step has a mistake in its file and cannot be shown whole: "
 
 
 def rendered(lesson: Lesson, facts: Facts) -> dict[str, Any]:
-    """Return the lesson as JSON. `problem` gives the reason for anything that cannot be computed."""
+    """Returns the lesson as JSON. `problem` gives the reason for anything that cannot be computed."""
     front, computer = lesson.front, Computer(facts)
     steps: list[dict[str, Any]] = []
     for step in lesson.steps:
@@ -55,7 +55,7 @@ def _step(step: Step, file: str, computer: Computer, before: str | None) -> dict
 
 
 def _untrue(step: Step, computer: Computer) -> list[list[Node]]:
-    """Return the alternative text of each claim that is false on this run."""
+    """Returns the alternative text of each claim that is false on this run."""
     lines = []
     for claim in step.block.claims:
         try:
@@ -89,7 +89,7 @@ def _predict(block: Predict, computer: Computer) -> dict[str, Any]:
 
 
 def choices_of(block: Predict, computer: Computer) -> list[str]:
-    """Return the choices, each once. On a reader's run the right one may differ from those in the file."""
+    """Returns the choices, each once. On a reader's run the right one may differ from those in the file."""
     choices = [*block.choices, *([] if block.answer is None else [block.answer])]
     return list(dict.fromkeys(str(computer.filled(choice)) for choice in choices))
 
@@ -104,7 +104,7 @@ def _do(block: Do, computer: Computer) -> dict[str, Any]:
 
 
 def conditions_of(conditions: Conditions, computer: Computer) -> Mapping[str, Mapping[str, Any]]:
-    """Return the bounds with their values, by field: {"step": {"equals": 3}}."""
+    """Returns the bounds with their values, by field: {"step": {"equals": 3}}."""
     return {
         name: {
             bound: [computer.filled(item) for item in value] if isinstance(value, list) else computer.filled(value)

@@ -17,7 +17,7 @@ from kvscope.model.by_hand.examples import EXAMPLES
 
 
 def report_of(folder: Path, recordings: Path) -> Report:
-    """Check the lessons of a folder with the recordings of another. A reader's own lessons follow those that ship.
+    """Checks the lessons of a folder with the recordings of another. A reader's own lessons follow those that ship.
     Raises OSError.
     """
     glossary = json.loads((STATIC / "shared" / "words" / "glossary.json").read_text("utf-8"))
@@ -33,7 +33,7 @@ def report_of(folder: Path, recordings: Path) -> Report:
 
 @cache
 def worked_out(example: str) -> dict[str, Any]:
-    """Compute a worked example in this process. Raises LookupError for an unknown one."""
+    """Computes a worked example in this process. Raises LookupError for an unknown one."""
     if example not in EXAMPLES:
         raise LookupError(f"there is no worked example {example}; there are {', '.join(EXAMPLES)}")
     # Imported by its name: the web process also imports this module, and must not load tensors.
@@ -43,7 +43,7 @@ def worked_out(example: str) -> dict[str, Any]:
 
 
 def lines(report: Report) -> Iterator[str]:
-    """Yield the mistakes, then the figures; for the lessons that ship, also the lessons of each idea."""
+    """Yields the mistakes, then the figures; for the lessons that ship, also the lessons of each idea."""
     yield from map(str, report.faults)
     lessons = "1 lesson" if report.lessons == 1 else f"{report.lessons} lessons"
     yield f"{lessons}, {report.steps} steps, {report.checks} predictions and tasks"

@@ -12,7 +12,7 @@ MARKS = {"strong": "**", "em": "*"}
 
 
 def lines_of(lesson: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a lesson as `rendered` returns it."""
+    """Yields the lines of a lesson as `rendered` returns it."""
     yield f"=== {lesson['id']}: {lesson['title']}"
     for number, step in enumerate(lesson["steps"], 1):
         yield ""
@@ -68,7 +68,7 @@ def _text(nodes: Sequence[Node]) -> str:
 
 
 def _node(node: Node) -> str:
-    """Return a node as Markdown, without the targets of links."""
+    """Returns a node as Markdown, without the targets of links."""
     inside = _text(node.get("children", ()))
     if node["t"] in ("text", "value"):
         return str(node.get("text") or f"(not on this run: {node.get('problem')})")

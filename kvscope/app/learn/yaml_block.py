@@ -45,7 +45,7 @@ READ_AS = {dict: "a mapping", list: "a list", bool: "yes or no", int: "a number"
 
 
 def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Model | None, list[Fault]]:
-    """Read a block. `line`: the line before its first, from 1."""
+    """Reads a block. `line`: the line before its first, from 1."""
     try:
         content = yaml.safe_load(text)
         return model.model_validate({} if content is None else content), []
@@ -61,7 +61,7 @@ def read_block(model: type[Model], text: str, file: str, line: int) -> tuple[Mod
 
 
 def readable(text: str) -> Front | None:
-    """Return the correct members of front matter; None if it is not a mapping."""
+    """Returns the correct members of front matter; None if it is not a mapping."""
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError:
@@ -77,12 +77,12 @@ def readable(text: str) -> Front | None:
 
 
 def allowed(model: type[Strict]) -> str:
-    """Return the names of a block's members, in a sentence."""
+    """Returns the names of a block's members, in a sentence."""
     return f"allowed are {', '.join(model.model_fields)}"
 
 
 def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
-    """Yield one mistake per place. A member that is missing because another is misspelt is not reported."""
+    """Yields one mistake per place. A member that is missing because another is misspelt is not reported."""
     errors = error.errors()
     strangers = [str(mistake["loc"][-1]) for mistake in errors if mistake["type"] == "extra_forbidden"]
     reported = set[tuple[int | str, ...]]()
@@ -98,7 +98,7 @@ def _causes(error: ValidationError) -> Iterator[ErrorDetails]:
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:
-    """Return the place of a mistake, without the names of types that pydantic adds."""
+    """Returns the place of a mistake, without the names of types that pydantic adds."""
     first, *rest = error["loc"] or ("",)
     place = [part for part in rest if not (str(part) in KINDS or "Bounds" in str(part) or "[" in str(part))]
     return (first, *place) if first != "" else ()
@@ -124,7 +124,7 @@ def _said(error: ErrorDetails, model: type[Strict]) -> str:
 
 
 def _line_of(place: tuple[int | str, ...], text: str) -> int:
-    """Return the line of a block on which a member begins, from 1; 0 if the text does not have it."""
+    """Returns the line of a block on which a member begins, from 1; 0 if the text does not have it."""
     name = next((str(part) for part in place), "")
     lines = (number for number, line in enumerate(text.splitlines(), 1) if line.lstrip("- ").startswith(f"{name}:"))
     return next(lines, 0)

@@ -21,7 +21,7 @@ class CannotWrite(Exception):
 
 @contextmanager
 def folder_for_figures(folder: Path) -> Iterator[None]:
-    """Create `folder` if it is missing, and check that it can be written to, before a run is computed.
+    """Creates `folder` if it is missing, and checks that it can be written to, before a run is computed.
 
     If the context fails, a folder that was created for it is removed if it is empty. Raises CannotWrite.
     """
@@ -40,8 +40,8 @@ def folder_for_figures(folder: Path) -> Iterator[None]:
 
 
 def write_figures(recorded: Path, folder: Path) -> list[str]:
-    """Draw the run in the file `recorded`, and write a page for each kind to `folder`, over earlier ones. Attention is
-    of the head that the page shows first, up to the last step. Returns the names. Raises CannotRead, CannotWrite.
+    """Draws the run in the file `recorded`, and writes a page for each kind to `folder`, over earlier ones. Attention
+    is of the head that the page shows first, up to the last step. Returns the names. Raises CannotRead, CannotWrite.
     """
     run = open_run(recorded)
     if not run.steps:

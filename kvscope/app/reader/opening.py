@@ -27,7 +27,7 @@ SHOWN_CHARS = 200
 
 
 def open(source: str | os.PathLike[str], *, data: str | os.PathLike[str] | None = None) -> Run:
-    """Open a recorded run.
+    """Opens a recorded run.
 
     `source`: the path of a file that KVScope wrote (.safetensors or .html); the address of a saved session, of an ended
     run, or of such a file, on any server; or the id of a saved session or of an ended run. An id is looked up in the

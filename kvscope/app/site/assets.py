@@ -25,7 +25,7 @@ HASH_CHARS = 12
 
 
 def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
-    """Return the assets by page, and the content of their files."""
+    """Returns the assets by page, and the content of their files."""
     static, files = STATIC, dict[str, bytes]()
 
     def file(name: str, suffix: str, content: str) -> str:
@@ -46,7 +46,7 @@ def build_assets() -> tuple[Mapping[str, Assets], Mapping[str, bytes]]:
 
 
 def version_of(recordings: Path, lessons: Path | None) -> str:
-    """Return a version that changes with the code, the styles, the recordings and the lessons of a site's pages."""
+    """Returns a version that changes with the code, the styles, the recordings and the lessons of a site's pages."""
     folders = [Path(__file__).parents[1], STATIC, TEMPLATES, LESSONS, recordings, lessons]
     digest = sha256(page_source.own_version().encode())
     for path in _files(folder for folder in folders if folder is not None):

@@ -80,7 +80,7 @@ class NoEngines(Pool):
     """Computes the worked examples, which need no model's weights, and nothing else. It is never started."""
 
     def call(self, method: str, *arguments: Any, **how: Any) -> Any:
-        """Answer `by_hand`. Raises EngineUnavailable for any other method."""
+        """Answers `by_hand`. Raises EngineUnavailable for any other method."""
         if method != "by_hand":
             raise EngineUnavailable("A static site has no model.")
         # Imported by its name, as the engine's service is: what serves pages knows no tensors.
@@ -89,7 +89,7 @@ class NoEngines(Pool):
 
 
 def build_site(settings: Settings, out: Path, options: Options, report: Callable[[str], None]) -> Built:
-    """Write the site. `report` receives lines about the progress. Raises CannotWrite, StoreError."""
+    """Writes the site. `report` receives lines about the progress. Raises CannotWrite, StoreError."""
     folder = SiteFolder(out)
     host = urlsplit(options.address).hostname or "localhost"
     app = build(replace(settings, token=None, allowed_hosts=(host,)), engines_of=NoEngines, alone=False)
@@ -113,7 +113,7 @@ class _Build:
         self._runs = parts.runs
 
     def run(self, opening: Opening, report: Callable[[str], None]) -> Built:
-        """Write what changed and remove what is no longer part of the site. Raises CannotWrite, StoreError."""
+        """Writes what changed and removes what is no longer part of the site. Raises CannotWrite, StoreError."""
         shipped = [card.id for card in self._gallery.cards()]
         self._listed = self._chosen(shipped)
         ids = [*shipped, *(session["id"] for session in self._listed)]
@@ -142,7 +142,7 @@ class _Build:
         return Built(len(shown), written, self._folder.finish(), damaged)
 
     def _chosen(self, shipped: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the saved sessions to write that are not recordings. Raises CannotWrite for an unknown id."""
+        """Returns the saved sessions to write that are not recordings. Raises CannotWrite for an unknown id."""
         saved = [session for session in self._sessions.listed() if session["id"] not in shipped]
         names = set(self._options.sessions)
         if missing := names - {session["id"] for session in saved} - set(shipped):
@@ -154,7 +154,7 @@ class _Build:
         return build_assets()
 
     def _session(self, session: str) -> Iterator[tuple[str, bytes]]:
-        """Yield the files of a session. Raises Damaged."""
+        """Yields the files of a session. Raises Damaged."""
         file, base = of_session(self._sessions, session), f"api/sessions/{session}"
         yield log_file(f"/{base}", file)
         if file.manifest.get("values"):
@@ -173,7 +173,7 @@ class _Build:
             yield f"oembed/{session}.json", answer.data
 
     def _pages(self, opening: Opening, shown: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the files of the other pages, and of the answers that they request."""
+        """Yields the files of the other pages, and of the answers that they request."""
         lessons = [lesson["id"] for lesson in self._json("/api/lessons")["lessons"]]
         first = opening.session if opening.session in shown else next(iter(shown), None)
         yield self._page(f"/s/{first}" if first else "/gallery", "index.html")
@@ -198,7 +198,7 @@ class _Build:
             yield log_file(base, self._run(opening.run))
 
     def _run(self, run: str) -> SessionFile:
-        """Return a run under its own id, which its family and the pages use."""
+        """Returns a run under its own id, which its family and the pages use."""
 
         def frames() -> Iterator[bytes]:
             return self._runs.all_frames(run)
@@ -206,7 +206,7 @@ class _Build:
         return SessionFile(manifest_of(Share.model_validate({}).words(), frames), frames, lambda: iter(()))
 
     def _page(self, path: str, name: str | None = None) -> tuple[str, bytes]:
-        """Return the name and content of a page's file."""
+        """Returns the name and content of a page's file."""
         name = name or file_of(path)
         response = self._get(path, name)
         if response.status_code != OK:
@@ -224,14 +224,14 @@ class _Build:
         return self._client.get(path, buffered=True, **self._as_file(name, base))
 
     def _as_file(self, name: str, base: str) -> dict[str, Any]:
-        """Return the arguments of a request for a file of the site."""
+        """Returns the arguments of a request for a file of the site."""
         address, server = self._options.address, self._options.server
         site = Site(name, address, server, self._version, self._assets[0], self._listed)
         return {"base_url": base, "environ_overrides": {ENVIRONMENT: site}}
 
 
 def opening_of(recorded: Sequence[Recording]) -> Opening:
-    """Return what the pages without a session open with."""
+    """Returns what the pages without a session open with."""
     starting = [recording for recording in recorded if recording.example and recording.card]
     run = next((recording for recording in starting if not recording.workload), None)
     workload = next((recording for recording in starting if recording.workload), None)
@@ -243,12 +243,12 @@ def opening_of(recorded: Sequence[Recording]) -> Opening:
 
 
 def log_file(base: str, file: SessionFile) -> tuple[str, bytes]:
-    """Return the file of a log: its manifest and its parts, as in a saved page."""
+    """Returns the file of a log: its manifest and its parts, as in a saved page."""
     return data_file(f"{base}/frames.js", {"manifest": file.manifest, "parts": dict(frame_parts(file))})
 
 
 def data_file(path: str, value: Any) -> tuple[str, bytes]:
-    """Return a script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
+    """Returns a script that holds a value under the path of its file (static/shared/log/root.js loads it)."""
     text = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
     return path[1:], f"(self.kvscopeData ??= {{}})[{json.dumps(path)}] = JSON.parse({text});\n".encode()
 

@@ -61,7 +61,7 @@ class SiteFolder:
         return True
 
     def keep(self, unit: str) -> bool:
-        """Keep a part that cannot be written now. Return whether an earlier build completed it."""
+        """Keeps a part that cannot be written now. Returns whether an earlier build completed it."""
         known = self._earlier.get(unit)
         if known is None or known.stamp == UNFINISHED:
             return False
@@ -69,7 +69,7 @@ class SiteFolder:
         return True
 
     def write(self, unit: str, stamp: str, files: Mapping[str, bytes]) -> None:
-        """Write a part. The manifest names its files first."""
+        """Writes a part. The manifest names its files first."""
         known = self._earlier.get(unit, Unit(stamp=UNFINISHED, files=[]))
         self._earlier[unit] = Unit(stamp=UNFINISHED, files=sorted({*known.files, *files}))
         self._save(self._earlier | self._units)
@@ -78,7 +78,7 @@ class SiteFolder:
         self._units[unit] = Unit(stamp=stamp, files=sorted(files))
 
     def finish(self) -> int:
-        """Remove files of no current part, and update the manifest. Return the number of files."""
+        """Removes files of no current part, and updates the manifest. Returns the number of files."""
         current, earlier = _names(self._units.values()), _names(self._earlier.values())
         for name in earlier - current:
             self._remove(name)
@@ -103,7 +103,7 @@ class SiteFolder:
         return units
 
     def _check_format(self, content: bytes) -> None:
-        """Raise CannotWrite for a manifest of another format, whose content this version cannot know."""
+        """Raises CannotWrite for a manifest of another format, whose content this version cannot know."""
         manifest = json.loads(content)
         stated = manifest.get("format") if isinstance(manifest, dict) else None
         if isinstance(stated, int) and stated != FORMAT:
@@ -113,8 +113,8 @@ class SiteFolder:
             )
 
     def _at(self, name: str) -> Path:
-        """Return the path of a file of the site. Raises CannotWrite for a name outside the folder: a manifest or a link
-        by somebody else must not decide what is overwritten or removed.
+        """Returns the path of a file of the site. Raises CannotWrite for a name outside the folder: a manifest or a
+        link by somebody else must not decide what is overwritten or removed.
         """
         parts, inside = PurePosixPath(name), False
         with suppress(OSError, ValueError, RuntimeError):  # RuntimeError: links that lead to each other

@@ -41,7 +41,7 @@ class Content:
 
 
 def backup(folder: Path, url: str | None, file: Path) -> Content:
-    """Write all stored runs and sessions to `file`. An earlier file is replaced only by a whole one.
+    """Writes all stored runs and sessions to `file`. An earlier file is replaced only by a whole one.
 
     `folder` and `url` as in app.store.database.connect. Raises StoreError.
     """
@@ -57,7 +57,7 @@ def backup(folder: Path, url: str | None, file: Path) -> Content:
 
 
 def restore(folder: Path, url: str | None, file: Path) -> Content:
-    """Fill an empty database from `file`, in one transaction. No server may use the database meanwhile.
+    """Fills an empty database from `file`, in one transaction. No server may use the database meanwhile.
 
     Raises StoreError.
     """
@@ -69,7 +69,7 @@ def restore(folder: Path, url: str | None, file: Path) -> Content:
 
 
 def _write(source: sa.Engine, target: sa.Engine) -> Content:
-    """Fill the backup, as one file without a log of changes."""
+    """Fills the backup, as one file without a log of changes."""
     with source.connect() as reading, target.begin() as writing:
         _begin_snapshot(reading)
         _copy(reading, writing)
@@ -80,7 +80,7 @@ def _write(source: sa.Engine, target: sa.Engine) -> Content:
 
 
 def _fill(source: sa.Engine, target: sa.Engine) -> Content:
-    """Copy everything to an empty database, in one transaction. Raises StoreError if it is not empty."""
+    """Copies everything to an empty database, in one transaction. Raises StoreError if it is not empty."""
     with source.connect() as reading, target.begin() as writing:
         existing = _content(writing)
         if existing != Content(0, 0):
@@ -91,7 +91,7 @@ def _fill(source: sa.Engine, target: sa.Engine) -> Content:
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:
-    """Insert all rows of all tables that are not OF_THE_MOMENT. Automatic numbers are new, in the same order."""
+    """Inserts all rows of all tables that are not OF_THE_MOMENT. Automatic numbers are new, in the same order."""
     for table in metadata.sorted_tables:
         if table.info == OF_THE_MOMENT:
             continue
@@ -111,7 +111,7 @@ def _content(connection: sa.Connection) -> Content:
 
 
 def _begin_snapshot(connection: sa.Connection) -> None:
-    """Let this connection read the database as it is now, also later."""
+    """Lets this connection read the database as it is now, also later."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     else:
@@ -119,7 +119,7 @@ def _begin_snapshot(connection: sa.Connection) -> None:
 
 
 def _check(copy: Path, file: Path) -> None:
-    """Raise StoreError unless the copy of `file` is a backup in which SQLite finds no damage."""
+    """Raises StoreError unless the copy of `file` is a backup in which SQLite finds no damage."""
     engine = sa.create_engine(f"sqlite:///{copy}")
     try:
         with failing_as(f"{file} is not a backup"), engine.connect() as connection:

@@ -73,11 +73,11 @@ class Budget:
         self._rounds = Rounds("budget", self._round, interval_s, report)
 
     def start(self) -> None:
-        """Start to delete runs over the budget, now and as runs grow."""
+        """Starts to delete runs over the budget, now and as runs grow."""
         self._rounds.start()
 
     def close(self) -> None:
-        """Stop deleting."""
+        """Stops deleting."""
         self._rounds.close()
 
     def stored(self) -> Stored:
@@ -89,7 +89,7 @@ class Budget:
         return self._footprint.on_disk()
 
     def keep(self, more: int = 0) -> list[str]:
-        """Delete runs until `more` bytes have room, or none can be deleted; return these runs. Raises StoreError."""
+        """Deletes runs until `more` bytes have room, or none can be deleted; returns these runs. Raises StoreError."""
         deleted = list[str]()
         if not self.most:
             return deleted
@@ -105,13 +105,13 @@ class Budget:
             return deleted
 
     def reserve(self, run: str, size: int) -> None:
-        """Reserve `size` bytes for a run, until `release`. Raises Full, StoreError."""
+        """Reserves `size` bytes for a run, until `release`. Raises Full, StoreError."""
         with self._lock:
             self._make_room(size)
             self._reserved[run] = size
 
     def release(self, run: str) -> None:
-        """Release the bytes of a run that stores nothing more."""
+        """Releases the bytes of a run that stores nothing more."""
         self._reserved.pop(run, None)
 
     def left(self, run: str) -> int:
@@ -122,7 +122,7 @@ class Budget:
 
     @contextmanager
     def room_for_session(self, size: int) -> Iterator[None]:
-        """Reserve about `size` bytes for a session while it is saved. Raises Full, StoreError."""
+        """Reserves about `size` bytes for a session while it is saved. Raises Full, StoreError."""
         limit = int(self.most * SESSIONS_SHARE)
         with self._lock:
             if self.most and self._sessions.totals()["bytes"] + self._coming + size > limit:
@@ -142,7 +142,7 @@ class Budget:
         self._footprint.give_back(self.most)
 
     def _make_room(self, size: int) -> None:
-        """Make room for `size` bytes more than reserved. Raises Full, StoreError. The caller has locked `_lock`."""
+        """Makes room for `size` bytes more than reserved. Raises Full, StoreError. The caller has locked `_lock`."""
         reserved, free = self._reserved_bytes(), self._footprint.free()
         if free is not None and reserved + size > free:
             raise Full(f"There is no room on the disk for {size:,} more bytes.", free, passes=reserved > 0)

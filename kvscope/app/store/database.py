@@ -68,7 +68,7 @@ CONNECT_S = 5
 
 @contextmanager
 def failing_as(failure: str, *, in_full: bool = False) -> Iterator[None]:
-    """Turn database errors inside the context into StoreError with the message `failure` and the reason.
+    """Turns database errors inside the context into StoreError with the message `failure` and the reason.
 
     `in_full`: only the operator sees the message. Otherwise anyone may, and the log has the full reason.
     """
@@ -101,7 +101,7 @@ def writing(engine: sa.Engine, failure: str, *, lasting: bool = False) -> Iterat
 
 @contextmanager
 def _synced(connection: sa.Connection, lasting: bool) -> Iterator[None]:
-    """If `lasting` and the database is SQLite, sync each commit of this connection inside the context."""
+    """If `lasting` and the database is SQLite, syncs each commit of this connection inside the context."""
     driver = connection.connection.driver_connection
     if not lasting or not isinstance(driver, sqlite3.Connection):
         yield
@@ -139,7 +139,7 @@ def _connect(folder: Path, address: sa.URL | None, process: str | None) -> sa.En
 
 @contextmanager
 def held(folder: Path, url: str | None = None, *, together: bool = False) -> Iterator[None]:
-    """Update the database's schema, and lock the database for this process inside the context: another server would
+    """Updates the database's schema, and locks the database for this process inside the context: another server would
     close its open runs.
 
     `together`: share the lock with other processes that pass it too (app.store.cluster.member). (For SQLite, the data
@@ -163,7 +163,7 @@ def held(folder: Path, url: str | None = None, *, together: bool = False) -> Ite
 
 
 def check_sessions(engine: sa.Engine) -> None:
-    """Raise StoreError if a pooler gives each transaction another PostgreSQL session: then locks and news would go to
+    """Raises StoreError if a pooler gives each transaction another PostgreSQL session: then locks and news would go to
     the next user of the session.
 
     A direct connection knows its session's number; a pooler gives it another number. In that case a setting is stored
@@ -185,7 +185,7 @@ def check_sessions(engine: sa.Engine) -> None:
 
 
 def _wait_for_lock(connection: sa.Connection, lock: int, *, shared: bool = False) -> None:
-    """Take a lock, which lasts as long as this connection. Raises StoreError after TAKE_OVER_S."""
+    """Takes a lock, which lasts as long as this connection. Raises StoreError after TAKE_OVER_S."""
     deadline = time.monotonic() + TAKE_OVER_S
     take = sa.func.pg_try_advisory_lock_shared if shared else sa.func.pg_try_advisory_lock
     while not connection.scalar(sa.select(take(lock))):
@@ -283,7 +283,7 @@ class _Deleted(OSError):
 
 
 def _notice_deletion(engine: sa.Engine, file: Path) -> None:
-    """Refuse each use of the engine after its file was deleted or replaced: SQLite would continue with the old file,
+    """Refuses each use of the engine after its file was deleted or replaced: SQLite would continue with the old file,
     which has no name any more, and lose all data at the end.
     """
     used: list[tuple[int, int]] = []
@@ -314,7 +314,7 @@ def _shown(address: sa.URL) -> str:
 
 
 def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
-    """Set the options of an SQLite connection. WAL lets readers and the writer work at the same time.
+    """Sets the options of an SQLite connection. WAL lets readers and the writer work at the same time.
 
     With synchronous=NORMAL, kill -9 loses no commit, and a power cut at most the last ones, never the database: the log
     file is synced when it is copied into the database, not in every commit. Commits that must survive a power cut use
@@ -340,7 +340,7 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _bring_up_to_date(engine: sa.Engine) -> None:
-    """Create the schema in an empty database, or run the missing migrations, all or none. Raises StoreError for a
+    """Creates the schema in an empty database, or runs the missing migrations, all or none. Raises StoreError for a
     database of another KVScope or another program, and does not change it.
     """
     with engine.connect() as connection:

@@ -41,16 +41,16 @@ class Expiry:
         self._rounds = Rounds("expiry", self._round, interval_s, report)
 
     def start(self) -> None:
-        """Start to delete due runs regularly."""
+        """Starts to delete due runs regularly."""
         if self._days:
             self._rounds.start()
 
     def close(self) -> None:
-        """Stop deleting."""
+        """Stops deleting."""
         self._rounds.close()
 
     def expire(self, now: datetime) -> list[str]:
-        """Delete the runs that are due at `now`. Returns the deleted runs. Raises StoreError."""
+        """Deletes the runs that are due at `now`. Returns the deleted runs. Raises StoreError."""
         due = self._due(now)
         deleted: list[str] = []
         for run, of in due.items():

@@ -66,7 +66,7 @@ class Footprint:
             return None
 
     def give_back(self, most: int) -> None:
-        """Give unused pages back to the disk, some at a time: all if the files take more than `most` bytes, else those
+        """Gives unused pages back to the disk, some at a time: all if the files take more than `most` bytes, else those
         above UNUSED_BYTES. Raises StoreError.
         """
         if not self.of_file:
@@ -80,7 +80,7 @@ class Footprint:
             self._truncate_log()
 
     def give_back_all(self) -> None:
-        """Give all unused pages back, if the file can do so. Raises StoreError."""
+        """Gives all unused pages back, if the file can do so. Raises StoreError."""
         if self.of_file:
             while self._unused() and give_back_pages(self._engine, PAGES_AT_ONCE):
                 self._truncate_log()
@@ -112,7 +112,7 @@ class Footprint:
         return _size(self._folder / f"{FILE}-wal")
 
     def _truncate_log(self) -> None:
-        """Truncate the log of changes; only then does the file shrink. SQLite does so itself if no reader prevents it;
+        """Truncates the log of changes; only then does the file shrink. SQLite does so itself if no reader prevents it;
         with many readers that may take long.
         """
         with suppress(StoreError), reading(self._engine) as connection:
@@ -123,7 +123,7 @@ class Footprint:
 
 
 def give_back_pages(engine: sa.Engine, most: int = 0) -> bool:
-    """Cut `most` unused pages off an SQLite file, 0 for all. Returns whether the file can do so. Raises StoreError."""
+    """Cuts `most` unused pages off an SQLite file, 0 for all. Returns whether the file can do so. Raises StoreError."""
     with failing_as("What was deleted cannot be given back to the disk"), engine.connect() as connection:
         if connection.exec_driver_sql("PRAGMA auto_vacuum").scalar() != INCREMENTAL:
             return False

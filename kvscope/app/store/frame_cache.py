@@ -17,7 +17,7 @@ class FrameCache:
         self._lock = Lock()
 
     def put(self, run: str, seq: int, payload: bytes) -> None:
-        """Cache a stored frame."""
+        """Caches a stored frame."""
         with self._lock:
             known = self._payloads.pop((run, seq), None)
             self._bytes += len(payload) - (len(known) if known is not None else 0)
@@ -39,7 +39,7 @@ class FrameCache:
         return payloads
 
     def forget(self, run: str) -> None:
-        """Drop the frames of a run."""
+        """Drops the frames of a run."""
         with self._lock:
             for key in [key for key in self._payloads if key[0] == run]:
                 self._bytes -= len(self._payloads.pop(key))

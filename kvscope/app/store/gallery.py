@@ -92,7 +92,7 @@ def recordings_in(folder: Path) -> list[Recording]:
 
 
 def load(recordings: list[Recording], runs: RunLog, *, store: bool = True) -> Examples:
-    """Store recordings that have an example in the log, under their own ids, unless they are there, and return the
+    """Stores recordings that have an example in the log, under their own ids, unless they are there, and returns the
     examples. A damaged file is left out. `store`: False if another process, which leads, stores them.
     """
     examples = Examples([], [])
@@ -124,7 +124,7 @@ class Gallery:
         self._thread = Thread(target=self.cards, name="gallery", daemon=True)
 
     def start(self) -> None:
-        """Save the recordings in the background."""
+        """Saves the recordings in the background."""
         self._thread.start()
 
     def cards(self) -> list[Card]:
@@ -141,7 +141,7 @@ class Gallery:
             return [recording.card for recording in self._saved if recording.card is not None]
 
     def close(self) -> None:
-        """Wait until the thread has ended."""
+        """Waits until the thread has ended."""
         if self._thread.ident is not None:
             self._thread.join()
 

@@ -17,7 +17,7 @@ class Head:
     closed: bool = False
 
     def extend(self, frame: Frame) -> None:
-        """Add the log's next frame. Raises ValueError for another frame."""
+        """Adds the log's next frame. Raises ValueError for another frame."""
         if frame.seq != self.last_seq + 1:
             raise ValueError(f"run {frame.run}: frame {frame.seq} after {self.last_seq}")
         self.last_seq = frame.seq

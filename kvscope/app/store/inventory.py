@@ -39,7 +39,7 @@ class Inventory:
         return self._sessions.listed()
 
     def delete_runs(self, names: Sequence[str]) -> None:
-        """Delete ended runs, each with its studies. Raises StoreError at the first run that cannot be deleted."""
+        """Deletes ended runs, each with its studies. Raises StoreError at the first run that cannot be deleted."""
         for run in names:
             head = self._runs.head(run)
             if head is None:
@@ -51,7 +51,7 @@ class Inventory:
             self._give_back()
 
     def delete_sessions(self, names: Sequence[str]) -> None:
-        """Delete sessions, however often they were shared. Raises StoreError at the first session that is not there."""
+        """Deletes sessions, however often they were shared. Raises StoreError at the first that is not there."""
         for session in names:
             try:
                 self._sessions.delete(session)
@@ -72,7 +72,7 @@ class Inventory:
         }
 
     def _give_back(self) -> None:
-        """Give the room of what was deleted back to the disk; if that fails now, the server does it later."""
+        """Gives the room of what was deleted back to the disk; if that fails now, the server does it later."""
         with suppress(StoreError):
             self._footprint.give_back_all()
 

@@ -9,7 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 
 def discard(connection: sa.Connection) -> None:
-    """Close a connection, which frees its lock. In the pool it would keep the lock."""
+    """Closes a connection, which frees its lock. In the pool it would keep the lock."""
     with suppress(SQLAlchemyError):
         connection.invalidate()
     with suppress(SQLAlchemyError):

@@ -25,7 +25,7 @@ class PatientConnection(psycopg.Connection[Any]):
     answer_s = ANSWER_S
 
     def wait(self, gen: Generator[Any, Any, Value], *more: Any, **named: Any) -> Value:
-        """Wait as psycopg does, for at most `answer_s`. Raises psycopg.OperationalError."""
+        """Waits as psycopg does, for at most `answer_s`. Raises psycopg.OperationalError."""
         try:
             return super().wait(_within(gen, self.answer_s), *more, **named)
         except NoAnswer:
@@ -38,7 +38,7 @@ class NoAnswer(psycopg.OperationalError):
 
 
 def _within(gen: Generator[Any, Any, Value], seconds: float) -> Generator[Any, Any, Value]:
-    """Pass `gen` on for at most `seconds`. Raises NoAnswer."""
+    """Passes `gen` on for at most `seconds`. Raises NoAnswer."""
     deadline, ready = time.monotonic() + seconds, None
     while True:
         try:
@@ -65,11 +65,11 @@ class Hold:
         self._rounds = Rounds("hold", self._look, LOOK_S, report)
 
     def start(self) -> None:
-        """Take the lock."""
+        """Takes the lock."""
         self._rounds.start()
 
     def close(self) -> None:
-        """Release the lock."""
+        """Releases the lock."""
         self._rounds.close()
         self._drop()
 

@@ -46,12 +46,12 @@ class QueuedRuns:
         self._runs = runs
 
     def add(self, queued: QueuedRun) -> None:
-        """Store a run at the end of the queue."""
+        """Stores a run at the end of the queue."""
         with self._runs.changing("The run cannot be queued") as connection:
             connection.execute(sa.insert(queued_table), asdict(queued))
 
     def remove(self, run: str) -> None:
-        """Delete the row of a run that is no longer queued."""
+        """Deletes the row of a run that is no longer queued."""
         with self._runs.changing("The queue cannot be stored") as connection:
             connection.execute(sa.delete(queued_table).where(queued_table.c.run == run))
 

@@ -20,11 +20,11 @@ class Rounds:
         self._thread = Thread(target=self._repeat, name=name, daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Starts the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread, if it was started, after the call in progress."""
+        """Ends the thread, if it was started, after the call in progress."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

@@ -63,13 +63,13 @@ def stored_head(connection: sa.Connection, run: str) -> Head | None:
 
 
 def write(connection: sa.Connection, frames: Sequence[Frame]) -> None:
-    """Insert frames, in order per run, and update each run's row, steps and link."""
+    """Inserts frames, in order per run, and updates each run's row, steps and link."""
     for run in dict.fromkeys(frame.run for frame in frames):
         _write_run(connection, run, [frame for frame in frames if frame.run == run])
 
 
 def write_close(connection: sa.Connection, close: Frame, head: Head) -> None:
-    """End a stored run with its `close` frame, after which its log ends at `head`.
+    """Ends a stored run with its `close` frame, after which its log ends at `head`.
 
     It may be called again with the same result. A transaction with an unknown outcome may have stored unannounced
     frames at the close frame's seq and after it; they are deleted.
@@ -84,7 +84,7 @@ def write_close(connection: sa.Connection, close: Frame, head: Head) -> None:
 
 
 def delete(connection: sa.Connection, runs: Sequence[str]) -> None:
-    """Delete all rows of these runs."""
+    """Deletes all rows of these runs."""
     for table in (links_table, steps_table, frames_table, runs_table):
         connection.execute(sa.delete(table).where(table.c.run.in_(runs)))
 

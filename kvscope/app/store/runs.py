@@ -116,7 +116,7 @@ class RunLog:
             self.recover()
 
     def close(self) -> None:
-        """Close the database, and wake waiting threads."""
+        """Closes the database, and wakes waiting threads."""
         with self._lock:
             with suppress(StoreError):  # the next start closes the open runs as interrupted
                 self.store_rest()
@@ -131,7 +131,7 @@ class RunLog:
         self.close()
 
     def append(self, frames: Sequence[Frame]) -> None:
-        """Store frames, then wake the threads that wait for them. Frames of a closed run are dropped.
+        """Stores frames, then wakes the threads that wait for them. Frames of a closed run are dropped.
 
         Raises StoreError, with no frame announced, if they cannot be stored; ValueError for a gap in a run's seq.
         """
@@ -145,12 +145,12 @@ class RunLog:
                 self._announce(new_frames, heads)
 
     def follow(self) -> None:
-        """Let another process append from now on. This one writes nothing; an open log ends where that one reports."""
+        """Lets another process append from now on. This one writes nothing; an open log ends where that one reports."""
         with self._lock:
             self._follows, self._claim = True, _refuse
 
     def hear(self, news: News) -> None:
-        """Take news of what the appending process has stored, while this process follows."""
+        """Takes news of what the appending process has stored, while this process follows."""
         for run, head in news.items():
             entry = self._open.get(run)
             if head is not None and entry is not None and entry.awaited:
@@ -167,7 +167,7 @@ class RunLog:
             self._heard.notify_all()
 
     def go_deaf(self) -> None:
-        """Forget earlier news, which may be out of date."""
+        """Forgets earlier news, which may be out of date."""
         with self._lock:
             if self._follows:
                 self._forget_open()
@@ -178,7 +178,7 @@ class RunLog:
             return {run: replace(entry.head) for run, entry in self._open.items()}
 
     def lead(self, claim: Claim, tell: Callable[[News], None]) -> None:
-        """Let this process append from now on, and close the runs that an earlier process left open.
+        """Lets this process append from now on, and closes the runs that an earlier process left open.
 
         `claim` is called in each transaction, and can refuse it; after the transaction `tell` gets the news. Raises
         StoreError.
@@ -189,8 +189,8 @@ class RunLog:
             self.recover()
 
     def recover(self) -> None:
-        """Close the runs that an earlier process left open, or whose beginning was stored without this process knowing,
-        because the database was unavailable. Raises StoreError.
+        """Closes the runs that an earlier process left open, or whose beginning was stored without this process
+        knowing, because the database was unavailable. Raises StoreError.
         """
         with self._lock:
             with reading(self.engine) as connection:
@@ -203,17 +203,17 @@ class RunLog:
 
     @contextmanager
     def changing(self, failure: str, *, lasting: bool = False) -> Iterator[sa.Connection]:
-        """Open a transaction, as `writing` does, if this process may write. Raises StoreError, Fenced if not."""
+        """Opens a transaction, as `writing` does, if this process may write. Raises StoreError, Fenced if not."""
         with writing(self.engine, failure, lasting=lasting) as connection:
             self._claim(connection)
             yield connection
 
     def when_closed(self, hear: Callable[[str], None]) -> None:
-        """Call `hear` with every run that is closed from now on. It must return quickly and not use the log."""
+        """Calls `hear` with every run that is closed from now on. It must return quickly and not use the log."""
         self._hear = hear
 
     def close_run(self, run: str, reason: str, error: str | None) -> None:
-        """End an open run with a `close` frame.
+        """Ends an open run with a `close` frame.
 
         If the database does not take that frame, it stays in memory until `store_rest`, or the next `append`.
         """
@@ -237,7 +237,7 @@ class RunLog:
         return bool(self._unstored)
 
     def store_rest(self) -> None:
-        """Store the `close` frames that wait in memory. Raises StoreError; then they still wait."""
+        """Stores the `close` frames that wait in memory. Raises StoreError; then they still wait."""
         with self._lock:
             if self._unstored:
                 self._store([])
@@ -310,7 +310,7 @@ class RunLog:
             after += len(page)
 
     def wait(self, run: str, after: int, timeout: float) -> None:
-        """Wait until the run has a frame after seq `after`, is closed, `wake` is called, or `timeout` seconds pass."""
+        """Waits until the run has a frame after seq `after`, is closed, `wake` is called, or `timeout` seconds pass."""
         with self._lock:
             entry = self._open.get(run)
             if entry is None and self._follows:
@@ -320,7 +320,7 @@ class RunLog:
                 entry.changed.wait(timeout)
 
     def wake(self, run: str) -> None:
-        """Wake the threads that wait for this run, although no frame was added."""
+        """Wakes the threads that wait for this run, although no frame was added."""
         with self._lock:
             entry = self._open.get(run)
             if entry is not None:
@@ -372,7 +372,7 @@ class RunLog:
 
     @contextmanager
     def held(self, run: str) -> Iterator[None]:
-        """Prevent `delete` of the run inside the context, for callers that read it in several steps."""
+        """Prevents `delete` of the run inside the context, for callers that read it in several steps."""
         with self._lock:
             self._held[run] += 1
         try:
@@ -417,7 +417,7 @@ class RunLog:
             after = (rows[-1].created, rows[-1].run)
 
     def own(self, run: str, token_sha256: str) -> None:
-        """Let the token with this hash delete a stored run."""
+        """Lets the token with this hash delete a stored run."""
         with self._lock, self.changing("The run cannot be stored") as connection:
             changed = sa.update(runs_table).where(runs_table.c.run == run).values(token_sha256=token_sha256)
             connection.execute(changed)
@@ -429,7 +429,7 @@ class RunLog:
         return stored is not None and hmac.compare_digest(stored, hash_of(token))
 
     def delete(self, runs: Sequence[str]) -> bool:
-        """Delete these runs. Returns False, and deletes none, if one is open or `held`."""
+        """Deletes these runs. Returns False, and deletes none, if one is open or `held`."""
         with self._lock:
             if any(run in self._open or self._held[run] for run in runs):
                 return False
@@ -441,7 +441,7 @@ class RunLog:
             return True
 
     def check(self) -> None:
-        """Raise Lost if the database's file was deleted or replaced; ignore other errors, which its users get."""
+        """Raises Lost if the database's file was deleted or replaced; ignores other errors, which its users get."""
         if self.engine.dialect.name != "sqlite":
             return
         try:
@@ -468,7 +468,7 @@ class RunLog:
             delete(connection, runs)
 
     def _read_ahead(self, run: str, after: int, last: int) -> None:
-        """Read new frames into the cache, once for all threads that wait for them."""
+        """Reads new frames into the cache, once for all threads that wait for them."""
         while after < last and (page := self._read(run, after, min(PAGE, last - after))):
             after += len(page)
 
@@ -479,7 +479,7 @@ class RunLog:
         self._heard.notify_all()
 
     def _store(self, frames: Sequence[Frame]) -> None:
-        """Store frames, and the `close` frames that wait in memory."""
+        """Stores frames, and the `close` frames that wait in memory."""
         with self.changing("The run cannot be stored") as connection:
             for rest in self._unstored.values():
                 write_close(connection, rest.close, rest.head)
@@ -501,7 +501,7 @@ class RunLog:
                 self._hear(run)
 
     def _grow(self, run: str, head: Head) -> None:
-        """Note where a run's log ends now, and wake the threads that wait for it."""
+        """Notes where a run's log ends now, and wakes the threads that wait for it."""
         entry = self._open.setdefault(run, _Open(head, Condition(self._lock)))
         entry.head = head
         entry.changed.notify_all()

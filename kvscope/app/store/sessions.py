@@ -99,7 +99,7 @@ class SessionStore:
     def share(
         self, run: str, words: dict[str, Any], values: Values | None = None, origin: str | None = None
     ) -> tuple[str, str]:
-        """Save an ended run with `words` (`title`, `notes`, `open`). Returns the session's id, and a token that
+        """Saves an ended run with `words` (`title`, `notes`, `open`). Returns the session's id, and a token that
         withdraws this sharing. The session has the run's frames, with a label in place of its id (see `label_of`).
         `values` and `origin` as in `keep`.
         """
@@ -123,7 +123,7 @@ class SessionStore:
         values: Values | None = None,
         origin: str | None = None,
     ) -> tuple[str, str]:
-        """Save a log unchanged, with `words`. Returns the session's id, and a token that withdraws this sharing.
+        """Saves a log unchanged, with `words`. Returns the session's id, and a token that withdraws this sharing.
 
         `frames` returns the payloads of the whole log of one run, `open` to `close`, the same in each call; `values`
         are the exact values of its steps. The same content gives the same session. `origin`: as from `origin_of`, so
@@ -150,7 +150,7 @@ class SessionStore:
             return connection.scalar(query) is not None
 
     def withdraw(self, session: str, token: str) -> bool:
-        """Undo the sharing that returned `token`, and delete the session if it was the last. False for another token.
+        """Undoes the sharing that returned `token`, and deletes the session if it was the last. False for any other.
 
         Raises KeyError for an unknown session, Deleted, StoreError.
         """
@@ -172,7 +172,7 @@ class SessionStore:
             return True
 
     def delete(self, session: str) -> None:
-        """Delete a session, however often it was shared. Raises KeyError for an unknown one, Deleted, StoreError."""
+        """Deletes a session, however often it was shared. Raises KeyError for an unknown one, Deleted, StoreError."""
         with_spare(self._runs.folder, lambda: self._delete(session))
 
     def _delete(self, session: str) -> None:
@@ -264,7 +264,7 @@ class SessionStore:
 
     @contextmanager
     def _changing(self, outcome: str) -> Iterator[sa.Connection]:
-        """Open a transaction, one at a time. Raises StoreError, with nothing changed, if it cannot be written."""
+        """Opens a transaction, one at a time. Raises StoreError, with nothing changed, if it cannot be written."""
         with self._lock, self._runs.changing(f"The session cannot be {outcome}", lasting=True) as connection:
             yield connection
 
@@ -392,7 +392,7 @@ def _unpacked(described: dict[str, Any], packed: bytes, stored_sha256: str) -> b
 
 
 def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts: Sequence[_Part]) -> None:
-    """Insert a session in place of a deleted one with its id."""
+    """Inserts a session in place of a deleted one with its id."""
     session, text = manifest["id"], canonical(manifest)
     connection.execute(sa.delete(sessions_table).where(sessions_table.c.id == session))
     values = manifest["values"] or {"bytes": 0}
@@ -408,7 +408,7 @@ def _write(connection: sa.Connection, name: str, manifest: dict[str, Any], parts
 
 
 def _empty(connection: sa.Connection, session: str) -> None:
-    """Delete the content of a session; its row stays."""
+    """Deletes the content of a session; its row stays."""
     connection.execute(sa.delete(parts_table).where(parts_table.c.session == session))
     session_values.delete(connection, session)
     emptied = sa.update(sessions_table).where(sessions_table.c.id == session)

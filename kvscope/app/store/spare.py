@@ -28,7 +28,7 @@ def spare_of(folder: Path) -> Path:
 
 
 def keep_spare(folder: Path) -> None:
-    """Create the file if it is missing and there is room."""
+    """Creates the file if it is missing and there is room."""
     file = spare_of(folder)
     with suppress(OSError):
         if file.exists() or disk_usage(folder).free < SPARE_BYTES:
@@ -52,7 +52,7 @@ def with_spare(folder: Path, work: Callable[[], Value]) -> Value:
 
 
 def _make_room(folder: Path) -> bool:
-    """Remove the file if the disk is full. Returns whether that was done."""
+    """Removes the file if the disk is full. Returns whether that was done."""
     try:
         if disk_usage(folder).free >= SPARE_BYTES:
             return False

@@ -37,20 +37,20 @@ def part_name(part: dict[str, Any]) -> str:
 
 
 def write(connection: sa.Connection, session: str, values: Values) -> None:
-    """Store `values` with a session."""
+    """Stores `values` with a session."""
     for part, payload in zip(values.parts, values.payloads(), strict=True):
         row = {"session": session, "layer": part["layer"], "step": part["step"], "payload": payload}
         connection.execute(sa.insert(values_table).values(row))
 
 
 def delete(connection: sa.Connection, session: str) -> None:
-    """Delete the values and origins of a session."""
+    """Deletes the values and origins of a session."""
     connection.execute(sa.delete(values_table).where(values_table.c.session == session))
     connection.execute(sa.delete(origins_table).where(origins_table.c.session == session))
 
 
 def remember(connection: sa.Connection, origin: str, session: str) -> None:
-    """Store that sharing `origin` gives `session`."""
+    """Stores that sharing `origin` gives `session`."""
     connection.execute(sa.delete(origins_table).where(origins_table.c.origin == origin))
     connection.execute(sa.insert(origins_table).values(origin=origin, session=session))
 

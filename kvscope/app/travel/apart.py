@@ -30,7 +30,7 @@ GRACE_S = 5
 
 
 def read_apart(file: IO[bytes], folder: Path) -> tuple[Imported, int]:
-    """Return the session in a file, checked as a whole, and its size in bytes. `folder`: for its frames while they are
+    """Returns the session in a file, checked as a whole, and its size in bytes. `folder`: for its frames while they are
     read.
 
     The frames stay readable as long as the Imported exists. Raises Refused, and OSError for a full disk.
@@ -55,7 +55,7 @@ def _part(content: mmap.mmap, first: int, end: int | None) -> Callable[[], Itera
 
 
 def _said(file: IO[bytes], descriptor: int) -> dict[str, Any]:
-    """Run the process that reads `file`, and return its report. `descriptor`: of the file for the frames."""
+    """Runs the process that reads `file`, and returns its report. `descriptor`: of the file for the frames."""
     try:
         done = subprocess.run(
             [*PROCESS, str(descriptor)],

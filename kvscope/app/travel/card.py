@@ -37,19 +37,19 @@ class Card:
 
 
 def _place(note: dict[str, Any]) -> str:
-    """Write a note's place as static/shared/facts/saved-session.js does: "step 3, layer 13, head 8"."""
+    """Writes a note's place as static/shared/facts/saved-session.js does: "step 3, layer 13, head 8"."""
     return ", ".join(f"{name} {note[name]}" for name in ("step", "layer", "head") if note[name] is not None)
 
 
 def _pass(number: int, rounds: list[int], several: bool) -> str:
-    """Write a pass as static/serving/pass-place.js does, from 1 in each round: "pass 3", "pass 3 in round 2"."""
+    """Writes a pass as static/serving/pass-place.js does, from 1 in each round: "pass 3", "pass 3 in round 2"."""
     own = rounds[number]
     place = number - rounds.index(own) + 1
     return f"pass {place} in round {own + 1}" if several else f"pass {place}"
 
 
 def read_card(sessions: SessionStore, manifest: dict[str, Any]) -> Card:
-    """Return the card of the session with this manifest. Raises KeyError, Deleted."""
+    """Returns the card of the session with this manifest. Raises KeyError, Deleted."""
     try:
         if manifest.get("workload"):
             return card_of_workload(manifest, [*map(header, sessions.all_frames(manifest["id"]))])
@@ -60,7 +60,7 @@ def read_card(sessions: SessionStore, manifest: dict[str, Any]) -> Card:
 
 
 def card_of_workload(manifest: dict[str, Any], log: list[Header]) -> Card:
-    """Return the card of a workload: each prompt, and its answer in the first round."""
+    """Returns the card of a workload: each prompt, and its answer in the first round."""
     answers: list[tuple[str, str | None]] = [(lane.prompt, text_of(lane.tokens)) for lane in lanes_of(log).lanes]
     rounds = [frame.data["round"] for frame in log if frame.kind == "pass"]
     several = manifest["workload"]["rounds"] > 1
@@ -72,7 +72,7 @@ def card_of(
     answers: list[tuple[str, str | None]],
     place: Callable[[dict[str, Any]], str] = _place,
 ) -> Card:
-    """Return the card of a session with these prompts and answers. `place`: writes a note's place."""
+    """Returns the card of a session with these prompts and answers. `place`: writes a note's place."""
     return Card(
         title=title_of(manifest),
         answers=answers,
@@ -82,23 +82,23 @@ def card_of(
 
 
 def title_of(manifest: dict[str, Any]) -> str:
-    """Return the title, or the beginning of the prompt and, for a workload, the number of other requests."""
+    """Returns the title, or the beginning of the prompt and, for a workload, the number of other requests."""
     more = (manifest.get("workload") or {"requests": 1})["requests"] - 1
     others = f" and {more} more at once" if more else ""
     return manifest["title"] or shortened(one_line(manifest["prompt"]), SHORT - len(others)) + others
 
 
 def text_of(tokens: Iterable[dict[str, Any]]) -> str:
-    """Return the text of tokens. Several tokens may share the bytes of one letter; special tokens have no text."""
+    """Returns the text of tokens. Several tokens may share the bytes of one letter; special tokens have no text."""
     spelled = b"".join(bytes.fromhex(token["bytes"]) for token in tokens if not token.get("special"))
     return spelled.decode("utf-8", "replace")
 
 
 def one_line(text: str) -> str:
-    """Return the text without line breaks."""
+    """Returns the text without line breaks."""
     return " ".join(text.split())
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the text, cut to `most` characters with an ellipsis."""
+    """Returns the text, cut to `most` characters with an ellipsis."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

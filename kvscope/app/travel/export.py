@@ -21,7 +21,7 @@ class CannotExport(Exception):
 
 
 def export(folder: Path, url: str | None, name: str, out: Path, level: str | None) -> int:
-    """Write the session or ended run `name` to `out`, as a page or as data by its suffix. Return the bytes written.
+    """Writes the session or ended run `name` to `out`, as a page or as data by its suffix. Returns the bytes written.
 
     `folder`, `url`: as in store.database.connect. `out` appears when it is complete. Raises CannotExport, StoreError.
     """
@@ -36,7 +36,7 @@ def export(folder: Path, url: str | None, name: str, out: Path, level: str | Non
 
 @contextmanager
 def stored(folder: Path, url: str | None, name: str, level: str | None = None) -> Iterator[SessionFile]:
-    """Open the session or ended run `name` for reading. Raises CannotExport, StoreError."""
+    """Opens the session or ended run `name` for reading. Raises CannotExport, StoreError."""
     if not url and not (folder / FILE).exists():
         raise CannotExport(f"{folder} contains no runs or sessions. Name the data folder with --data.")
     with RunLog(folder, url, alone=False) as runs:

@@ -46,19 +46,19 @@ class SessionFile:
         return int(self.manifest["bytes"]) + sum(part["bytes"] for part in (values["parts"] if values else ()))
 
     def archive(self) -> bytes:
-        """Return it as one safetensors file (docs/frames.md, One file)."""
+        """Returns it as one safetensors file (docs/frames.md, One file)."""
         about = {field: self.manifest[field] for field in ABOUT}
         return join(self.frames(), {"session": json.dumps(about, ensure_ascii=False)}, self.values())
 
 
 def level_of(manifest: dict[str, Any]) -> str:
-    """Return the level of a session's stored exact values."""
+    """Returns the level of a session's stored exact values."""
     values = manifest.get("values")
     return values["level"] if values else LEVELS[0]
 
 
 def of_session(sessions: SessionStore, session: str, level: str | None = None) -> SessionFile:
-    """Return a session at a level; None: all that is stored. Raises KeyError, Deleted, Damaged, NotStored."""
+    """Returns a session at a level; None: all that is stored. Raises KeyError, Deleted, Damaged, NotStored."""
     manifest = sessions.manifest(session)
     stored = level_of(manifest)
     chosen = level or stored
@@ -84,7 +84,7 @@ def of_session(sessions: SessionStore, session: str, level: str | None = None) -
 
 
 def of_run(runs: RunLog, run: str) -> SessionFile:
-    """Return a run or workload as it would be shared without words. Raises KeyError for a derived run, and for an
+    """Returns a run or workload as it would be shared without words. Raises KeyError for a derived run, and for an
     unknown or open one.
     """
     head = runs.head(run)

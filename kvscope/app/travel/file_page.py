@@ -33,7 +33,7 @@ def file_page(
     code: str,
     card: Card | None = None,
 ) -> Iterator[bytes]:
-    """Return the encoded text of the file, in pieces.
+    """Returns the encoded text of the file, in pieces.
 
     `text`: all text that its fonts must cover. `data`: JSON by the id of its element. `nonces`: of its scripts, then of
     a page inside it. `card`: shown without scripts. `code`: from `packed_modules`.
@@ -63,10 +63,10 @@ def file_page(
 
 @cache
 def packed_modules(page: Page) -> str:
-    """Return all modules of a page, packed once per process: packing takes longer than the rest of a file."""
+    """Returns all modules of a page, packed once per process: packing takes longer than the rest of a file."""
     return packed(json.dumps(page_source.modules(STATIC, page.script), ensure_ascii=False).encode())
 
 
 def packed(payload: bytes) -> str:
-    """Return bytes deflated (zlib, RFC 1950), in base64."""
+    """Returns bytes deflated (zlib, RFC 1950), in base64."""
     return base64.b64encode(zlib.compress(payload)).decode()

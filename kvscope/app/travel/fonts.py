@@ -19,7 +19,7 @@ class Fonts:
     """Fonts of one picture. A FreeType face belongs to one thread, so they are not shared."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the fonts. `folder` has wght.css and its files; without them, Pillow's font is used."""
+        """Reads the fonts. `folder` has wght.css and its files; without them, Pillow's font is used."""
         sheet = folder / "wght.css"
         files = FACE.findall(sheet.read_text("utf-8")) if sheet.is_file() else []
         self._faces = [(folder / name, list(_ranges(text))) for name, text in files]
@@ -27,13 +27,13 @@ class Fonts:
         self._files: dict[str, Path | None] = {}
 
     def width(self, text: str, size: int, weight: int = 400) -> float:
-        """Return the width of one line in pixels."""
+        """Returns the width of one line in pixels."""
         return sum(_length(font, run, size) for font, run in self._runs(text, size, weight))
 
     def draw(
         self, on: ImageDraw.ImageDraw, at: tuple[float, float], text: str, size: int, colour: str, weight: int = 400
     ) -> None:
-        """Draw one line. `at`: the beginning of its baseline."""
+        """Draws one line. `at`: the beginning of its baseline."""
         x, y = at
         for font, run in self._runs(text, size, weight):
             if font is None:
@@ -45,7 +45,7 @@ class Fonts:
             x += _length(font, run, size)
 
     def lines(self, text: str, size: int, weight: int, width: float, most: int) -> list[str]:
-        """Break the text into at most `most` lines, at spaces or inside long words; "…" marks a cut."""
+        """Breaks the text into at most `most` lines, at spaces or inside long words; "…" marks a cut."""
         lines, line = [], ""
         for word in re.findall(r"\s*\S+", text):
             rest = word if line else word.lstrip()
@@ -66,7 +66,7 @@ class Fonts:
         return [*lines[: most - 1], f"{last.rstrip()}…"]
 
     def _runs(self, text: str, size: int, weight: int) -> Iterator[tuple[Font | None, str]]:
-        """Split the text by font; None for letters without one."""
+        """Splits the text by font; None for letters without one."""
         for path, run in groupby(text, self._file_of):
             yield (None if path is None else self._font(path, size, weight)), "".join(run)
 
@@ -94,7 +94,7 @@ class Fonts:
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int]]:
-    """Parse a `unicode-range`: "U+0000-00FF,U+0131"."""
+    """Parses a `unicode-range`: "U+0000-00FF,U+0131"."""
     for low, high in re.findall(r"U\+([0-9A-Fa-f]+)(?:-([0-9A-Fa-f]+))?", text):
         yield int(low, 16), int(high or low, 16)
 

@@ -49,7 +49,7 @@ class Imported:
 
 
 def read_file(buffer: memoryview) -> Imported:
-    """Read and check the session in a file. The buffer must not change while the frames are read. Raises Refused."""
+    """Reads and checks the session in a file. The buffer must not change while the frames are read. Raises Refused."""
     try:
         source = _Page(buffer) if _is_page(buffer) else _of_archive(buffer)
         check = LogCheck()
@@ -67,7 +67,7 @@ def read_file(buffer: memoryview) -> Imported:
 
 
 def _bounds(check: LogCheck) -> Bounds:
-    """Return the places that the words can name."""
+    """Returns the places that the words can name."""
     if check.passes is not None:
         return bounds_of_workload(check.passes)
     model, positions = check.opening.model, len(check.opening.tokens) + check.steps
@@ -80,7 +80,7 @@ def _is_page(buffer: memoryview) -> bool:
 
 
 def _checked(source: Archive | _Page, log: LogCheck) -> Values | None:
-    """Check the exact values of a file; None if it has none."""
+    """Checks the exact values of a file; None if it has none."""
     check, parts = ValuesCheck(log), []
     for payload in source.values():
         check.take(payload)
@@ -117,7 +117,7 @@ class _Page:
         return bytes(self._buffer[place.start : place.stop])
 
     def frames(self) -> Iterator[bytes]:
-        """Yield the payloads of the log, in order."""
+        """Yields the payloads of the log, in order."""
         for seq in count():
             place = self._places.get(part_id(seq))
             if place is None:
@@ -125,7 +125,7 @@ class _Page:
             yield _unpacked(self._text(place), f"parts[{seq}]")
 
     def values(self) -> Iterator[bytes]:
-        """Yield the payloads of the `values` frames, by step and layer."""
+        """Yields the payloads of the `values` frames, by step and layer."""
         for step in count():
             if values_id(step, 0) not in self._places:
                 return
@@ -137,7 +137,7 @@ class _Page:
 
 
 def _check_version(schema: object) -> None:
-    """Raise BadFile unless this is the version of saved sessions that this KVScope writes."""
+    """Raises BadFile unless this is the version of saved sessions that this KVScope writes."""
     if schema == SCHEMA:
         return
     if not (isinstance(schema, str) and SCHEMA_VERSION.fullmatch(schema)):
@@ -157,7 +157,7 @@ def _decoded(text: bytes, where: str) -> bytes:
 
 
 def _unpacked(packed: bytes, where: str) -> bytes:
-    """Unpack a part, up to the largest size of a frame."""
+    """Unpacks a part, up to the largest size of a frame."""
     inflate = zlib.decompressobj()
     try:
         payload = inflate.decompress(_decoded(packed, where), MAX_FRAME_BYTES + 1)
@@ -171,7 +171,7 @@ def _unpacked(packed: bytes, where: str) -> bytes:
 
 
 def _places(page: memoryview) -> dict[str, range]:
-    """Return where the text of each data element is, by id: the page may be too large to copy.
+    """Returns where the text of each data element is, by id: the page may be too large to copy.
 
     Only start tags go through Python's HTML parser, which can take minutes for a hostile file of 300 KB. The text of
     such an element has no `<`, so it ends at the next one.

@@ -37,7 +37,7 @@ class Lanes:
 
 
 def lanes_of(log: Iterable[Header]) -> Lanes:
-    """Return the lanes of a workload's frames, `open` first."""
+    """Returns the lanes of a workload's frames, `open` first."""
     opening, *frames = log
     lanes = [Lane(request["prompt"], request["arrives_ms"]) for request in opening.data["study"]["requests"]]
     passes, ends = 0, 0.0

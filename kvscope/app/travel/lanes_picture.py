@@ -24,7 +24,7 @@ SECOND = 1000
 
 
 def draw(shown: Lanes, title: str, model: str, folder: Path) -> bytes:
-    """Return a PNG. `folder`: of the font."""
+    """Returns a PNG. `folder`: of the font."""
     tokens = sum(len(lane.words) for lane in shown.lanes)
     foot = (
         f"{shortened(model, 40)} · {_counted(len(shown.lanes), 'request')}, {tokens} tokens in "
@@ -57,7 +57,7 @@ def _x(ms: float, shown: Lanes) -> float:
 
 
 def _cut(fonts: Fonts, text: str) -> str:
-    """Cut the text to the space beside the lanes."""
+    """Cuts the text to the space beside the lanes."""
     return fonts.lines(text, 20, 400, NAMES - 24, 1)[0]
 
 

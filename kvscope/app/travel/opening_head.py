@@ -45,7 +45,7 @@ class OpeningHead:
 
 
 def opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHead:
-    """Return what the page shows first of a run with these frames, opened at `opens` (docs/sessions.md).
+    """Returns what the page shows first of a run with these frames, opened at `opens` (docs/sessions.md).
 
     Raises NothingToShow unless the log is a run's with a complete step.
     """
@@ -77,7 +77,7 @@ def _opening_head(payloads: Iterable[bytes], opens: dict[str, Any]) -> OpeningHe
 
 
 def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int) -> tuple[int, int]:
-    """Return the head that the page chooses for a run that names none, as static/stage/facts/opening-head.js does."""
+    """Returns the head that the page chooses for a run that names none, as static/stage/facts/opening-head.js does."""
     strongest: dict[tuple[int, int], int] = {}
     first = max(0, prompt_length - math.ceil(CELLS / prompt_length))
     for data, payload in prefill:
@@ -96,7 +96,7 @@ def telling_head(prefill: list[tuple[dict[str, Any], bytes]], prompt_length: int
 
 
 def _rows_of(part: tuple[dict[str, Any], bytes], layer: int, head: int) -> Iterator[tuple[int, bytes]]:
-    """Yield a head's query rows in a part of a step, each with its position, without later keys."""
+    """Yields a head's query rows in a part of a step, each with its position, without later keys."""
     data, payload = part
     (layers, heads, queries, keys), values = codec.octets(payload, "attention")
     within = layer - data["first_layer"], head - data["first_head"]

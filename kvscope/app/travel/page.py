@@ -28,7 +28,7 @@ NONCE_CHARS = 22
 
 
 def opened(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return the session data that the page needs before it reads frames."""
+    """Returns the session data that the page needs before it reads frames."""
     values = manifest.get("values")
     return {
         **{field: manifest[field] for field in ("id", "title", "notes", "open", "run")},
@@ -37,13 +37,13 @@ def opened(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def frame_parts(file: SessionFile) -> Iterator[tuple[str, str]]:
-    """Yield id and text of the part of each frame of the log."""
+    """Yields id and text of the part of each frame of the log."""
     return ((part_id(seq), packed(payload)) for seq, payload in enumerate(file.frames()))
 
 
 @cache
 def _looks(page: Page) -> str:
-    """Return a hash of a page's code and styles, computed once per process."""
+    """Returns a hash of a page's code and styles, computed once per process."""
     shell = (TEMPLATES / TEMPLATE).read_text("utf-8")
     looks = [packed_modules(page), page_source.styles(STATIC, page.style, ""), shell]
     return sha256(json.dumps(looks).encode()).hexdigest()
@@ -68,7 +68,7 @@ class SessionPage:
         return f"kvscope-{self._manifest['id']}.html"
 
     def measure(self) -> int:
-        """Return its exact size in bytes. The log is packed for this; values are not read."""
+        """Returns its exact size in bytes. The log is packed for this; values are not read."""
         values = self._value_parts
         written = self._written((values_id(part["step"], part["layer"]), VALUES_TYPE, "") for part in values)
         return sum(map(len, written)) + sum((part["bytes"] + 2) // 3 * 4 for part in values)
@@ -90,7 +90,7 @@ class SessionPage:
         return sha256(json.dumps([self.tag, self._manifest]).encode()).hexdigest()[:NONCE_CHARS]
 
     def _written(self, values: Iterator[Part]) -> Iterator[bytes]:
-        """Yield the page's encoded text, with these elements for the exact values."""
+        """Yields the page's encoded text, with these elements for the exact values."""
         frames = ((name, PART_TYPE, text) for name, text in frame_parts(self._file))
         card, text = self._words()
         bootstrap = {
@@ -116,7 +116,7 @@ class SessionPage:
         return packed_modules(self._page)
 
     def _words(self) -> tuple[Card, str]:
-        """Return the card for readers without JavaScript, and every text that the page may show."""
+        """Returns the card for readers without JavaScript, and every text that the page may show."""
         texts = [json.dumps(self._manifest, ensure_ascii=False)]
         if self._manifest.get("workload"):
             card = card_of_workload(self._manifest, [*map(header, self._file.frames())])

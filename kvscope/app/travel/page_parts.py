@@ -7,10 +7,10 @@ PART_TYPE, VALUES_TYPE = "application/vnd.kvscope.part", "application/vnd.kvscop
 
 
 def part_id(seq: int) -> str:
-    """Return the id of the element with frame `seq`."""
+    """Returns the id of the element with frame `seq`."""
     return f"part-{seq}"
 
 
 def values_id(step: int, layer: int) -> str:
-    """Return the id of the element with the exact values of a layer in a step."""
+    """Returns the id of the element with the exact values of a layer in a step."""
     return f"values-{step}-{layer}"

@@ -26,7 +26,7 @@ _RANGES = re.compile(r"unicode-range:\s*([^;]+);")
 
 
 def own_version() -> str:
-    """Return the installed version of KVScope."""
+    """Returns the installed version of KVScope."""
     try:
         return version("kvscope")
     except PackageNotFoundError:
@@ -34,12 +34,12 @@ def own_version() -> str:
 
 
 def name_of(path: str) -> str:
-    """Return the import name of the module at `path` below static/."""
+    """Returns the import name of the module at `path` below static/."""
     return f"kvscope/{path}"
 
 
 def modules(static: Path, entry: str) -> dict[str, str]:
-    """Return the source of every module that `entry` imports, by name, with imports by name. Raises OSError."""
+    """Returns the source of every module that `entry` imports, by name, with imports by name. Raises OSError."""
     imports: dict[str, str] = json.loads((static / "importmap.json").read_text("utf-8"))["imports"]
     known = {name: address.removeprefix("/static/") for name, address in imports.items()}
     sources: dict[str, str] = {}
@@ -61,7 +61,7 @@ def modules(static: Path, entry: str) -> dict[str, str]:
 
 
 def _beside(static: Path, importer: str, specifier: str) -> str | None:
-    """Return the path below static/ of a relative import; None for text that only looks like one."""
+    """Returns the path below static/ of a relative import; None for text that only looks like one."""
     if not specifier.startswith("."):
         return None
     path = normpath(
@@ -71,17 +71,17 @@ def _beside(static: Path, importer: str, specifier: str) -> str | None:
 
 
 def styles(static: Path, sheet: str, text: str) -> str:
-    """Return `sheet` with its imports, and the font files that `text` and the page's Latin words need."""
+    """Returns `sheet` with its imports, and the font files that `text` and the page's Latin words need."""
     return "\n".join([*faces(static, text), joined(static / sheet)])
 
 
 def joined(sheet: Path) -> str:
-    """Return a style sheet with its imports in place."""
+    """Returns a style sheet with its imports in place."""
     return _IMPORTED.sub(lambda match: joined(sheet.parent / match[1]), sheet.read_text("utf-8"))
 
 
 def faces(static: Path, text: str) -> Iterator[str]:
-    """Yield the font faces that `text` and the page's Latin words need, each with its file inside."""
+    """Yields the font faces that `text` and the page's Latin words need, each with its file inside."""
     needed = {ord(character) for character in text} | {ord("a")}
     for font in FONTS:
         sheet = static / "vendor" / font

@@ -13,12 +13,12 @@ SHEET = "shared/ui/base.css"
 
 @cache
 def light() -> dict[str, str]:
-    """Return the custom properties of the light theme by name, without the two dashes."""
+    """Returns the custom properties of the light theme by name, without the two dashes."""
     sheet = (STATIC / SHEET).read_text("utf-8")
     rules = sheet.partition(":root {")[2].partition("}")[0]
     return dict(re.findall(r"--([a-z-]+):\s*([^;]+);", rules))
 
 
 def version() -> str:
-    """Return a version that changes with any property of that theme."""
+    """Returns a version that changes with any property of that theme."""
     return sha256(repr(sorted(light().items())).encode()).hexdigest()[:8]

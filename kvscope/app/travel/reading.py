@@ -36,7 +36,7 @@ LIMITS = (
 
 
 def main() -> None:
-    """Read the file and report its content."""
+    """Reads the file and reports its content."""
     keep_within_limits()
     try:
         report = _read(int(sys.argv[1]))
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def keep_within_limits() -> None:
-    """Set the limits. What exceeds one fails, or ends this process."""
+    """Sets the limits. What exceeds one fails, or ends this process."""
     for limit, most in LIMITS:
         with suppress(ValueError):  # a lower limit holds already
             resource.setrlimit(limit, (most, most))

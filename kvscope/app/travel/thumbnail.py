@@ -39,7 +39,7 @@ LONGEST_TOKEN = 18
 
 
 def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
-    """Return a PNG of SIZE. `folder`: of the font."""
+    """Returns a PNG of SIZE. `folder`: of the font."""
     generated = len(shown.tokens) - shown.prompt_length
     foot = f"{shortened(model, 40)} · {shown.prompt_length} tokens in, {generated} out"
 
@@ -52,7 +52,7 @@ def draw(shown: OpeningHead, title: str, model: str, folder: Path) -> bytes:
 
 
 def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
-    """Return a PNG of SIZE with the title above and the foot below what `middle` draws."""
+    """Returns a PNG of SIZE with the title above and the foot below what `middle` draws."""
     picture = Image.new("RGB", SIZE, PAPER)
     on, fonts = ImageDraw.Draw(picture), Fonts(folder)
     lines = fonts.lines(title, 44, 680, SIZE[0] - 2 * MARGIN, 2)
@@ -69,7 +69,7 @@ def framed(title: str, foot: str, folder: Path, middle: Middle) -> bytes:
 
 
 def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
-    """Draw a cell per query and key; masked cells are grey."""
+    """Draws a cell per query and key; masked cells are grey."""
     earlier, now = _ramp(EARLIER), _ramp(NOW)
     side = len(shown.rows)
     cells = Image.new("RGB", (side, side), ImageColor.getrgb(MASKED))
@@ -86,7 +86,7 @@ def _matrix(picture: Image.Image, shown: OpeningHead) -> None:
 
 
 def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
-    """Write where the head looks, below the tokens."""
+    """Writes where the head looks, below the tokens."""
     query, key = (_quoted(shown.tokens[at]) for at in (shown.query, shown.key))
     where = f"Layer {shown.layer}, head {shown.head}:"
     what = f"{query} looks most at {'itself' if shown.key == shown.query else key} ({percent(shown.share, 0)})"
@@ -97,7 +97,7 @@ def _said(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
 
 
 def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
-    """Draw tokens as boxes, shaded by the query's weight: all, or those nearest to query and key."""
+    """Draws tokens as boxes, shaded by the query's weight: all, or those nearest to query and key."""
     ramp, row = _ramp(NOW), shown.rows[-1]
     for x, y, width, at in _placed(fonts, shown):
         top = MATRIX_TOP + y * (CHIP_HEIGHT + CHIP_GAP)
@@ -113,7 +113,7 @@ def _chips(on: ImageDraw.ImageDraw, fonts: Fonts, shown: OpeningHead) -> None:
 
 
 def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, int | None]]:
-    """Return left, line, width and position of each drawn token; position None is a gap."""
+    """Returns left, line, width and position of each drawn token; position None is a gap."""
     last = shown.query
     nearness = [min(abs(at - shown.key), abs(at - last)) for at in range(last + 1)]
     for radius in range(max(nearness), -1, -1):
@@ -132,7 +132,7 @@ def _placed(fonts: Fonts, shown: OpeningHead) -> list[tuple[float, int, float, i
 def _laid_out(
     fonts: Fonts, shown: OpeningHead, items: Sequence[int | None]
 ) -> list[tuple[float, int, float, int | None]] | None:
-    """Place the items in lines; None if they do not fit."""
+    """Places the items in lines; None if they do not fit."""
     placed: list[tuple[float, int, float, int | None]] = []
     x, line, right = float(TEXT_LEFT), 0, SIZE[0] - MARGIN
     for at in items:
@@ -155,7 +155,7 @@ def _quoted(token: dict[str, Any]) -> str:
 
 
 def _visible(token: dict[str, Any]) -> str:
-    """Return a token's text with controls escaped; its bytes if it is a part of a letter."""
+    """Returns a token's text with controls escaped; its bytes if it is a part of a letter."""
     text: str = token["text"]
     if "\ufffd" in text:
         return "".join(f"\\x{byte:02X}" for byte in bytes.fromhex(token["bytes"]))
@@ -165,7 +165,7 @@ def _visible(token: dict[str, Any]) -> str:
 
 
 def _ramp(colours: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return a colour per companded weight 0 … 255: the page's drawings shade by 255·√w too."""
+    """Returns a colour per companded weight 0 … 255: the page's drawings shade by 255·√w too."""
     stops = [ImageColor.getrgb(stop)[:3] for stop in colours]
     ramp = []
     for value in range(256):

@@ -53,7 +53,7 @@ class Share(Body):
     values: Level = Field("attention", description="what is stored beyond the frames")
 
     def words(self) -> dict[str, Any]:
-        """Return `title`, `notes`, `open` with absent members filled in, so that the same words are one value."""
+        """Returns `title`, `notes`, `open` with absent members filled in, so that the same words are one value."""
         return {
             "title": self.title or "",
             "notes": [note.model_dump() for note in self.notes or []],
@@ -62,11 +62,11 @@ class Share(Body):
 
 
 def bounds_of_workload(passes: int) -> Bounds:
-    """Return the bounds of a workload: a step is a pass, and there are no layers, heads or positions."""
+    """Returns the bounds of a workload: a step is a pass, and there are no layers, heads or positions."""
     return {"step": (0, passes - 1), **dict.fromkeys(("layer", "head", "query", "key"), NOWHERE)}
 
 
 def bounds_of(layers: int, heads: int, steps: int, positions: int) -> Bounds:
-    """Return the places of a run. `layers`, `heads`: of the model. `positions`: of all tokens."""
+    """Returns the places of a run. `layers`, `heads`: of the model. `positions`: of all tokens."""
     sizes = {"step": steps, "layer": layers, "head": heads, "query": positions, "key": positions}
     return {name: (0, size - 1) for name, size in sizes.items()}

@@ -16,7 +16,7 @@ class OneWorker(Arbiter):  # type: ignore[misc]
     """Keeps one worker running, and starts another only after that one has ended."""
 
     def init_signals(self) -> None:
-        """Let SIGHUP, which a closed terminal sends, end the server. It stays ignored if it was ignored at the start,
+        """Lets SIGHUP, which a closed terminal sends, end the server. It stays ignored if it was ignored at the start,
         as under nohup.
         """
         outlives = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
@@ -25,12 +25,12 @@ class OneWorker(Arbiter):  # type: ignore[misc]
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
     def handle_hup(self) -> NoReturn:
-        """End the server."""
+        """Ends the server."""
         raise StopIteration
 
     handle_int = handle_quit = handle_term = handle_hup
 
     def handle_ttin(self) -> None:
-        """Do nothing: there is always one worker, with the settings of the start."""
+        """Does nothing: there is always one worker, with the settings of the start."""
 
     handle_ttou = handle_usr1 = handle_usr2 = handle_winch = handle_ttin

@@ -84,7 +84,7 @@ class Arriving:
     streamed: bool = False
 
     def take(self, data: bytes) -> None:
-        """Add the next bytes. Raises ParseException as soon as they cannot be the beginning of a request."""
+        """Adds the next bytes. Raises ParseException as soon as they cannot be the beginning of a request."""
         if self._began is None:
             self._began = time.monotonic()
         self.data += data
@@ -132,7 +132,7 @@ class Paced(SocketUnreader):  # type: ignore[misc]
         self._began, self._received = time.monotonic(), 0
 
     def begin(self, data: bytes) -> None:
-        """Begin the next request with these bytes."""
+        """Begins the next request with these bytes."""
         self.unread(data)
         self._began, self._received = time.monotonic(), len(data)
 

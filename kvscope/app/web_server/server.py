@@ -78,7 +78,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         super().__init__()
 
     def load_config(self) -> None:
-        """Set gunicorn's settings."""
+        """Sets gunicorn's settings."""
         values = {
             "bind": f"fd://{self._descriptor}",
             "worker_class": Worker,
@@ -100,11 +100,11 @@ class Server(BaseApplication):  # type: ignore[misc]
             self.cfg.set(name, value)
 
     def run(self) -> None:
-        """Serve until a signal ends it."""
+        """Serves until a signal ends it."""
         OneWorker(self).run()
 
     def load(self) -> Flask:
-        """Make the application in the worker, and start its engine."""
+        """Makes the application in the worker, and starts its engine."""
         rate_limited_log.install()
         threading.excepthook = pass_over_departures
         app = self._application()
@@ -112,7 +112,7 @@ class Server(BaseApplication):  # type: ignore[misc]
         return app
 
     def _application(self) -> Flask:
-        """Make the application. In a cluster, wait for a database that does not answer; otherwise raise StoreError."""
+        """Makes the app. In a cluster, waits for a database that does not answer; otherwise raises StoreError."""
         reported = False
         while True:
             try:
@@ -126,7 +126,7 @@ class Server(BaseApplication):  # type: ignore[misc]
                 time.sleep(AGAIN_S)
 
     def _announce(self, worker: Any) -> None:
-        """Print the URL once the first worker answers it."""
+        """Prints the URL once the first worker answers it."""
         if worker.age > 1:
             return
         print(self._url, flush=True)
@@ -137,7 +137,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     @staticmethod
     def _prepare(_arbiter: Any, worker: Any) -> None:
-        """Set up the new worker process. It gets GRACE_S for requests at the end; the parent waits CLOSING_S for it.
+        """Sets up the new worker process. It gets GRACE_S for requests at the end; the parent waits CLOSING_S for it.
 
         On Linux it ends at once if its parent is killed, which frees the port and the data folder. On other systems
         gunicorn notices that within a second.
@@ -148,7 +148,7 @@ class Server(BaseApplication):  # type: ignore[misc]
 
     @staticmethod
     def _leave(_arbiter: Any, worker: Any) -> None:
-        """Close the application, then end the process without waiting for the threads of viewers' sockets."""
+        """Closes the application, then ends the process without waiting for the threads of viewers' sockets."""
         if isinstance(worker.wsgi, Flask):
             worker.wsgi.extensions["kvscope"].close()
         sys.stderr.flush()
@@ -170,7 +170,7 @@ def openness(settings: Settings, url: str) -> Iterator[str]:
 
 
 def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
-    """Log the error that ended a thread, unless it only means that a viewer has closed the connection.
+    """Logs the error that ended a thread, unless it only means that a viewer has closed the connection.
 
     Two threads serve a socket. If the reader notices first that the viewer has gone, engine.io's writer fails.
     """
@@ -180,7 +180,7 @@ def pass_over_departures(failure: threading.ExceptHookArgs) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until a signal ends it. Raises CannotServe, or database.StoreError."""
+    """Serves until a signal ends it. Raises CannotServe, or database.StoreError."""
     place = settings.data_dir, settings.database_url
     allow_many_sockets()
     shared = settings.cluster
@@ -192,7 +192,7 @@ def serve(settings: Settings) -> None:
 
 
 def allow_many_sockets() -> None:
-    """Raise the limit of open files. Each viewer takes two, and many systems allow 1,024 by default."""
+    """Raises the limit of open files. Each viewer takes two, and many systems allow 1,024 by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < limit:
@@ -201,7 +201,7 @@ def allow_many_sockets() -> None:
 
 
 def hold_folder(folder: Path) -> IO[str]:
-    """Lock the data folder for this process. Another server would take its open runs for unfinished ones of a crash.
+    """Locks the data folder for this process. Another server would take its open runs for unfinished ones of a crash.
 
     The lock lasts until the returned file is closed. Raises CannotServe.
     """

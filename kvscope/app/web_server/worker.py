@@ -95,7 +95,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     """The process that answers requests. `app.limits` has its limits."""
 
     def init_process(self) -> None:
-        """Answer requests until the process ends."""
+        """Answers requests until the process ends."""
         self._limits: Limits = self.app.limits
         self._arriving: dict[Connection, Arriving] = {}
         self._leaving: dict[Connection, float] = {}
@@ -104,7 +104,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         super().init_process()
 
     def init_signals(self) -> None:
-        """Let a signal end the loop; `worker_exit` then closes the application once.
+        """Lets a signal end the loop; `worker_exit` then closes the application once.
 
         No handler raises an exception, because a second signal must not interrupt the closing.
         """
@@ -116,7 +116,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept the connections that wait."""
+        """Accepts the connections that wait."""
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 sock, client = listener.accept()
@@ -148,14 +148,14 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         return False
 
     def _give_up(self, connection: Connection) -> None:
-        """Close a connection at once, with an answer if it has not had one."""
+        """Closes a connection at once, with an answer if it has not had one."""
         if connection in self._arriving:
             with suppress(OSError):
                 connection.sock.send(refusal(503, FULL, RETRY_S))
         self._close(connection)
 
     def handle_error(self, _request: Any, client: socket.socket, _address: Any, error: Exception) -> None:
-        """Answer a request that is not valid HTTP, or that the server failed to answer."""
+        """Answers a request that is not valid HTTP, or that the server failed to answer."""
         if isinstance(error, ParseException) and not isinstance(error, OURS):
             answer = refusal(*not_http(error))
         else:
@@ -165,7 +165,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             client.sendall(answer)
 
     def finish_request(self, connection: Connection, done: Future[bool]) -> None:
-        """Wait for the next request after an answer, or close the connection."""
+        """Waits for the next request after an answer, or closes the connection."""
         self._counted["requests", connection.address] -= 1
         self._counted["files", connection.address] -= connection.streamed
         goes_on = not done.cancelled() and done.exception() is None and done.result() and self.alive
@@ -180,7 +180,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._leave(connection)
 
     def murder_pending(self) -> None:
-        """Refuse requests that are too slow, and close connections that are due."""
+        """Refuses requests that are too slow, and closes connections that are due."""
         now = time.monotonic()
         if now < self._looked + LOOK_S:
             return
@@ -238,7 +238,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._serve(connection, arriving)
 
     def _serve(self, connection: Connection, arriving: Arriving) -> None:
-        """Give the request to a thread."""
+        """Gives the request to a thread."""
         if problem := self._why_not(connection, arriving.streamed):
             self._turn_away(connection, *problem)
             return
@@ -275,7 +275,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self._leave(connection)
 
     def _leave(self, connection: Connection) -> None:
-        """Close the sending side, and discard what the client still sends for LEAVING_S."""
+        """Closes the sending side, and discards what the client still sends for LEAVING_S."""
         try:
             connection.sock.shutdown(socket.SHUT_WR)
             self._register(connection, partial(self._pass_over, connection))
@@ -289,7 +289,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             self._close(connection)
 
     def _forget(self, connection: Connection) -> None:
-        """Stop waiting for data of a connection."""
+        """Stops waiting for data of a connection."""
         waited = self._arriving.pop(connection, None) is not None or self._leaving.pop(connection, None) is not None
         if waited:
             with suppress(KeyError, ValueError):

@@ -18,10 +18,10 @@ class WorkerLog(Logger):  # type: ignore[misc]
     """
 
     def setup(self, cfg: Config) -> None:
-        """Set up the log with gunicorn's settings."""
+        """Sets up the log with gunicorn's settings."""
         super().setup(cfg)
         self.error_log.filters[:] = [RateLimitedFilter()]
 
     def error(self, msg: str, *args: Any, **kwargs: Any) -> None:
-        """Log an error."""
+        """Logs an error."""
         super().error(msg.removesuffix(GUESS), *args, **kwargs)

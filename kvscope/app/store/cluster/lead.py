@@ -68,7 +68,7 @@ def current(connection: sa.Connection) -> Lead | None:
 
 
 def take(connection: sa.Connection, process: str, address: str) -> Lead:
-    """Begin to lead, with the next epoch. The caller must have the advisory lock."""
+    """Begins to lead, with the next epoch. The caller must have the advisory lock."""
     mine = {"process": process, "address": address, "secret": secrets.token_urlsafe(SECRET_BYTES), "beat": 0}
     row = postgresql.insert(lead_table).values(only=1, epoch=1, since=_NOW, **mine)
     changes = {"epoch": lead_table.c.epoch + 1, "since": _NOW, **mine}
@@ -77,20 +77,20 @@ def take(connection: sa.Connection, process: str, address: str) -> Lead:
 
 
 def beat(connection: sa.Connection, epoch: int) -> bool:
-    """Show that the leader lives. Returns whether it still leads."""
+    """Shows that the leader lives. Returns whether it still leads."""
     beaten = sa.update(lead_table).where(lead_table.c.epoch == epoch).values(beat=lead_table.c.beat + 1)
     return connection.execute(beaten).rowcount == 1
 
 
 def claim(connection: sa.Connection, epoch: int) -> None:
-    """Let this transaction be stored only if the leader of this epoch leads until its end. Raises Fenced."""
+    """Lets this transaction be stored only if the leader of this epoch leads until its end. Raises Fenced."""
     mine = sa.select(lead_table.c.epoch).where(lead_table.c.epoch == epoch).with_for_update(read=True, key_share=True)
     if connection.scalar(mine) is None:
         raise Fenced("Another web process leads now; nothing was stored.")
 
 
 def end_connections(connection: sa.Connection, process: str, *, of: int | None = None) -> None:
-    """End the database connections of `process`, except this one. `of`: only the connection with this backend."""
+    """Ends the database connections of `process`, except this one. `of`: only the connection with this backend."""
     activity = sa.table("pg_stat_activity", sa.column("pid"), sa.column("application_name"))
     theirs = (activity.c.application_name == process) & (activity.c.pid != sa.func.pg_backend_pid())
     if of is not None:
@@ -99,14 +99,14 @@ def end_connections(connection: sa.Connection, process: str, *, of: int | None =
 
 
 def report_follower(connection: sa.Connection, process: str, viewers: int, watched: Iterable[str]) -> None:
-    """Store how many viewers a process that follows has, and the runs that they have open."""
+    """Stores how many viewers a process that follows has, and the runs that they have open."""
     row_values = {"viewers": viewers, "watched": json.dumps(sorted(watched)), "seen": _NOW}
     row = postgresql.insert(followers_table).values(process=process, **row_values)
     connection.execute(row.on_conflict_do_update(index_elements=[followers_table.c.process], set_=row_values))
 
 
 def forget_follower(connection: sa.Connection, process: str) -> None:
-    """Delete the row of a process that does not follow any more."""
+    """Deletes the row of a process that does not follow any more."""
     connection.execute(sa.delete(followers_table).where(followers_table.c.process == process))
 
 

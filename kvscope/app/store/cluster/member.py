@@ -73,18 +73,18 @@ class Member:
         runs.follow()
 
     def start(self, on_lead: Callable[[], None]) -> None:
-        """Follow, and take over if no process leads. `on_lead` is called once, when this process begins to lead."""
+        """Follows, and takes over if no process leads. `on_lead` is called once, when this process begins to lead."""
         self._on_lead = on_lead
         self._listener.start()
         self._thread.start()
 
     def retire(self) -> None:
-        """Do not begin to lead from now on."""
+        """Does not begin to lead from now on."""
         with self._taking:
             self._retired = True
 
     def close(self) -> None:
-        """End the threads, and release the lock."""
+        """Ends the threads, and releases the lock."""
         self._over.set()
         self._listener.close()
         if self._thread.is_alive():
@@ -131,7 +131,7 @@ class Member:
             self._continue_to_lead(self._connection, self._mine)
 
     def _follow(self, connection: sa.Connection) -> None:
-        """Follow, and begin to lead if no process does."""
+        """Follows, and begins to lead if no process does."""
         self._away = False
         current = leading.current(connection)
         now = time.monotonic()
@@ -148,7 +148,7 @@ class Member:
             self._begin(connection, current)
 
     def _begin(self, connection: sa.Connection, former: Lead | None) -> None:
-        """Begin to lead. From now on the former leader cannot store anything."""
+        """Begins to lead. From now on the former leader cannot store anything."""
         with self._taking:
             if self._retired:
                 return
@@ -171,7 +171,7 @@ class Member:
             self._report("This web process leads now.")
 
     def _continue_to_lead(self, connection: sa.Connection, mine: Lead) -> None:
-        """Show that this process lives; take the lock again after the database was unavailable."""
+        """Shows that this process lives; takes the lock again after the database was unavailable."""
         now = time.monotonic()
         if not self._locked:
             leading.end_connections(connection, self._name, of=self._backend)  # it may still be open there

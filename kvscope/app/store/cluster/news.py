@@ -41,18 +41,18 @@ class Teller:
         self._thread = Thread(target=self._serve, name="hold-teller", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Starts the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Send the pending news, and end the thread."""
+        """Sends the pending news, and ends the thread."""
         with self._changed:
             self._over = True
             self._changed.notify()
         self._thread.join()
 
     def tell(self, news: News) -> None:
-        """Send news soon. Returns without waiting for the database."""
+        """Sends news soon. Returns without waiting for the database."""
         with self._changed:
             self._pending.update(news)
             self._changed.notify()
@@ -89,15 +89,15 @@ class Listener:
         self._thread = Thread(target=self._serve, name="hold-listener", daemon=True)
 
     def start(self) -> None:
-        """Start the thread."""
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Pass no news on from now on."""
+        """Passes no news on from now on."""
         self._over.set()
 
     def close(self) -> None:
-        """End the thread."""
+        """Ends the thread."""
         self.stop()
         if self._thread.is_alive():
             self._thread.join()
@@ -124,7 +124,7 @@ class Listener:
                         heard = time.monotonic()
 
     def _take(self, payload: str) -> bool:
-        """Pass one message on. Returns whether it came from the current leader."""
+        """Passes one message on. Returns whether it came from the current leader."""
         message = json.loads(payload)
         if self._over.is_set() or message["epoch"] < self._epoch:
             return False

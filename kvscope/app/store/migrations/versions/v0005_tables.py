@@ -12,7 +12,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create all tables in an empty database."""
+    """Creates all tables in an empty database."""
     tables = sa.MetaData()
 
     def now() -> sa.ColumnElement[Any]:
