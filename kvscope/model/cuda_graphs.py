@@ -133,7 +133,8 @@ class GraphedStep:
         """Record the parts on random rows. The pass itself then overwrites the K and V that recording writes."""
         transformer = self._transformer
         self._ropes = transformer.ropes(batch.positions)
-        group = AttentionGroup(0, len(self._slots), 1, self._keys.flatten(), self._visible, self._near)
+        lengths = (self._keys.shape[1],) * len(self._slots)
+        group = AttentionGroup(0, len(self._slots), 1, lengths, self._keys.flatten(), self._visible, self._near)
         static = Batch(batch.ids, batch.positions, self._slots, (group,), batch.out_rows)
         rows = self._rows.normal_()
         blocks = []

@@ -1,14 +1,16 @@
-"""Weights that stay in the groups of their GGUF file.
+"""Weights in the format of their file: in the groups of a GGUF file, or as plain numbers.
 
 GGML's quantization (ggml-common.h): the weights of a group share a scale d and, in some types, a minimum m;
 weight = d·q + m. Nothing is rounded: a product differs from that with dequantized weights only in the order of sums.
 
-The layout is for `native/kernels.c`: 16 neighbouring outputs form a panel, and a 32-bit word holds eight 4-bit or four
-8-bit weights of one output. So one vector instruction extracts a weight of all 16 outputs from 16 words.
+The layout is for `native/products.h`: 16 neighbouring outputs form a panel, and a 32-bit word holds eight 4-bit, four
+8-bit, two 16-bit weights or one 32-bit weight of one output. So one vector instruction extracts a weight of all 16
+outputs from 16 words.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +24,8 @@ CENTRE = 8
 """Four bits without a minimum mean −8 to 7."""
 
 Bits = Literal[4, 8]
+PLAIN = (torch.float32, torch.bfloat16, torch.float16)
+"""The dtypes of weights that are not in groups."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,19 +35,33 @@ class Groups:
     `q`: int32 [⌈N/16⌉, K/size, size·bits/32, 16]. Four bits: byte i of a group has weight i in its low half and weight
     i + 16 in its high half. Eight bits: byte i is weight i, signed. `d` and `m`: float16 or float32 [⌈N/16⌉, K/size,
     16]; `m` is None if there is no minimum. Values beyond output N are 0.
+
+    `dtype`: of plain weights, without `d` and `m`; their groups only order the sums. None: 4 or 8 bits.
     """
 
     q: Tensor
-    d: Tensor
+    d: Tensor | None
     m: Tensor | None
     outputs: int
-    bits: Bits
+    bits: int
+    dtype: torch.dtype | None = None
 
     @classmethod
     def of(cls, q: Tensor, d: Tensor, m: Tensor | None, bits: Bits) -> Groups:
         """Build from a file's rows: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
         words = q.contiguous().view(torch.int32)
         return cls(_panels(words), _panels(d), None if m is None else _panels(m), len(q), bits)
+
+    @classmethod
+    def plain(cls, weight: Tensor) -> Groups | None:
+        """Build from a weight [N, K] of one of the dtypes in `PLAIN`; None if K does not fill whole words."""
+        outputs, inputs = weight.shape
+        bits = 8 * weight.itemsize
+        size = math.gcd(inputs, WORD)
+        if weight.dtype not in PLAIN or size * bits % WORD:
+            return None
+        words = weight.contiguous().view(torch.int32).view(outputs, inputs // size, size * bits // WORD)
+        return cls(_panels(words), None, None, outputs, bits, weight.dtype)
 
     @property
     def inputs(self) -> int:
@@ -56,8 +74,8 @@ class Groups:
 
     @property
     def format(self) -> str:
-        """The name of the format in memory: "4-bit groups" or "8-bit groups"."""
-        return f"{self.bits}-bit groups"
+        """The name of the format in memory: "4-bit groups", "8-bit groups", or the dtype."""
+        return f"{self.bits}-bit groups" if self.dtype is None else str(self.dtype).removeprefix("torch.")
 
     @property
     def nbytes(self) -> int:
@@ -66,6 +84,8 @@ class Groups:
     @property
     def finite(self) -> bool:
         """Whether all weights are finite numbers. No weight is larger than 128 scales plus a minimum."""
+        if self.dtype is not None:
+            return bool(torch.isfinite(self.q.view(self.dtype)).all())
         largest = (part.float().abs().max() * 2**7 for part in (self.d, self.m) if part is not None)
         return all(bool(torch.isfinite(each)) for each in largest)
 
@@ -76,15 +96,17 @@ class Groups:
     def rows(self, outputs: Tensor) -> Tensor:
         """Return the dequantized weights of some outputs [n], float32 [n, K]."""
         panel, lane = outputs // LANES, outputs % LANES
-        parts = (None if part is None else part[panel, ..., lane].unsqueeze(-1) for part in (self.q, self.d, self.m))
-        q, d, m = parts
+        q, d, m = (None if part is None else part[panel, ..., lane].unsqueeze(-1) for part in (self.q, self.d, self.m))
         assert q is not None
-        assert d is not None
         return self._weights(q, d, m)[..., 0]
 
-    def _weights(self, q: Tensor, d: Tensor, m: Tensor | None) -> Tensor:
+    def _weights(self, q: Tensor, d: Tensor | None, m: Tensor | None) -> Tensor:
         """Dequantize panels with any number of lanes: float32 [panels, K, lanes]."""
         panels, groups, words, lanes = q.shape
+        if self.dtype is not None:
+            lines = q.movedim(3, 1).contiguous().view(self.dtype)  # panels lanes groups size
+            return lines.flatten(2).transpose(1, 2).float()
+        assert d is not None
         shifts = torch.arange(0, WORD, self.bits, dtype=torch.int32, device=q.device)[:, None]
         each = (q.unsqueeze(3) >> shifts) & 2**self.bits - 1  # panels groups words 32/bits lanes
         if self.bits == 4:  # first the low halves of a word's bytes, then the high halves

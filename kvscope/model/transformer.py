@@ -52,6 +52,8 @@ class AttentionGroup:
     """First row of the group in the ragged batch."""
     sequences: int
     queries: int
+    lengths: tuple[int, ...]
+    """[B] keys of each sequence, with the new rows."""
     slots: Tensor
     """[B·K] cache slots of each sequence's keys.
 

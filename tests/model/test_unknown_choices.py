@@ -12,6 +12,7 @@ from kvscope.model import config as model_config
 from kvscope.model.activations.effects import count_of
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.sampling import choose
 from kvscope.model.log import frames
 from kvscope.model.log.reader import LogReader
@@ -26,7 +27,7 @@ NEW: Any = "new"
 
 def choose_by_a_new_strategy() -> None:
     sampling = Sampling.model_construct(**{**GREEDY.model_dump(), "strategy": NEW})
-    choose(torch.randn(8), sampling, torch.Generator())
+    choose(Distribution(torch.randn(8)), sampling, torch.Generator())
 
 
 USES: dict[str, Callable[[], object]] = {

@@ -83,7 +83,7 @@ def _by_itself(
     cache, sequence = KVCache(transformer.config, -(-len(ids) // BLOCK_SIZE), device), Sequence()
     slots = cache.extend(sequence, len(ids))
     entry = Entry(ids, 0, slots, slots, forgotten=position)
-    batch, _, _ = make_batch([entry], device, transformer.config.window)
+    batch, _ = make_batch([entry], device, transformer.config.window)
     return cache, slots, batch
 
 

@@ -43,10 +43,8 @@ class Entry:
         return range(self.forgotten + self.first, self.forgotten + self.length)
 
 
-def make_batch(
-    entries: list[Entry], device: str, window: int | None = None
-) -> tuple[Batch, list[int], list[list[int]]]:
-    """Returns the batch, the order of its sequences (indices into `entries`), and each group's lengths of sequences.
+def make_batch(entries: list[Entry], device: str, window: int | None = None) -> tuple[Batch, list[int]]:
+    """Returns the batch and the order of its sequences (indices into `entries`).
 
     Sequences with the same number of new rows form one group, so that decoding runs share their matrix products. The
     last `outputs` rows of each sequence are output rows, in batch order. `window`: the most keys that a query reads,
@@ -55,12 +53,10 @@ def make_batch(
     order = sorted(range(len(entries)), key=lambda index: entries[index].count)
     ordered = [entries[index] for index in order]
     groups: list[AttentionGroup] = []
-    lengths: list[list[int]] = []
     start = 0
     for count, same in groupby(ordered, key=lambda entry: entry.count):
         members = list(same)
         groups.append(_group(members, start, count, device, window))
-        lengths.append([entry.length for entry in members])
         start += count * len(members)
     out_rows: list[int] = []
     end = 0
@@ -74,7 +70,7 @@ def make_batch(
         groups=tuple(groups),
         out_rows=torch.tensor(out_rows, device=device),
     )
-    return batch, order, lengths
+    return batch, order
 
 
 def _group(members: list[Entry], start: int, queries: int, device: str, window: int | None) -> AttentionGroup:
@@ -89,4 +85,5 @@ def _group(members: list[Entry], start: int, queries: int, device: str, window: 
         causal = key <= query  # B Q K; excludes the padding too
         visible = None if everything else causal[:, None, None]
         near = visible if window is None else (causal & (key > query - window))[:, None, None]
-    return AttentionGroup(start, len(members), queries, slots, visible, near)
+    lengths = tuple(entry.length for entry in members)
+    return AttentionGroup(start, len(members), queries, lengths, slots, visible, near)

@@ -7,8 +7,7 @@ more than an uncaptured one (tools/bench measures the ratio).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -81,27 +80,13 @@ class Capture:
         self._borders.append(time.perf_counter())
         self._residual.append(rows)
 
-    def rows(
-        self,
-        batch: Batch,
-        lengths: Sequence[Sequence[int]],
-        cache: KVCache,
-        experts: ChosenExperts | None = None,
-    ) -> list[CapturedRows]:
-        """Returns every run's part, in batch order. `lengths[g][b]`: keys of run b of group g after this pass.
-        `experts`: the chosen experts of the pass, None for a model without experts.
-
-        K and V are read from the cache.
-        """
+    def rows(self, batch: Batch, cache: KVCache) -> list[CapturedRows]:
+        """Returns every run's part, in batch order. K and V are read from the cache."""
         q_norm = _norms(torch.stack(self._q)).swapaxes(1, 2)  # L H T
         kv_norm = _norms(cache.read_all(batch.slots))  # L 2 Hkv T
         residual_norm = _norms(torch.stack(self._residual))  # L T
-        chosen = shares = None
-        if experts is not None:
-            expert_ids, expert_shares = experts.rows()
-            chosen, shares = expert_ids.int().cpu().numpy(), expert_shares.half().cpu().numpy()  # L T X
         captured = []
-        for index, (group, group_lengths) in enumerate(zip(batch.groups, lengths, strict=True)):
+        for index, group in enumerate(batch.groups):
             # Hooks fire once per layer and group, layer by layer.
             layers = self._weights[index :: len(batch.groups)]
             if group.queries == 1:
@@ -109,7 +94,7 @@ class Capture:
             else:  # one layer of a long prompt stays in the processor's cache between the four operations
                 companded = torch.stack([compand(weights) for weights in layers])
             attention = companded.flatten(2, 3).cpu().numpy()  # L B H Q K
-            for place, keys in enumerate(group_lengths):
+            for place, keys in enumerate(group.lengths):
                 first = group.start + place * group.queries
                 new = slice(first, first + group.queries)
                 captured.append(
@@ -120,11 +105,21 @@ class Capture:
                         k_norm=kv_norm[:, 0, :, new],
                         v_norm=kv_norm[:, 1, :, new],
                         residual_norm=residual_norm[:, new],
-                        experts=None if chosen is None else chosen[:, new],
-                        expert_shares=None if shares is None else shares[:, new],
                     )
                 )
         return captured
+
+
+def with_experts(captured: list[CapturedRows], batch: Batch, experts: ChosenExperts) -> list[CapturedRows]:
+    """Returns every run's part, in batch order, with the experts of its rows."""
+    ids, all_shares = experts.rows()
+    chosen, shares = ids.int().cpu().numpy(), all_shares.half().cpu().numpy()  # L T X
+    starts = (group.start + place * group.queries for group in batch.groups for place in range(group.sequences))
+    news = (slice(start, start + rows.residual_norm.shape[1]) for start, rows in zip(starts, captured, strict=True))
+    return [
+        replace(rows, experts=chosen[:, new], expert_shares=shares[:, new])
+        for rows, new in zip(captured, news, strict=True)
+    ]
 
 
 def _norms(values: Tensor) -> np.ndarray:

@@ -72,6 +72,15 @@ class Changing:
             start += len(positions)
 
     @property
+    def edits(self) -> Iterator[tuple[slice, int, Edit]]:
+        """Yields the rows of the pass that each edit changes, the position of the first, and the edit."""
+        for start, positions, edit in (each for placed in self._edits.values() for each in placed):
+            first = max(edit.first, positions.start)
+            last = positions.stop if edit.last is None else min(edit.last, positions.stop)
+            if first < last:
+                yield slice(start + first - positions.start, start + last - positions.start), first, edit
+
+    @property
     def observers(self) -> dict[str, Observer]:
         """Observers that store the rows at the base hook points."""
         edits = (edit for placed in self._edits.values() for _, _, edit in placed)

@@ -232,17 +232,16 @@ class Engine:
         return self.scheduler.busy
 
     def advance(self) -> list[Record]:
-        """Computes a pass for all ready runs without changes, one for those with changes, and one per beam search.
-        Returns their records, each run's in log order.
+        """Computes a pass for all ready runs and one per beam search. Returns their records, each run's in log order.
 
-        Runs with changes have a separate pass because the transformer itself computes it, line by line; `Runner.steps`
-        can then compute the other pass faster. If a pass of several runs raises, each run is computed alone, so that
-        only the faulty run fails.
+        Runs whose changes the native code or a graph cannot apply have a separate pass, so that it does not slow the
+        others. If a pass of several runs raises, each run is computed alone, so that only the faulty run fails.
         """
         self.passes = []
         records: list[Record] = []
         ready = self.scheduler.ready_runs()
-        for runs in ([run for run in ready if not run.changes], [run for run in ready if run.changes]):
+        apart = {run for run in ready if not self.runner.can_apply(run.changes)}
+        for runs in ([run for run in ready if run not in apart], [run for run in ready if run in apart]):
             records += self._advance_runs(runs) if runs else []
         for search in self.scheduler.ready_searches():
             records += self._advance_search(search)
@@ -347,10 +346,10 @@ class Engine:
         """Finishes the step of a run whose tokens have all been fed, and one more step per correct guess."""
         records: list[Record] = []
         guessed, run.guessed = run.guessed, []
-        for logits, guess in zip(done.logits_of(place), [*guessed, None], strict=True):
+        for distribution, guess in zip(done.distributions_of(place), [*guessed, None], strict=True):
             try:
-                whole = self._with_all_rows(run, logits) if run.compared else None
-                record = finish_step(run, logits, self.cache, len(done.order), whole)
+                whole = self._with_all_rows(run, distribution.logits) if run.compared else None
+                record = finish_step(run, distribution, self.cache, len(done.order), whole)
             except Exception as error:  # mostly NotFinite; the other runs of the batch continue
                 return [*records, self.stop(run.key, "failed", f"step {run.step}: {error}")]
             records += [] if record is None else [record]

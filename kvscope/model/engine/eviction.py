@@ -9,7 +9,6 @@ for its place in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 import torch
@@ -101,13 +100,13 @@ class LookedAt:
     def _take(self, weights: Tensor) -> None:
         self._weights.append(weights.sum(dim=(2, 3)))  # B Hkv G Q K -> B Hkv K
 
-    def rows(self, batch: Batch, lengths: Sequence[Sequence[int]]) -> list[Tensor]:
+    def rows(self, batch: Batch) -> list[Tensor]:
         """Returns [layers, Hkv, K] for each sequence in batch order, summed over queries and over the heads that read a
-        KV head. `lengths`: see `make_batch`.
+        KV head.
         """
         sums = []
-        for index, group_lengths in enumerate(lengths):
+        for index, group in enumerate(batch.groups):
             # Hooks fire once per layer and group, layer by layer.
             total = torch.stack(self._weights[index :: len(batch.groups)]).cpu()  # L B Hkv K
-            sums += [total[:, place, :, :keys] for place, keys in enumerate(group_lengths)]
+            sums += [total[:, place, :, :keys] for place, keys in enumerate(group.lengths)]
         return sums

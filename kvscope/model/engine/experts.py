@@ -30,6 +30,11 @@ class ChosenExperts:
                 observers[f"blocks.{layer}.mlp.shares"] = self._collector(self._shares, layer)
         return observers
 
+    def take(self, chosen: Tensor, shares: Tensor) -> None:
+        """Takes the experts of a native pass and their shares, each [layers, T, X], in place of the observers."""
+        for layer in filter(self._config.has_experts, range(self._config.layers)):
+            self._chosen[layer], self._shares[layer] = chosen[layer].long(), shares[layer]
+
     @property
     def used(self) -> int:
         """How many experts the pass used, summed over layers; an expert that several rows chose counts once."""

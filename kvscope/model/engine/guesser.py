@@ -71,7 +71,7 @@ class Guesser:
             done = self._runner.run(entries, layers=layers)
             passes += 1
             for place, index in enumerate(done.order):
-                guessing[index].guessed.append(int(done.logits_of(place)[-1].argmax()))
+                guessing[index].guessed.append(int(done.distributions_of(place)[-1].logits.argmax()))
         return passes
 
     def _weights_of(self, layers: int) -> ByFormat:

@@ -15,16 +15,20 @@ from torch import Tensor
 
 from kvscope.model.api import ComputedBy
 from kvscope.model.engine.batch import Entry, make_batch
-from kvscope.model.engine.capture import Capture, CapturedRows
-from kvscope.model.engine.changes import Changing
+from kvscope.model.engine.capture import Capture, CapturedRows, with_experts
+from kvscope.model.engine.changes import Changes, Changing, Edit
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.eviction import LookedAt
 from kvscope.model.engine.experts import ChosenExperts
 from kvscope.model.engine.threads import threads_for
-from kvscope.model.hooks import Observer, hook_points, observing, writing
+from kvscope.model.hooks import HookPoint, Observer, hook_points, observing, writing
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.pieces import PIECE_ROWS, in_pieces, pause
 from kvscope.model.transformer import Batch, StandIn, Transformer
 from kvscope.model.weights import ByFormat, added, always_read, expert_read, weights_read
+
+Observers = Mapping[str, Sequence[Observer]]
+"""Observers by the name of their hook point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,13 @@ class Pass:
     layer_ms: tuple[float, ...] | None
     """Each layer's part of `forward_ms`, None if not measured."""
 
-    def logits_of(self, place: int) -> Tensor:
-        """Returns the logits [outputs, V] of the sequence at index `place` of the batch."""
+    distributions: list[Distribution]
+    """Of each row of the logits."""
+
+    def distributions_of(self, place: int) -> list[Distribution]:
+        """Returns the distributions of the output rows of the sequence at index `place` of the batch."""
         start = sum(self.outputs[:place])
-        return self.logits[start : start + self.outputs[place]]
+        return self.distributions[start : start + self.outputs[place]]
 
 
 class Steps(Protocol):
@@ -65,6 +72,64 @@ class Steps(Protocol):
         ...
 
 
+class WholeStep(Protocol):
+    """Computes one pass in place of the transformer, with what frames show of it."""
+
+    captured: list[CapturedRows]
+    chosen: Tensor
+    shares: Tensor
+
+    def __call__(self, layers: int | None, some: int | None, paused: Callable[[], None]) -> Tensor: ...
+
+    @property
+    def layer_ms(self) -> tuple[float, ...]: ...
+
+    @property
+    def distributions(self) -> list[Distribution]: ...
+
+
+class WholeSteps(Protocol):
+    by: ComputedBy
+
+    def can_apply(self, edits: Iterable[Edit]) -> bool: ...
+
+    def for_pass(
+        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool
+    ) -> WholeStep | None:
+        """Returns what computes this pass and shows its values to `observers`. None if it does not have one of these
+        hook points, or cannot apply the changes.
+        """
+        ...
+
+
+class Pauses:
+    """Pauses, and adds up how long."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> None:
+        began = time.perf_counter()
+        pause()
+        self.seconds += time.perf_counter() - began
+
+
+def layers_per_piece(transformer: Transformer, rows: int) -> int:
+    """Returns how many layers of a pass of `rows` rows are one piece."""
+    return max(1, PIECE_ROWS * len(transformer.blocks) // rows)
+
+
+def together(watched: Iterable[Mapping[str, Observer]], points: Mapping[str, HookPoint]) -> Observers:
+    """Returns all observers by hook point. Raises KeyError for an unknown one."""
+    merged: dict[str, list[Observer]] = {}
+    for by_point in watched:
+        for name, observer in by_point.items():
+            if name not in points:
+                raise KeyError(name)
+            merged.setdefault(name, []).append(observer)
+    return merged
+
+
 class InPieces:
     """Computes the blocks of a pass of `rows` rows, and pauses after every few of them.
 
@@ -73,7 +138,7 @@ class InPieces:
 
     def __init__(self, transformer: Transformer, rows: int, paused: Callable[[], None] = pause):
         blocks = list(transformer.blocks)
-        self._layers = max(1, PIECE_ROWS * len(blocks) // rows)
+        self._layers = layers_per_piece(transformer, rows)
         self._paused = paused
         self.blocks: Sequence[Callable[..., Tensor]] = [partial(self._block, block) for block in blocks]
         self.head = transformer.decode_rows
@@ -97,8 +162,16 @@ class Runner:
         self._of_expert = expert_read(transformer)
         self.spare = 1
         """How many processors a pass of one row leaves free for others, such as the browser."""
+        self.native: WholeSteps | None = None
+        """The native code that computes whole passes; None if there is none for this model."""
         self.steps: Steps | None = None
         """What computes passes of one row per sequence faster; None if nothing does."""
+
+    def can_apply(self, changes: Changes | None) -> bool:
+        """Returns whether a pass with these changes is computed as fast as one without."""
+        if changes is None or (self.native is None and self.steps is None):
+            return True
+        return self.native is not None and self.native.can_apply(changes.edits)
 
     def run(
         self,
@@ -113,66 +186,108 @@ class Runner:
         """Computes the new rows of `entries` in one ragged batch, with `observers` by hook point name.
 
         `capture`: also return the rows that frames show. `attention`: also return how much attention each row got.
-        `layers`: run only the first ones. `alike`: do not use `steps` for passes of one row. Raises what the
+        `layers`: run only the first ones. `alike`: use neither `native` nor `steps`. Raises what the
         transformer or an observer raises, and KeyError for an unknown hook point.
 
         In a computation in pieces, each pass ends a piece, and a pass of many rows also pauses between layers. Its
         observers do not see passes during a pause.
         """
         with threads_for(sum(entry.count for entry in entries), self.spare):
-            batch, order, lengths = make_batch(entries, self.device, self.transformer.config.window)
+            batch, order = make_batch(entries, self.device, self.transformer.config.window)
             experts = ChosenExperts(self.transformer.config) if self.transformer.config.experts else None
-            recording = Capture(self.transformer.config) if capture else None
             attended = LookedAt(self.transformer.config) if attention else None
-            changed = any(entry.changes for entry in entries)
-            sequences = ((entries[index].positions, entries[index].changes) for index in order)
-            changing = Changing(sequences) if changed else None
-            sources = [each for each in (recording, attended, experts, changing) if each]
-            watched = [each.observers for each in sources] + [observers or {}]
-            written = changing.writers if changing else {}
-            steps = None if alike else self.steps
-            step = steps.for_pass(batch, chain.from_iterable(watched), written) if steps else None
-            by: ComputedBy = steps.by if steps and step else "lines"
-            paused_s = 0.0
-            with ExitStack() as attached:
-
-                def attach() -> None:
-                    for by_point in watched:
-                        attached.enter_context(observing(self.points, by_point))
-                    attached.enter_context(writing(self.points, written))
-
-                def detached_pause() -> None:
-                    nonlocal paused_s
-                    attached.close()
-                    began = time.perf_counter()
-                    pause()
-                    paused_s += time.perf_counter() - began
-                    attach()
-
-                if in_pieces() and step is None:
-                    step = InPieces(self.transformer, len(batch.ids), detached_pause)
-                attach()
-                started = time.perf_counter()
-                logits: Tensor = self.transformer(batch, self.cache, layers, step)
-            self._synchronize()
-            computed = time.perf_counter()
-            captured = recording.rows(batch, lengths, self.cache, experts) if recording else []
+            sequences = [(entries[index].positions, entries[index].changes) for index in order]
+            changing = Changing(sequences) if any(changes for _, changes in sequences) else None
+            watched = [attended.observers if attended else {}, observers or {}]
+            whole = None
+            if self.native and not alike:
+                whole = self.native.for_pass(batch, together(watched, self.points), changing, capture=capture)
+            if whole:
+                computed = self._compute(whole, len(batch.ids), layers, experts)
+            else:
+                computed = self._compute_lines(batch, watched, changing, experts, layers, capture=capture, alike=alike)
+            if experts and computed["captured"]:
+                computed["captured"] = with_experts(computed["captured"], batch, experts)
             used = {name: size * experts.used for name, size in self._of_expert.items()} if experts else {}
             done = Pass(
                 order=order,
-                logits=logits,
                 outputs=[entries[index].outputs for index in order],
-                captured=captured,
-                looked_at=attended.rows(batch, lengths) if attended else [],
-                forward_ms=(computed - started - paused_s) * 1000,
+                looked_at=attended.rows(batch) if attended else [],
                 weights=added(self._weights, used),
-                by=by,
-                capture_ms=(time.perf_counter() - computed) * 1000,
-                # On a GPU the host runs ahead: its clock measures when a layer was launched, not when it was computed.
-                layer_ms=recording.layer_ms if recording and self.device == "cpu" else None,
+                **computed,
             )
         pause()
         return done
+
+    def _compute(
+        self, whole: WholeStep, rows: int, layers: int | None, experts: ChosenExperts | None
+    ) -> dict[str, Any]:
+        """Returns the fields of `Pass` that a native step computes."""
+        assert self.native is not None
+        pauses, started = Pauses(), time.perf_counter()
+        logits = whole(layers, layers_per_piece(self.transformer, rows) if in_pieces() else None, pauses)
+        forward_s = time.perf_counter() - started - pauses.seconds
+        if experts:
+            experts.take(whole.chosen, whole.shares)
+        return {
+            "logits": logits,
+            "distributions": whole.distributions,
+            "captured": whole.captured,
+            "forward_ms": forward_s * 1000,
+            "capture_ms": 0.0,
+            "by": self.native.by,
+            "layer_ms": whole.layer_ms if whole.captured else None,
+        }
+
+    def _compute_lines(
+        self,
+        batch: Batch,
+        watched: list[Mapping[str, Observer]],
+        changing: Changing | None,
+        experts: ChosenExperts | None,
+        layers: int | None,
+        *,
+        capture: bool,
+        alike: bool,
+    ) -> dict[str, Any]:
+        """Returns the fields of `Pass` that the transformer computes, or `steps` in place of its blocks."""
+        recording = Capture(self.transformer.config) if capture else None
+        watched = [each.observers for each in (recording, changing, experts) if each] + watched
+        written = changing.writers if changing else {}
+        step = None
+        if self.steps and not alike:
+            step = self.steps.for_pass(batch, chain.from_iterable(watched), written)
+        by: ComputedBy = self.steps.by if self.steps and step else "lines"
+        pauses = Pauses()
+        with ExitStack() as attached:
+
+            def attach() -> None:
+                for by_point in watched:
+                    attached.enter_context(observing(self.points, by_point))
+                attached.enter_context(writing(self.points, written))
+
+            def detached_pause() -> None:
+                attached.close()
+                pauses()
+                attach()
+
+            if in_pieces() and step is None:
+                step = InPieces(self.transformer, len(batch.ids), detached_pause)
+            attach()
+            started = time.perf_counter()
+            logits: Tensor = self.transformer(batch, self.cache, layers, step)
+        self._synchronize()
+        computed = time.perf_counter()
+        return {
+            "logits": logits,
+            "distributions": list(map(Distribution, logits)),
+            "captured": recording.rows(batch, self.cache) if recording else [],
+            "forward_ms": (computed - started - pauses.seconds) * 1000,
+            "capture_ms": (time.perf_counter() - computed) * 1000,
+            "by": by,
+            # On a GPU the host runs ahead: its clock measures when a layer was launched, not when it was computed.
+            "layer_ms": recording.layer_ms if recording and self.device == "cpu" else None,
+        }
 
     def _synchronize(self) -> None:
         if self.device.startswith("cuda"):

@@ -8,17 +8,13 @@ first, so top-p filters the distribution from which the token is drawn.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp, isfinite, log
 from typing import assert_never
 
 import torch
 from torch import Tensor
 
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.settings import Sampling
-
-
-class NotFinite(ArithmeticError):
-    """The model's logits contain NaN or infinity, so no token can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +64,22 @@ def divergence(before: Tensor, after: Tensor) -> Tensor:
     return (p.exp() * (p - q)).sum(-1).clamp_min(0)
 
 
-def check_finite(logits: Tensor) -> None:
-    """Raises NotFinite if a logit is NaN or infinite."""
-    if not isfinite(float(logits.sum(dtype=torch.float64))):  # a float64 sum of finite float32 numbers is finite
-        raise NotFinite("the model's logits contain NaN or infinity")
-
-
-def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Choice:
-    """Chooses the next token from logits [V]. Raises NotFinite.
+def choose(distribution: Distribution, sampling: Sampling, generator: torch.Generator) -> Choice:
+    """Chooses the next token. Raises NotFinite.
 
     Greedy takes the largest logit (the first of equals), without filters and without the generator.
     """
-    check_finite(logits)
-    wide = logits.double()
-    best = int((logits == logits.max()).nonzero()[0])  # `argmax` takes 5 times as long on a CPU
-    raw = torch.softmax(wide, dim=-1)
-    log_z = float(wide[best]) - log(float(raw[best]))
-    entropy = max(0.0, log_z - float(raw @ wide)) / log(2)  # −Σ p·log p, where log p = logit − log_z
+    logits, summary = distribution.logits, distribution.summary
+    entropy, log_z = summary.entropy, summary.log_z
     match sampling.strategy:
         case "greedy":
-            prob = float(raw[best])
-            return Choice(best, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
+            prob = 1 / summary.total
+            return Choice(summary.best, prob, prob, entropy, log_z, len(logits), len(logits), 1.0, 1.0)
         case "sample":
             pass
         case unknown:
             assert_never(unknown)
+    wide = logits.double()
     # Sort logits, not probabilities: different logits may round to the same probability.
     order = wide.argsort(descending=True, stable=True)
     probs = with_temperature(wide, sampling.temperature)[order]
@@ -103,10 +90,11 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator) -> Ch
     index = pick(probs[:kept_p], generator)
     token = int(order[index])
     prob = float(probs[index]) / mass_p
-    return Choice(token, prob, float(raw[token]), entropy, log_z, kept_k, kept_p, mass_k, mass_p)
+    raw_prob = summary.probability(float(logits[token]))
+    return Choice(token, prob, raw_prob, entropy, log_z, kept_k, kept_p, mass_k, mass_p)
 
 
-def put(choice: Choice, logits: Tensor, token: int) -> Choice:
-    """Returns the choice from logits [V] with a forced `token`, whose probability is its raw one."""
-    prob = exp(float(logits[token]) - choice.log_z)
+def put(choice: Choice, distribution: Distribution, token: int) -> Choice:
+    """Returns the choice with a forced `token`, whose probability is its raw one."""
+    prob = distribution.summary.probability(float(distribution.logits[token]))
     return replace(choice, token=token, prob=prob, raw_prob=prob)

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from torch import Tensor
 
-from kvscope.model.engine.candidates import candidates
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.eviction import evict
 from kvscope.model.engine.records import Comparison, KVState, StepRecord, TokenRecord
 from kvscope.model.engine.run import Run, Spent
@@ -17,9 +17,9 @@ from kvscope.model.kv_cache import KVCache
 
 
 def finish_step(
-    run: Run, logits: Tensor, cache: KVCache, batch: int, whole: Tensor | None = None
+    run: Run, distribution: Distribution, cache: KVCache, batch: int, whole: Tensor | None = None
 ) -> StepRecord | TokenRecord | None:
-    """Chooses the next token of `run` from logits [V] of its newest row. Returns None if only the end is recorded.
+    """Chooses the next token of `run` from the distribution after its newest row. Returns None if only the end is recorded.
 
     `batch`: how many runs shared the pass. `whole` [V]: logits as if no row had been dropped, for a compared run. The
     record of a run that drops rows has the rows that stay. Raises NotFinite and then does not change the run.
@@ -28,12 +28,12 @@ def finish_step(
     forced = run.forced.get(run.step)
     comparison = None
     with threads_for(1):
-        choice = choose(logits, run.sampling, run.generator)
+        choice = choose(distribution, run.sampling, run.generator)
         if whole is not None:
-            comparison = Comparison(choice, float(divergence(whole, logits)))
+            comparison = Comparison(choice, float(divergence(whole, distribution.logits)))
         if forced is not None:
-            choice = put(choice, logits, forced)
-        shown = candidates(logits) if run.recorded in ("rows", "steps") else None
+            choice = put(choice, distribution, forced)
+        shown = distribution.candidates if run.recorded in ("rows", "steps") else None
     sample_ms = (time.perf_counter() - started) * 1000
     record: StepRecord | TokenRecord | None = None
     if run.recorded == "tokens":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kvscope.model.compiler import Unavailable
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.native.comparison import compare_blocks, compare_products
+from kvscope.model.native.comparison import compare_steps, compare_products
 from kvscope.model.native.implemented import implements
 from kvscope.model.native.library import load
 from kvscope.model.native.products import products
@@ -23,7 +23,7 @@ class Native:
     def __init__(self, library: CDLL):
         self._library, self.products = library, products(library)
         compare_products(self.products)
-        compare_blocks(library)
+        compare_steps(library)
 
     @classmethod
     def from_folder(cls, folder: Path) -> Native:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ctypes import CDLL
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, replace
 
 import torch
 from torch import Tensor
@@ -13,20 +12,23 @@ from torch import Tensor
 from kvscope.model.compiler import Unavailable
 from kvscope.model.config import ARCHITECTURES, ModelConfig
 from kvscope.model.grouped import Bits, Groups
-from kvscope.model.hooks import hook_points, observing
-from kvscope.model.kv_cache import BLOCK_SIZE, KVCache
+from kvscope.model.engine.distribution import NotFinite
+from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import hook_points
+from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.linear import Products, plain_product
 from kvscope.model.native.steps import NativeSteps
-from kvscope.model.transformer import AttentionGroup, Batch, StandIn, Transformer, Weight
+from kvscope.model.transformer import Transformer, Weight
 
 CLOSE = 1e-5
 """Largest difference of a native product from torch's, relative to the largest |number| …"""
-CLOSE_IN_A_BLOCK = 1e-4
-"""… and of a value of a block, after several products."""
+CLOSE_IN_A_STEP = 5e-3
+"""… and of a value of a whole pass: attention in a frame has 256 steps, and lengths have 11 bits."""
 OUTPUTS = 37
 LENGTHS = (20, 1, 13)
-"""Lengths of the sequences in the comparison of a block."""
-_TINY = ModelConfig(ARCHITECTURES[0], layers=1, heads=4, kv_heads=2, head_dim=8, d=32, d_mlp=64, vocab=8, context=64)
+"""Lengths of the sequences in the comparison of a pass."""
+ARRAYS = ("attention", "q_norm", "k_norm", "v_norm", "residual_norm")
+_TINY = ModelConfig(ARCHITECTURES[0], layers=2, heads=4, kv_heads=2, head_dim=8, d=32, d_mlp=64, vocab=8, context=64)
 
 
 def compare_products(products: Products) -> None:
@@ -40,47 +42,57 @@ def compare_products(products: Products) -> None:
                 raise Unavailable(f"its products with {weight.format} are not torch's")
 
 
-def compare_blocks(library: CDLL) -> None:
-    """Compares all values of a block, and the K and V that it stores, in a model with every optional part that the
-    native code has and in one without any. Raises Unavailable if one differs.
+def compare_steps(library: CDLL) -> None:
+    """Compares whole passes: all values at hook points, what frames show, the distribution, and K and V, in models with
+    and without the optional parts. Raises Unavailable if one differs.
     """
-    for has in (False, True):
-        config = replace(_TINY, qkv_bias=has, out_bias=has, mlp_bias=has, qk_norm=has)
+    for config in _configs():
         generator = torch.Generator().manual_seed(0)
         transformer = Transformer.from_weights(config, dict(_weights(config, generator)))
-        batch = _batch()
-        stored = torch.randn(2, config.kv_heads, batch.groups[0].slots.numel(), config.head_dim, generator=generator)
-        actual, expected = (_values(transformer, batch, stored, by) for by in (library, None))
+        expected = _values(transformer, None)
+        try:
+            actual = _values(transformer, library)
+        except NotFinite as error:
+            raise Unavailable(f"its step is not torch's: {error}") from error
         for name, value in expected.items():
-            if not _is_close(actual[name], value, CLOSE_IN_A_BLOCK):
-                raise Unavailable(f"its block is not torch's: {name}")
+            if not _is_close(actual[name], value, CLOSE_IN_A_STEP):
+                raise Unavailable(f"its step is not torch's: {name}")
 
 
-def _values(transformer: Transformer, batch: Batch, stored: Tensor, library: CDLL | None) -> dict[str, Tensor]:
-    """Returns the values at all hook points in a pass over a cache with these K and V, and its K and V afterwards."""
+def _values(transformer: Transformer, library: CDLL | None) -> dict[str, Tensor]:
+    """Returns all values of passes of several sequences: first some rows of each together, then one more of each."""
     points = hook_points(transformer)
-    cache = KVCache(transformer.config, -(-stored.shape[2] // BLOCK_SIZE))
-    layer_cache = cache.by_layer[0]
-    for place, values in zip(layer_cache, stored, strict=True):
-        place[:, : stored.shape[2]] = values
-    step: StandIn | None = None
+    engine = Engine(transformer, capacity=BLOCK_SIZE * 16)
     if library is not None:
-        step = NativeSteps(library, transformer, cache).for_pass(batch, points, ())
-        assert step is not None
+        engine.runner.native = NativeSteps(library, transformer, engine.cache)
     shown: dict[str, Tensor] = {}
-    with observing(points, {name: partial(shown.__setitem__, name) for name in points}):
-        transformer(batch, cache, None, step)
-    return {**shown, "K": layer_cache[0][:, : stored.shape[2]], "V": layer_cache[1][:, : stored.shape[2]]}
+    sequences = [Sequence() for _ in LENGTHS]
+    for count in (None, 1):
+        entries = [
+            engine.scheduler.entry(sequence, [(7 * place + length) % 8 for place in range(count or length)])
+            for sequence, length in zip(sequences, LENGTHS, strict=True)
+        ]
+        seen: dict[str, list[Tensor]] = {name: [] for name in points}
+        done = engine.runner.run(entries, {name: seen[name].append for name in seen}, capture=True)
+        if library is not None and done.by != "native":
+            raise Unavailable("it cannot compute a step")
+        for name, values in seen.items():
+            shown |= {f"{name} {index} of pass {count}": value for index, value in enumerate(values)}
+        for place, (captured, distribution) in enumerate(zip(done.captured, done.distributions, strict=True)):
+            about = {name: getattr(captured, name) for name in ARRAYS} | asdict(distribution.summary)
+            about |= {"top": distribution.candidates.logits}
+            shown |= {f"{name} {place} of pass {count}": torch.as_tensor(value) for name, value in about.items()}
+    shown["K and V"] = engine.cache.read_all(torch.cat([engine.cache.slots(sequence) for sequence in sequences]))
+    return {name: value.float() for name, value in shown.items()}
 
 
-def _batch() -> Batch:
-    """Returns a batch with a new row for each of several sequences; their lengths differ, so it has a mask."""
-    lengths, keys = torch.tensor(LENGTHS), max(LENGTHS)
-    slots = torch.arange(len(LENGTHS) * keys)
-    visible = (torch.arange(keys) < lengths[:, None])[:, None, None, None]
-    group = AttentionGroup(0, len(LENGTHS), 1, slots, visible)
-    last = torch.arange(len(LENGTHS)) * keys + lengths - 1
-    return Batch(lengths % 8, lengths - 1, last, (group,), torch.arange(len(LENGTHS)))
+def _configs() -> Iterator[ModelConfig]:
+    """Yields small models that together have every part that the native code has."""
+    yield _TINY
+    yield replace(_TINY, qkv_bias=True, out_bias=True, mlp_bias=True, qk_norm=True, window=9, global_layers=(1,))
+    yield replace(_TINY, mlp="geglu", post_norms=True, qk_norm=True, embedding_scale=3.0, score_width=5.0, window=7)
+    yield replace(_TINY, mlp="gelu", norm="layer", positions="learned", qkv_bias=True, out_bias=True, mlp_bias=True)
+    yield replace(_TINY, experts=5, experts_chosen=2, d_expert=32, shares_normalized=True, dense_layers=(1,))
 
 
 def _weights(config: ModelConfig, generator: torch.Generator) -> Iterator[tuple[str, Weight]]:
@@ -88,7 +100,7 @@ def _weights(config: ModelConfig, generator: torch.Generator) -> Iterator[tuple[
     with torch.device("meta"):
         tensors = Transformer(config).state_dict()
     for name, like in tensors.items():
-        if like.dim() == 2 and name.startswith("blocks."):
+        if like.dim() == 2 and name != "positions.weight":
             groups = next(_kinds(generator, *like.shape))
             yield name, (Groups(groups.q, groups.d * 0.02, groups.m, groups.outputs, groups.bits),)
         else:

@@ -26,14 +26,14 @@ from kvscope.model.work_folder import clear_away, work_folder
 
 SOURCE = Path(__file__).with_name("kernels.c")
 OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
-OPENMP, LINK = ("-fopenmp",), ("-shared",)
+OPENMP, LINK = ("-fopenmp-simd", "-pthread"), ("-shared",)
 if sys.platform == "darwin":
     OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
 """On macOS, linked without OpenMP: its functions come from the library that torch has loaded, because two OpenMP
 libraries in one process would each start threads."""
 ONE_THREAD = ("-fopenmp-simd",)
 """For Clang on Linux: its OpenMP code would call LLVM's library, but torch loads GCC's there."""
-FUNCTIONS = ("product", "block")
+FUNCTIONS = ("product", "step")
 LIMIT_S = 120.0
 
 

@@ -1,39 +1,79 @@
-"""Computes decode steps by `block` of kernels.c: one call for each block, where torch needs forty operations.
+"""Computes a whole forward pass by `step` of kernels.c, with what frames show of it, in one call.
 
-The call writes all values to a buffer, and the step passes them to the same hook points as torch would.
+The call writes all values of a layer to a buffer. If a hook point has observers, each layer is a call with its own
+buffer, and its values pass the same hook points as torch's would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from ctypes import CDLL, POINTER, Structure, c_float, c_int64, c_void_p
+from collections.abc import Callable, Iterable, Iterator
+from ctypes import CDLL, POINTER, Structure, byref, c_double, c_float, c_int32, c_int64, c_void_p
 from itertools import accumulate
 from math import prod
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from kvscope.model.api import ComputedBy
 from kvscope.model.config import ModelConfig
+from kvscope.model.engine.candidates import TAIL_BINS, TOP, Candidates
+from kvscope.model.engine.capture import CapturedRows
+from kvscope.model.engine.changes import Changing, Edit
+from kvscope.model.engine.experts import NO_EXPERT
+from kvscope.model.engine.distribution import Distribution, Summary
+from kvscope.model.engine.runner import Observers
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.native.products import Linear, function, linear, pointer
-from kvscope.model.transformer import MLP, AttentionGroup, Batch, Block, Rope, Transformer
+from kvscope.model.native.model import Model, NativeModel
+from kvscope.model.native.products import function, pointer
+from kvscope.model.pieces import pause
+from kvscope.model.transformer import AttentionGroup, Batch, Transformer
 
 VALUES = (
-    *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "change", "middle"),
-    *("mlp_normed", "gate_up", "hidden", "mlp_change", "end"),
+    *("normed", "qkv", "qk", "rotated", "scores", "weights", "mixed", "attn_raw", "change", "middle"),
+    *("mlp_normed", "gate_up", "hidden", "mlp_raw", "mlp_change", "ends", "probabilities", "expert", "scratch"),
 )
 """The values that a call writes to the buffer, in the order of `struct pass`."""
+POINTS = {
+    name: number
+    for number, name in enumerate(
+        ("embedded", "attn.mixed", "attn.change", "mlp.change", "resid_out", "attn.k_rot", "attn.v")
+    )
+}
+"""`enum point`: the hook points at which a pass can be changed."""
+CAPTURED = ("attention", "q", "k", "v", "residual")
 
 
-class NativeBlock(Structure):
-    """`struct block`."""
+class NativeSequence(Structure):
+    """`struct sequence`."""
 
     _fields_ = (
-        *((name, Linear) for name in ("qkv", "out", "gate_up", "down")),
-        *((name, c_void_p) for name in ("attn_norm", "mlp_norm", "q_norm", "k_norm")),
-        *((name, c_int64) for name in ("heads", "kv_heads", "head_dim", "d", "d_mlp")),
-        ("eps", c_float),
+        *((name, c_int64) for name in ("start", "queries", "keys")),
+        ("slots", c_void_p * 2),
+        *((name, c_int64) for name in ("scores", "padded")),
+        *((name, c_void_p) for name in CAPTURED),
+    )
+
+
+class NativeEdit(Structure):
+    """`struct edit`."""
+
+    _fields_ = (
+        *((name, c_int64) for name in ("point", "layer", "first", "end", "start", "width")),
+        *(("add", c_void_p), ("each", c_int64), ("keep", c_float), ("based", c_int32)),
+    )
+
+
+class NativeSummary(Structure):
+    """`struct summary`."""
+
+    _fields_ = (
+        *((name, c_double) for name in ("sum", "weighted")),
+        *((name, c_float) for name in ("largest", "smallest")),
+        ("best", c_int64),
+        *((name, c_void_p) for name in ("ids", "counts", "top")),
+        *(("low", c_float), ("finite", c_int32)),
     )
 
 
@@ -41,140 +81,272 @@ class NativePass(Structure):
     """`struct pass`."""
 
     _fields_ = (
-        *((name, c_void_p) for name in ("cosine", "sine", "slots", "read", "visible")),
-        *((name, c_int64) for name in ("rows", "length", "pool", *VALUES)),
+        *(("ids", c_void_p), ("positions", c_void_p), ("own", c_void_p * 2), ("out_rows", c_void_p)),
+        *(("sequences", POINTER(NativeSequence)), ("edits", POINTER(NativeEdit))),
+        *((name, c_int64) for name in ("rows", "outs", "members", "edits_count", "first", "end", "with_head", "whole")),
+        *((name, c_int64) for name in VALUES),
+        *((name, c_void_p) for name in ("buffer", "input", "final", "logits", "chosen", "shares", "seconds")),
+        ("summaries", POINTER(NativeSummary)),
     )
 
 
 class NativeSteps:
-    """Native passes of `transformer` over `cache` with one new row of each sequence."""
+    """Native passes of `transformer` over `cache`."""
 
     by: ComputedBy = "native"
 
     def __init__(self, library: CDLL, transformer: Transformer, cache: KVCache):
-        self.block = function(library.block, POINTER(NativeBlock), POINTER(NativePass), *[c_void_p] * 4)
-        self.transformer, self.cache = transformer, cache
-        self.blocks = [block for block in transformer.blocks if isinstance(block, Block)]
-        self.points = [hook_points(block) for block in self.blocks]
-        in_blocks = {f"blocks.{layer}.{name}": name for layer, points in enumerate(self.points) for name in points}
-        shown = {"resid_in", *_parts(transformer.config)}
-        self._hidden = {name for name, point in in_blocks.items() if point not in shown}
-        self.natives = [_native(block) for block in self.blocks]
-        self.stored = [(keys.data_ptr(), values.data_ptr()) for keys, values in cache.by_layer]
+        self.step = function(library.step, POINTER(Model), POINTER(NativePass), c_int64)
+        self.config, self.cache = transformer.config, cache
+        self.model = NativeModel(transformer, cache)
+        self.points = hook_points(transformer)
+        self.parts = _parts(transformer.config)
+        names = {f"blocks.{layer}.{part}" for layer in range(self.config.layers) for part in self.parts}
+        self.shown = names & self.points.keys() | {"embedded", "final"}
+        windows = [self.config.has_window(layer) for layer in range(self.config.layers)]
+        self.examples = [windows.index(window) if window in windows else 0 for window in (False, True)]
+        """A layer without a window and one with: slots have the same places in the cache in all such layers."""
 
-    def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> NativeStep | None:
-        """Returns a native step for this pass; None unless the pass has one new row of each sequence, no hook point is
-        `written`, and every `observed` one is in the buffer.
+    def can_apply(self, edits: Iterable[Edit]) -> bool:
+        """Returns whether the native code has the hook points of all these edits."""
+        return all(_point(edit) in POINTS for edit in edits)
+
+    def for_pass(
+        self, batch: Batch, observers: Observers, changing: Changing | None, *, capture: bool = False
+    ) -> NativeStep | None:
+        """Returns a native step for this pass; None if the native code does not have the values of one of these hook
+        points, or cannot change one. `capture`: also compute what frames show.
         """
-        group = batch.one_row_each
-        if group is None or any(written) or not self._hidden.isdisjoint(observed):
+        if not observers.keys() <= self.shown or (changing and not self.can_apply(edit for *_, edit in changing.edits)):
             return None
-        return NativeStep(self, batch, group)
+        return NativeStep(self, batch, observers, changing, capture)
 
 
 class NativeStep:
-    """Computes one pass in place of the transformer's blocks."""
+    """Computes one pass in place of the transformer."""
 
-    def __init__(self, steps: NativeSteps, batch: Batch, group: AttentionGroup):
-        self._steps, self._referenced = steps, (batch, group)  # `_pass` points to their tensors
-        self.blocks = [self._block] * len(steps.blocks)
-        self.head = steps.transformer.decode_rows
-        shapes = _shapes(steps.transformer, group)
-        starts = [0, *accumulate(map(prod, shapes.values()))]
+    def __init__(
+        self, steps: NativeSteps, batch: Batch, observers: Observers, changing: Changing | None, capture: bool
+    ):
+        config, rows, outs = steps.config, batch.ids.numel(), batch.out_rows.numel()
+        self._steps, self._batch, self._observers = steps, batch, observers
+        steps.model.reach(int(batch.positions.max()) + 1)
+        self._shapes = _shapes(config, batch, steps.model.most_groups)
+        starts = [0, *accumulate(map(prod, self._shapes.values()))]
         self._size = starts.pop()
-        self._places = _places(steps.transformer, shapes, dict(zip(VALUES, starts, strict=True)))
-        # All layers have a window, or none has (`implements`), so the slots of one layer are those of every layer.
-        own, places = (steps.cache.places(0, slots) for slots in (batch.slots, group.slots))
-        visible = group.seen(steps.transformer.config.has_window(0))
-        self._slots = own, places
+        self._starts = dict(zip(VALUES, starts, strict=True))
+        self.captured = list(_captured(config, batch)) if capture else []
+        """What frames show of each sequence, in batch order; empty unless `capture` was set."""
+        self._logits = torch.empty(outs, config.vocab)
+        self._embedded, self._final = torch.empty(rows, config.d), torch.empty(outs, config.d)
+        routed = config.layers, rows, config.experts_chosen if config.experts else 0
+        self.chosen, self.shares = torch.full(routed, NO_EXPERT, dtype=torch.int32), torch.zeros(routed)
+        """[layers, T, X]: the experts of each row, largest share first, and their shares."""
+        self._clock = np.zeros(config.layers + 1)
+        self._candidates = [_room(min(TOP, config.vocab)) for _ in range(outs if capture else 0)]
+        self._summaries = (NativeSummary * outs)(*([NativeSummary()] * outs))
+        for summary, room in zip(self._summaries, self._candidates, strict=False):
+            summary.ids, summary.top, summary.counts = (each.ctypes.data for each in room)
+        own = [steps.cache.places(layer, batch.slots) for layer in steps.examples]
+        slots = [[steps.cache.places(layer, group.slots) for layer in steps.examples] for group in batch.groups]
+        sequences = list(_sequences(config, batch, slots, self.captured))
+        edits = [] if changing is None else [_edit(config, *each) for each in changing.edits]
+        self._referenced = own, slots, changing  # `_pass` points to their tensors
         self._pass = NativePass(
-            *(None, None, pointer(own), pointer(places), pointer(visible)),
-            *(group.sequences, group.keys, steps.cache.by_layer[0].shape[2], *starts),
+            *(
+                pointer(batch.ids),
+                pointer(batch.positions),
+                (c_void_p * 2)(*map(pointer, own)),
+                pointer(batch.out_rows),
+            ),
+            *((NativeSequence * len(sequences))(*sequences), (NativeEdit * len(edits))(*edits)),
+            *(rows, outs, len(sequences), len(edits), 0, 0, 0, bool(observers), *starts),
+            *(None, *map(pointer, (self._embedded, self._final, self._logits, self.chosen, self.shares))),
+            self._clock.ctypes.data,
+            self._summaries,
         )
 
-    def _block(self, rows: Tensor, batch: Batch, rope: Rope, cache: KVCache, layer: int) -> Tensor:
-        steps, native = self._steps, self._pass
-        assert rope is not None
-        points = steps.points[layer]
-        points["resid_in"](rows)
-        native.cosine, native.sine = rope[0].data_ptr(), rope[1].data_ptr()
-        buffer = rows.new_empty(self._size)
-        steps.block(*(steps.natives[layer], native, rows.data_ptr()), *steps.stored[layer], buffer.data_ptr())
-        for name, place in self._places.items():
-            if name in points and points[name].observers:
-                points[name](buffer.as_strided(*place))
-        return buffer.as_strided(*self._places["resid_out"])
+    def __call__(
+        self, layers: int | None = None, some: int | None = None, paused: Callable[[], None] = pause
+    ) -> Tensor:
+        """Computes logits [N, V] with the first `layers` layers; None: all. Calls `paused` after each `some` layers."""
+        native, last = self._pass, self._steps.config.layers if layers is None else layers
+        each = 1 if self._observers else some or last
+        buffer, rows = torch.empty(self._size), self._embedded
+        for first in range(0, last, each):
+            if first and some and first % some == 0:
+                paused()
+            before, buffer = buffer, torch.empty(self._size) if self._observers else buffer
+            native.first, native.end, native.input, native.buffer = (
+                *(first, min(first + each, last)),
+                *(pointer(rows), pointer(buffer)),
+            )
+            native.with_head = native.end == last
+            self._steps.step(byref(self._steps.model.structure), byref(native), torch.get_num_threads())
+            if self._observers:
+                self._show(first, rows, buffer)
+            rows = self._view(buffer, "ends")[(native.end - 1) % 2]
+        return self._logits
+
+    @property
+    def layer_ms(self) -> tuple[float, ...]:
+        """Milliseconds of each layer."""
+        return tuple(np.diff(self._clock * 1000).tolist())
+
+    @property
+    def distributions(self) -> list[Distribution]:
+        """The distribution of each output row. If its logits are not finite, reading its summary raises NotFinite."""
+        found = []
+        for row, native in enumerate(self._summaries):
+            summary = best = None
+            if native.finite:
+                summary = Summary(native.best, native.largest, native.sum, native.weighted)
+                if self._candidates:
+                    ids, top, counts = self._candidates[row]
+                    high = float(top[-1]) if len(ids) < self._steps.config.vocab else 0.0
+                    best = Candidates(ids, top, counts, native.low, high)
+            found.append(Distribution(self._logits[row], summary, best))
+        return found
+
+    def _show(self, layer: int, rows: Tensor, buffer: Tensor) -> None:
+        """Passes the values of a layer to the observers of its hook points, in the order of the modules."""
+        if layer == 0:
+            self._pass_on("embedded", rows)
+        for part, (value, first, end) in self._steps.parts.items():
+            name = f"blocks.{layer}.{part}"
+            if name not in self._observers:
+                continue
+            if value in ("scores", "weights"):
+                shapes = [_attention(self._steps.config, group) for group in self._batch.groups]
+                sizes = list(map(prod, shapes))
+                for shape, each in zip(shapes, self._view(buffer, value).split(sizes), strict=True):
+                    self._pass_on(name, each.view(shape))
+            elif value == "ends":
+                self._pass_on(name, self._view(buffer, value)[layer % 2])
+            elif value in ("chosen", "shares"):
+                self._pass_on(name, self.chosen[layer].long() if value == "chosen" else self.shares[layer])
+            else:
+                self._pass_on(name, rows if value == "" else self._view(buffer, value)[:, first:end])
+        if self._pass.with_head:
+            self._pass_on("final", self._final)
+
+    def _pass_on(self, name: str, value: Tensor) -> None:
+        for observer in self._observers.get(name, ()):
+            observer(value)
+
+    def _view(self, buffer: Tensor, value: str) -> Tensor:
+        shape, start = self._shapes[value], self._starts[value]
+        return buffer[start : start + prod(shape)].view(shape)
 
 
-def _native(block: Block) -> NativeBlock:
-    """Returns the block as a `struct block`, which points to its weights."""
-    config, attn, mlp = block.attn.config, block.attn, block.mlp
-    assert isinstance(mlp, MLP)
-    norms = [attn.norm, mlp.norm, *((attn.q_norm, attn.k_norm) if config.qk_norm else ())]
-    weights = [norm.get_parameter("weight").data_ptr() for norm in norms]
-    return NativeBlock(
-        *(linear(each.groups, each.bias) for each in (attn.qkv, attn.out, mlp.gate_up, mlp.down)),
-        *(*weights, None, None)[:4],
-        *(config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp, config.norm_eps),
-    )
-
-
-def _shapes(transformer: Transformer, group: AttentionGroup) -> dict[str, tuple[int, ...]]:
-    """Returns the shape of each of `VALUES`."""
-    config, T, K = transformer.config, group.sequences, group.keys
-    H, Hkv, Dh, D, F = config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
-    rows, attention = (T, D), (T, Hkv, H // Hkv, 1, K)
+def _shapes(config: ModelConfig, batch: Batch, groups: int) -> dict[str, tuple[int, ...]]:
+    """Returns the shape of each of `VALUES`. `groups`: the most groups of a weight along its inputs."""
+    T, H, Hkv, Dh, D, F = batch.ids.numel(), config.heads, config.kv_heads, config.head_dim, config.d, config.d_mlp
+    rows, scores = (T, D), (sum(prod(_attention(config, group)) for group in batch.groups),)
+    post = rows if config.post_norms else (0,)
+    E, expert = config.experts, (3 * config.d_expert + D if config.experts else 0,)
     shapes = (
-        *(rows, (T, H + 2 * Hkv, Dh), (T, H + Hkv if config.qk_norm else 0, Dh), (T, H + Hkv, Dh)),
-        *(attention, attention, (T, H, Dh), rows, rows, rows, (T, 2 * F), (T, F), rows, rows),
+        *(rows, (T, H + 2 * Hkv, Dh), (T, H + Hkv, Dh) if config.qk_norm else (0,), (T, H + Hkv, Dh), scores, scores),
+        *((T, H, Dh), post, rows, rows, rows, (T, (1 + config.gated) * F), (T, F), post, rows, (2, *rows)),
+        *((T, E), expert, (max(T, batch.out_rows.numel()), groups)),
     )
     return dict(zip(VALUES, shapes, strict=True))
 
 
-Place = tuple[tuple[int, ...], tuple[int, ...], int]
-"""Size, stride and offset of a tensor in the buffer."""
+def _attention(config: ModelConfig, group: AttentionGroup) -> tuple[int, ...]:
+    """Returns the shape of a group's scores and weights."""
+    return group.sequences, config.kv_heads, config.group, group.queries, group.keys
 
 
-def _places(transformer: Transformer, shapes: dict[str, tuple[int, ...]], starts: dict[str, int]) -> dict[str, Place]:
-    """Returns the place of each hook point's value in the buffer: some or all columns or heads of one of `VALUES`."""
-    places = {}
-    for name, (value, first, end) in _parts(transformer.config).items():
-        T, width, *rest = shapes[value]
-        stride = tuple(prod(shapes[value][axis + 1 :]) for axis in range(len(shapes[value])))
-        places[name] = ((T, (width if end is None else end) - first, *rest), stride, starts[value] + first * stride[1])
-    return places
+def _captured(config: ModelConfig, batch: Batch) -> Iterator[CapturedRows]:
+    """Yields memory for what frames show of each sequence."""
+    L, H, Hkv = config.layers, config.heads, config.kv_heads
+    for group in batch.groups:
+        Q = group.queries
+        for length in group.lengths:
+            lengths = ((L, H, Q), (L, Hkv, Q), (L, Hkv, Q), (L, Q))
+            norms = (np.empty(shape, np.float16) for shape in lengths)
+            yield CapturedRows(length - Q, np.empty((L, H, Q, length), np.uint8), *norms)
+
+
+def _room(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns memory for the ids and logits of the best tokens and for the histogram of the others."""
+    return np.empty(count, np.int32), np.empty(count, np.float32), np.empty(TAIL_BINS, np.int32)
+
+
+def _sequences(
+    config: ModelConfig, batch: Batch, slots: list[list[Tensor]], captured: list[CapturedRows]
+) -> Iterator[NativeSequence]:
+    """Yields each sequence of the batch. `slots`: of each group, in layers without and with a window."""
+    number = scores = 0
+    for group, both in zip(batch.groups, slots, strict=True):
+        for place, length in enumerate(group.lengths):
+            sequence = NativeSequence(
+                *(group.start + place * group.queries, group.queries, length),
+                (c_void_p * 2)(*(each.data_ptr() + place * group.keys * each.itemsize for each in both)),
+                *(scores, group.keys),
+            )
+            if captured:
+                rows = captured[number]
+                arrays = rows.attention, rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm
+                for name, array in zip(CAPTURED, arrays, strict=True):
+                    setattr(sequence, name, array.ctypes.data)
+            yield sequence
+            number += 1
+            scores += config.heads * group.queries * group.keys
+
+
+def _point(edit: Edit) -> str:
+    """Returns the name of the edit's hook point in its layer."""
+    return edit.point.split(".", 2)[-1]
+
+
+def _edit(config: ModelConfig, rows: slice, first: int, edit: Edit) -> NativeEdit:
+    """Returns a `struct edit` of the rows `rows` of the pass, of which the first is at position `first`."""
+    point = _point(edit)
+    layer = int(edit.point.split(".")[1]) if point != edit.point else 0
+    heads = {"attn.mixed": config.heads, "attn.k_rot": config.kv_heads, "attn.v": config.kv_heads}
+    width = config.head_dim if point in heads else config.d
+    start, count = (0, heads.get(point, 1)) if edit.head is None else (edit.head * width, 1)
+    add, each = edit.add, edit.add is not None and edit.add.dim() > 1
+    return NativeEdit(
+        *(POINTS[point], layer, rows.start, rows.stop, start, width * count),
+        *(None if add is None else add.data_ptr() + each * first * add.stride(0) * add.itemsize, each),
+        *(edit.keep, edit.base is not None),
+    )
 
 
 def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
-    """Returns by hook point the name of its value in `VALUES`, the first of its columns or heads, and the one after the
-    last; None for all the rest.
+    """Returns by hook point, in the order of the modules, the name of its value in `VALUES`, the first of its columns or
+    heads, and the one after the last; None for all the rest. "": the input of the layer.
     """
     H, both, F = config.heads, config.heads + config.kv_heads, config.d_mlp
     qk = "qk" if config.qk_norm else "qkv"
-    return {
-        **{name: (value, 0, None) for name, value in WHOLE.items()},
+    parts = {
+        "resid_in": ("", 0, None),
+        "attn.normed": ("normed", 0, None),
         "attn.q_raw": ("qkv", 0, H),
         "attn.k_raw": ("qkv", H, both),
-        "attn.v": ("qkv", both, None),
         "attn.q": (qk, 0, H),
         "attn.k": (qk, H, both),
+        "attn.v": ("qkv", both, None),
         "attn.q_rot": ("rotated", 0, H),
         "attn.k_rot": ("rotated", H, both),
+        "attn.scores": ("scores", 0, None),
+        "attn.weights": ("weights", 0, None),
+        "attn.mixed": ("mixed", 0, None),
+        "attn.raw_change": ("attn_raw", 0, None),
+        "attn.change": ("change", 0, None),
+        "resid_mid": ("middle", 0, None),
+        "mlp.normed": ("mlp_normed", 0, None),
         "mlp.gate": ("gate_up", 0, F),
-        "mlp.raised": ("gate_up", F, None),
+        "mlp.raised": ("gate_up", F if config.gated else 0, None),
+        "mlp.hidden": ("hidden", 0, None),
+        "mlp.raw_change": ("mlp_raw", 0, None),
+        "mlp.probabilities": ("probabilities", 0, None),
+        "mlp.chosen": ("chosen", 0, None),
+        "mlp.shares": ("shares", 0, None),
+        "mlp.change": ("mlp_change", 0, None),
+        "resid_out": ("ends", 0, None),
     }
-
-
-WHOLE = {
-    "attn.normed": "normed",
-    "attn.scores": "scores",
-    "attn.weights": "weights",
-    "attn.mixed": "mixed",
-    "attn.change": "change",
-    "resid_mid": "middle",
-    "mlp.normed": "mlp_normed",
-    "mlp.hidden": "hidden",
-    "mlp.change": "mlp_change",
-    "resid_out": "end",
-}
-"""The whole value in `VALUES` of a hook point, by the hook point's name."""
+    return parts

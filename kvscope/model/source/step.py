@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.sampling import choose
 from kvscope.model.settings import Sampling
 from kvscope.model.source.listing import FILES, named_of
@@ -54,7 +55,7 @@ def step_lines(engine: Engine, ids: list[int], first: int, layer: int, sampling:
     with torch.inference_mode():
         logits = engine.transformer.lm_head(last)[0]
     with recorded.recording():
-        choose(logits, sampling, torch.Generator().manual_seed(sampling.seed))
+        choose(Distribution(logits), sampling, torch.Generator().manual_seed(sampling.seed))
     return _step_lines(recorded, facts, len(ids) - first, passes)
 
 

@@ -42,7 +42,7 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
         Entry(prompt(new, 10 + index), cached, pool.extend(held[index], new), pool.slots(held[index]))
         for index, (cached, new) in enumerate(LENGTHS)
     ]
-    batch, order, lengths = make_batch(entries, "cpu", model.config.window)
+    batch, order = make_batch(entries, "cpu", model.config.window)
     capture = Capture(model.config)
     points = hook_points(model)
     names = ("attn.weights", "attn.q_rot", "attn.k_rot", "attn.v", "resid_out")
@@ -50,7 +50,7 @@ def captured(arch: str) -> tuple[list[CapturedRows], list[int], dict[str, list[T
     observers = {f"blocks.{layer}.{name}": seen[name].append for layer in range(2) for name in names}
     with observing(points, capture.observers), observing(points, observers):
         model(batch, pool)
-    return capture.rows(batch, lengths, pool), order, seen
+    return capture.rows(batch, pool), order, seen
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -91,7 +91,7 @@ def test_norms_beyond_float16_saturate() -> None:
     capture.observers["blocks.0.attn.q_rot"](torch.full((1, config.heads, config.head_dim), 1e30))
     capture.observers["blocks.0.resid_out"](torch.full((1, config.d), 3e38))
     slot = torch.zeros(1, dtype=torch.long)
-    batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, slot, None),), slot)
+    batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, (1,), slot, None),), slot)
     (mine,) = capture.rows(batch, [[1]], pool)
     assert mine.q_norm.dtype == mine.k_norm.dtype == np.float16
     assert {*mine.q_norm.flat, *mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}

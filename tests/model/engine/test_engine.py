@@ -9,7 +9,7 @@ from torch import Tensor
 
 from kvscope.model.companding import decompand
 from kvscope.model.engine import runner as runner_module
-from kvscope.model.engine import step as step_module
+from kvscope.model.engine import distribution as distribution_module
 from kvscope.model.engine.batch import make_batch
 from kvscope.model.engine.candidates import Candidates, candidates
 from kvscope.model.engine.capture import Capture
@@ -331,7 +331,7 @@ class TestFailure:
                 raise MemoryError("no room for the candidates")
             return candidates(logits)
 
-        monkeypatch.setattr(step_module, "candidates", sometimes)
+        monkeypatch.setattr(distribution_module, "candidates", sometimes)
         records = advance_all(made)
         assert {key: (record.reason, record.steps) for key, record in closes(records).items()} == {
             "a": ("length", 1),

@@ -60,9 +60,9 @@ def _seeing_only(model: Any, ids: list[int], keys: list[int]) -> int:
     cache, sequence = KVCache(model.config, 4), Sequence()
     slots = cache.extend(sequence, len(ids))
     window = model.config.window
-    before, _, _ = make_batch([Entry(ids[:-1], 0, slots[:-1], slots[:-1])], "cpu", window)
+    before, _ = make_batch([Entry(ids[:-1], 0, slots[:-1], slots[:-1])], "cpu", window)
     model(before, cache)
-    last, _, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], "cpu", window)
+    last, _ = make_batch([Entry(ids[-1:], len(ids) - 1, slots[-1:], slots)], "cpu", window)
     visible = torch.zeros(1, 1, 1, 1, len(ids), dtype=torch.bool)
     visible[..., keys] = True
     group = replace(last.groups[0], visible=visible, near=visible)

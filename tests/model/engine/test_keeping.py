@@ -79,7 +79,7 @@ def masked_logits(model: Transformer, ids: list[int], seen: Tensor) -> Tensor:
     """The reference: logits [T, V] of one pass over all rows, with a mask for each layer and KV head."""
     cache, sequence = KVCache(model.config, len(ids) // 16 + 1), Sequence()
     slots = cache.extend(sequence, len(ids))
-    batch, _, _ = make_batch([Entry(ids, 0, slots, slots)], "cpu")
+    batch, _ = make_batch([Entry(ids, 0, slots, slots)], "cpu")
     rows = model.embed(batch.ids)
     if model.positions is not None:
         rows = rows + model.positions(batch.positions)

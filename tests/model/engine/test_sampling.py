@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kvscope.model.engine.sampling import NotFinite, choose, pick, put, top_k, top_p, with_temperature
+from kvscope.model.engine.distribution import Distribution, NotFinite
+from kvscope.model.engine.sampling import choose, pick, put, top_k, top_p, with_temperature
 from kvscope.model.settings import Sampling
 
 LOGITS = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5, -4.0])
@@ -21,11 +22,11 @@ def generator(seed: int = 0) -> torch.Generator:
 
 def draws(sampling: Sampling, count: int = 400, logits: Tensor = LOGITS) -> list[int]:
     source = generator(sampling.seed)
-    return [choose(logits, sampling, source).token for _ in range(count)]
+    return [choose(Distribution(logits), sampling, source).token for _ in range(count)]
 
 
 def test_greedy_takes_the_largest_and_reports_its_raw_probability() -> None:
-    choice = choose(LOGITS, Sampling(temperature=0.1, top_k=2, top_p=0.1), generator())
+    choice = choose(Distribution(LOGITS), Sampling(temperature=0.1, top_k=2, top_p=0.1), generator())
     probs = torch.softmax(LOGITS.double(), 0)
     assert choice.token == 1
     assert choice.prob == choice.raw_prob == pytest.approx(float(probs[1]), abs=1e-12)
@@ -34,16 +35,16 @@ def test_greedy_takes_the_largest_and_reports_its_raw_probability() -> None:
 
 def test_greedy_takes_the_first_of_equals_and_draws_nothing() -> None:
     source, untouched = generator(), generator()
-    assert choose(torch.tensor([1.0, 7.0, 7.0]), Sampling(), source).token == 1
+    assert choose(Distribution(torch.tensor([1.0, 7.0, 7.0])), Sampling(), source).token == 1
     assert torch.equal(source.get_state(), untouched.get_state())
 
 
 def test_entropy_and_log_z_are_of_the_raw_logits_whatever_the_temperature() -> None:
     for sampling in (Sampling(), Sampling(strategy="sample", temperature=0.2, top_k=1)):
-        choice = choose(torch.zeros(8), sampling, generator())
+        choice = choose(Distribution(torch.zeros(8)), sampling, generator())
         assert choice.entropy == pytest.approx(3)
         assert choice.log_z == pytest.approx(math.log(8))
-    assert choose(torch.tensor([2.0]), Sampling(strategy="sample"), generator()).entropy == 0
+    assert choose(Distribution(torch.tensor([2.0])), Sampling(strategy="sample"), generator()).entropy == 0
 
 
 def test_the_same_seed_draws_the_same_tokens_and_another_does_not() -> None:
@@ -59,35 +60,35 @@ def test_draws_follow_the_probabilities_at_the_temperature() -> None:
 
 def test_top_k_and_top_p_keep_the_best_and_say_how_much() -> None:
     probs = torch.softmax(LOGITS.double(), 0)
-    choice = choose(LOGITS, Sampling(strategy="sample", top_k=3), generator())
+    choice = choose(Distribution(LOGITS), Sampling(strategy="sample", top_k=3), generator())
     assert (choice.kept_top_k, choice.kept_top_p) == (3, 3)
     assert choice.mass_top_k == choice.mass_top_p == pytest.approx(float(probs[[1, 4, 3]].sum()))
     assert set(draws(Sampling(strategy="sample", top_k=3))) == {1, 4, 3}
 
     sampling = Sampling(strategy="sample", top_k=3, top_p=0.7)
-    choice = choose(LOGITS, sampling, generator())
+    choice = choose(Distribution(LOGITS), sampling, generator())
     assert (choice.kept_top_k, choice.kept_top_p) == (3, 2)
     assert choice.mass_top_p == pytest.approx(float(probs[[1, 4]].sum()))
     assert set(draws(sampling)) == {1, 4}
 
 
 def test_the_probability_reported_is_that_of_the_draw() -> None:
-    choice = choose(LOGITS, Sampling(strategy="sample", temperature=2.0, top_k=2), generator())
+    choice = choose(Distribution(LOGITS), Sampling(strategy="sample", temperature=2.0, top_k=2), generator())
     kept = torch.softmax(LOGITS.double()[[1, 4]] / 2, 0)
     assert choice.prob == pytest.approx(float(kept[[1, 4].index(choice.token)]))
     assert choice.raw_prob == pytest.approx(float(torch.softmax(LOGITS.double(), 0)[choice.token]))
 
 
 def test_top_p_is_judged_at_the_temperature() -> None:
-    cold = choose(LOGITS, Sampling(strategy="sample", temperature=0.1, top_p=0.9), generator())
-    hot = choose(LOGITS, Sampling(strategy="sample", temperature=5.0, top_p=0.9), generator())
+    cold = choose(Distribution(LOGITS), Sampling(strategy="sample", temperature=0.1, top_p=0.9), generator())
+    hot = choose(Distribution(LOGITS), Sampling(strategy="sample", temperature=5.0, top_p=0.9), generator())
     assert (cold.kept_top_p, hot.kept_top_p) == (1, 5)
 
 
 def test_top_p_is_of_what_top_k_left() -> None:
     """0.4 and 0.3 are left: of them the first has 57 %."""
     logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
-    assert choose(logits, Sampling(strategy="sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
+    assert choose(Distribution(logits), Sampling(strategy="sample", top_k=2, top_p=0.5), generator()).kept_top_p == 1
 
 
 def test_top_k_and_top_p_keep_the_fewest_that_reach_them() -> None:
@@ -103,7 +104,7 @@ def test_top_k_and_top_p_keep_the_fewest_that_reach_them() -> None:
 
 def test_a_temperature_near_zero_is_greedy_and_finite() -> None:
     for temperature in (5e-324, 1e-300, 1e-5):
-        choice = choose(LOGITS, Sampling(strategy="sample", temperature=temperature), generator())
+        choice = choose(Distribution(LOGITS), Sampling(strategy="sample", temperature=temperature), generator())
         assert (choice.token, choice.prob, choice.mass_top_k) == (1, 1, 1)
         assert with_temperature(LOGITS.double(), temperature).tolist() == [0, 1, 0, 0, 0, 0]
 
@@ -125,7 +126,7 @@ def test_one_draw_is_one_number_of_the_generator() -> None:
 def test_logits_that_are_not_finite_raise(strategy: str) -> None:
     for bad in (math.nan, math.inf, -math.inf):
         with pytest.raises(NotFinite):
-            choose(torch.tensor([0.0, bad, 1.0]), Sampling(strategy=strategy), generator())
+            choose(Distribution(torch.tensor([0.0, bad, 1.0])), Sampling(strategy=strategy), generator())
 
 
 @given(
@@ -140,7 +141,7 @@ def test_any_settings_leave_a_sound_choice(
     logits: list[float], temperature: float, k: int, p: float, seed: int
 ) -> None:
     choice = choose(
-        torch.tensor(logits),
+        Distribution(torch.tensor(logits)),
         Sampling(strategy="sample", temperature=temperature, top_k=k, top_p=p, seed=seed),
         generator(seed),
     )
@@ -155,8 +156,8 @@ def test_any_settings_leave_a_sound_choice(
 
 def test_a_token_put_in_place_of_the_choice_has_its_raw_probability() -> None:
     logits = torch.tensor([1.0, 3.0, 2.0])
-    drawn = choose(logits, Sampling(strategy="sample", temperature=0.2, top_k=1), generator())
-    given_token = put(drawn, logits, 0)
+    drawn = choose(Distribution(logits), Sampling(strategy="sample", temperature=0.2, top_k=1), generator())
+    given_token = put(drawn, Distribution(logits), 0)
     assert (drawn.token, given_token.token) == (1, 0)
     assert given_token.raw_prob == given_token.prob == pytest.approx(float(logits.softmax(0)[0]))
     assert (given_token.entropy, given_token.kept_top_k) == (drawn.entropy, drawn.kept_top_k)

@@ -35,7 +35,9 @@ def cost_of(made: Engine, rows: int, keys: int) -> Cost:
 def alone(model: Transformer, token: int, position: int) -> Tensor:
     """Logits [V] of one token that stands at `position` and sees nothing but itself."""
     zero = torch.zeros(1, dtype=torch.long)
-    batch = Batch(torch.tensor([token]), torch.tensor([position]), zero, (AttentionGroup(0, 1, 1, zero, None),), zero)
+    batch = Batch(
+        torch.tensor([token]), torch.tensor([position]), zero, (AttentionGroup(0, 1, 1, (1,), zero, None),), zero
+    )
     return model(batch, KVCache(model.config, 1))[0]
 
 

@@ -14,7 +14,7 @@ from gguf import GGMLQuantizationType as Kind
 from torch import Tensor
 
 from kvscope.model.checkpoint.gguf_groups import KINDS
-from kvscope.model.grouped import GroupedEmbedding
+from kvscope.model.grouped import PLAIN, GroupedEmbedding, Groups
 from kvscope.model.linear import GroupedWeight, dense, plain_product
 from kvscope.model.native import Native, Unavailable
 from tests.support.grouped import SCALES, in_groups, random_blocks
@@ -117,6 +117,29 @@ def test_any_number_of_threads_gives_the_same(native: Native) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_row_has_the_same_bits_among_any_others(kind: Kind, native: Native) -> None:
+    weight, _ = parts((kind, 150))
+    product, rows = native.products(weight, None), random(40, 512)
+    whole = product(rows)
+    for first, end in ((0, 1), (3, 5), (5, 8), (8, 12), (0, 7), (11, 24), (1, 40)):
+        assert torch.equal(product(rows[first:end]), whole[first:end])
+
+
+@pytest.mark.parametrize("dtype", PLAIN, ids=str)
+@pytest.mark.parametrize(("outputs", "inputs"), [(1, 32), (37, 40), (150, 512), (16, 6)])
+def test_plain_weights_are_multiplied_as_they_are(
+    dtype: torch.dtype, outputs: int, inputs: int, native: Native
+) -> None:
+    plain = random(outputs, inputs).to(dtype)
+    groups = Groups.plain(plain)
+    assert groups is not None
+    assert groups.format in str(dtype)
+    assert torch.equal(groups.dense(), plain.float())
+    assert torch.equal(groups.rows(torch.tensor([outputs - 1, 0])), plain[[outputs - 1, 0]].float())
+    check(native, (groups,), plain.float(), random(outputs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_dequantized_weight_is_that_of_gguf_to_the_bit(kind: Kind) -> None:
     weight, plain = parts((kind, 37))
     assert torch.equal(dense(weight), plain)
@@ -133,22 +156,22 @@ class TestComparison:
     def test_a_library_that_computes_otherwise_is_refused(self, miscompiled: str, off: float, native: Native) -> None:
         right = native._library.product
 
-        def wrong(weight: Any, rows: int, count: int, out: int) -> None:
-            right(weight, rows, count, out)
+        def wrong(weight: Any, rows: int, count: int, sums: int, out: int, threads: int) -> None:
+            right(weight, rows, count, sums, out, threads)
             last = count * weight.outputs - 1
             if miscompiled == "the last output" or (count == 1) == (miscompiled == "one row"):
                 numbers = (c_float * (last + 1)).from_address(out)
                 numbers[last] += off * max(map(abs, numbers))
 
         with pytest.raises(Unavailable, match=r"^its products with [48]-bit groups are not torch's$"):
-            Native(cast(CDLL, SimpleNamespace(product=wrong, block=None)))
+            Native(cast(CDLL, SimpleNamespace(product=wrong, step=None)))
 
     def test_one_that_rounds_otherwise_is_not(self, native: Native) -> None:
         right = native._library.product
 
-        def rounded(weight: Any, rows: int, count: int, out: int) -> None:
-            right(weight, rows, count, out)
+        def rounded(weight: Any, rows: int, count: int, sums: int, out: int, threads: int) -> None:
+            right(weight, rows, count, sums, out, threads)
             numbers = (c_float * (count * weight.outputs)).from_address(out)
             numbers[0] *= 1 + 1e-6
 
-        Native(cast(CDLL, SimpleNamespace(product=rounded, block=native._library.block)))
+        Native(cast(CDLL, SimpleNamespace(product=rounded, step=native._library.step)))
