@@ -67,7 +67,7 @@ def load_prebuilt() -> CDLL | None:
     """Loads the native code that the installation brings; None if it brings none. Raises Unavailable."""
     path = prebuilt_library()
     try:
-        return path and _open(path)
+        return _open(path) if path else None
     except Unusable as error:
         raise Unavailable(f"the installation's native code cannot be used: {error}") from error
 
