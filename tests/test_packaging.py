@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,6 +21,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hatch_build
+from kvscope.model import prebuilt
+from kvscope.model.prebuilt import PREBUILT
 from tests.support.wheel import build
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -156,8 +160,8 @@ def test_a_file_the_library_lost_stops_the_build(small_static: Path) -> None:
     assert not (small_static / "vendor").exists()
 
 
-def build_hook(static: Path) -> hatch_build.PageFiles:
-    return hatch_build.PageFiles(str(static.parents[1]), {}, None, None, "", "wheel")  # type: ignore[arg-type]
+def build_hook(static: Path) -> hatch_build.WheelFiles:
+    return hatch_build.WheelFiles(str(static.parents[1]), {}, None, None, "", "wheel")  # type: ignore[arg-type]
 
 
 def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,6 +169,52 @@ def test_a_page_that_cannot_be_bundled_stops_the_build(small_static: Path, monke
     monkeypatch.setattr(hatch_build, "run_node", lambda *_: failed)
     with pytest.raises(SystemExit, match=r"by esbuild:\nmain\.js:1:7: ERROR"):
         build_hook(small_static).initialize("standard", {"force_include": {}})
+
+
+def model_compiled_by(script: str, folder: Path) -> Path:
+    """A folder model/ whose `ZIG` is a shell script."""
+    model = folder / "model"
+    model.mkdir()
+    shutil.copy(PACKAGE / "model" / "prebuilt.py", model)
+    about = ["OPTIONS = ['-O3']", "LIBRARIES = ['-lm']", f"ZIG = ['sh', '-c', {script!r}, 'zig']"]
+    (model / "compiler.py").write_text("\n".join(about))
+    return model
+
+
+def test_native_code_is_compiled_for_each_processor(tmp_path: Path) -> None:
+    model = model_compiled_by('echo "$@" > "$8"', tmp_path)
+    shipped = hatch_build.compile_native(model, tmp_path / "native")
+    assert list(shipped.values()) == [f"kvscope/model/native/prebuilt/{kind.file}" for kind in PREBUILT]
+    for kind, path in zip(PREBUILT, shipped, strict=True):
+        options = f"-O3 -s -target {kind.target} -mcpu={kind.cpu}"
+        assert Path(path).read_text() == f"{options} {model}/native/kernels.c -o {path} -lm\n"
+
+
+def test_native_code_that_cannot_be_compiled_stops_the_build(tmp_path: Path) -> None:
+    model = model_compiled_by("echo 'error: no header' >&2; exit 1", tmp_path)
+    with pytest.raises(SystemExit, match=r"for x86_64-linux-gnu\.2\.17:\nerror: no header"):
+        hatch_build.compile_native(model, tmp_path / "native")
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="Zig's package is not installed")
+def test_what_zig_compiles_for_this_processor_computes_as_torch_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kvscope.model.native import Native  # imports torch, which the other tests here need not
+
+    hatch_build.compile_native(PACKAGE / "model", tmp_path / "native")
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path / "native")
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert Native.from_folder(tmp_path / "cache").not_compiled
+
+
+def test_zig_is_a_build_requirement_only_on_request(small_static: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KVSCOPE_PREBUILT", raising=False)
+    usual = build_hook(small_static).dependencies()
+    monkeypatch.setenv("KVSCOPE_PREBUILT", "1")
+    assert build_hook(small_static).dependencies() == [*usual, hatch_build.ZIG_REQUIREMENT]
+    assert hatch_build.ZIG_REQUIREMENT not in usual
 
 
 @pytest.mark.processes

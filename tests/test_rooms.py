@@ -33,6 +33,7 @@ ROOMS = {
             "model/families.py",
             "model/packaged.py",
             "model/compiler.py",
+            "model/prebuilt.py",
             "model/held.py",
             "model/gguf_header.py",
             "model/sources.py",

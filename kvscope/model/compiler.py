@@ -1,13 +1,25 @@
-"""Find the machine's C compiler, which compiles the native code (model/native)."""
+"""Find the machine's C compiler and the options with which it compiles the native code (model/native).
+
+hatch_build.py reads this file where KVScope is not installed, so it imports only the standard library.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import platform
 import shlex
 import shutil
+import sys
 
 COMPILERS = ("gcc", "cc", "clang")
-"""In order of preference: code from Clang on Linux computes on one thread (model/native/library.py)."""
+"""In order of preference: code from GCC is the fastest (docs/measurements.md)."""
+ZIG = [sys.executable, "-m", "ziglang", "cc"]
+"""Clang with a C library, from the package index: `pip install ziglang`."""
+OPTIONS = ("-std=gnu11", "-O3", "-fno-math-errno", "-Wno-psabi", "-fPIC", "-shared", "-fopenmp-simd")
+LIBRARIES = ("-lm", "-pthread")
+THIS_PROCESSOR = "-march=native" if platform.machine() in ("x86_64", "AMD64") else "-mcpu=native"
+"""Clang has -march=native only for x86, and -mcpu=native only for others."""
 
 
 class Unavailable(RuntimeError):
@@ -15,7 +27,7 @@ class Unavailable(RuntimeError):
 
 
 def c_compiler() -> list[str]:
-    """Return the command in `CC`, or else the first C compiler on the path. Raises Unavailable."""
+    """Return the command in `CC`, or else the first C compiler on the path, or else Zig's. Raises Unavailable."""
     value = os.environ.get("CC", "")
     try:
         configured = shlex.split(value)
@@ -24,4 +36,8 @@ def c_compiler() -> list[str]:
     for command in [configured] if configured else [[name] for name in COMPILERS]:
         if shutil.which(command[0]):
             return command
-    raise Unavailable(f"there is no C compiler ({shlex.join(configured) if configured else ', '.join(COMPILERS)})")
+    if configured:
+        raise Unavailable(f"there is no C compiler ({shlex.join(configured)}): correct or unset CC")
+    if importlib.util.find_spec("ziglang"):
+        return ZIG
+    raise Unavailable(f"there is no C compiler ({', '.join(COMPILERS)}): install one, or `pip install ziglang`")

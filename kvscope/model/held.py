@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from kvscope.model.api import WeightDtype
 from kvscope.model.compiler import c_compiler
+from kvscope.model.prebuilt import prebuilt_library
 
 LANES = 16
 """Output rows of a panel. Weights in groups are held in whole panels."""
@@ -50,10 +51,11 @@ GROUPED = {
 def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
     """Return whether matrices stay in the groups of their file. Only native code on a CPU can multiply by groups.
 
-    `compiled`: whether native code should be used. Raises Unavailable if only a compiler is missing.
+    `compiled`: whether native code should be used. Raises Unavailable if only the code is missing: the installation
+    brings none for this processor, and there is no compiler.
     """
     possible = compiled and device == "cpu" and dtype == "float32"
-    return possible and bool(c_compiler())
+    return possible and bool(prebuilt_library() or c_compiler())
 
 
 class Stored(NamedTuple):

@@ -89,7 +89,7 @@ accept_terms = click.option(
     type=click.Choice(["auto", "off"]),
     default="auto",
     help="On a CPU, keep quantized GGUF weights as they are, and multiply them with native code that a C compiler "
-    "compiles once. On a GPU, record decode steps as CUDA graphs.",
+    "compiles once or the wheel has. On a GPU, record decode steps as CUDA graphs.",
 )
 @click.option(
     "--engines",

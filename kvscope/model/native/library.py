@@ -1,57 +1,59 @@
 """Compiles `kernels.c` with the machine's C compiler, once, and loads it.
 
-The file's name has a digest of everything that the code depends on (the source, the command, the versions of the
-compiler and torch, the processor) and one of its content: loading an incomplete library would end the process. A file
-gets its name when it is complete, so two engines may compile at once, and may be killed at any time.
+The file's name has a digest of everything that the code depends on (the sources, the command, the versions of the
+compiler, the processor) and one of its content: loading an incomplete library would end the process. A file gets its
+name when it is complete, so two engines may compile at once, and may be killed at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shlex
 import signal
+import stat
 import subprocess
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from ctypes import CDLL
 from pathlib import Path
+from tempfile import gettempdir
 
 import torch
 
-from kvscope.model.compiler import Unavailable, c_compiler
+from kvscope.model.compiler import LIBRARIES, OPTIONS, THIS_PROCESSOR, Unavailable, c_compiler
+from kvscope.model.prebuilt import prebuilt_library
 from kvscope.model.work_folder import clear_away, work_folder
 
 SOURCE = Path(__file__).with_name("kernels.c")
-OPTIONS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-Wno-psabi", "-fPIC")
-OPENMP, LINK = ("-fopenmp-simd", "-pthread"), ("-shared",)
-if sys.platform == "darwin":
-    OPENMP, LINK = ("-Xclang", "-fopenmp"), ("-shared", "-undefined", "dynamic_lookup")
-"""On macOS, linked without OpenMP: its functions come from the library that torch has loaded, because two OpenMP
-libraries in one process would each start threads."""
-ONE_THREAD = ("-fopenmp-simd",)
-"""For Clang on Linux: its OpenMP code would call LLVM's library, but torch loads GCC's there."""
 FUNCTIONS = ("product", "step")
 LIMIT_S = 120.0
 
+log = logging.getLogger(__name__)
+
 
 def load(folder: Path) -> CDLL:
-    """Loads the native code from `folder`, or compiles it and stores it there. Raises Unavailable."""
+    """Loads the native code from `folder`, or compiles it and stores it there. Raises Unavailable.
+
+    If another user can change the folder, nothing in it is loaded, and the code is compiled in a private folder.
+    """
     compiler = c_compiler()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_away(folder)
-        version = _run([*compiler, "--version"])
-        openmp = ONE_THREAD if "clang" in version and sys.platform == "linux" else OPENMP
-        name = f"kernels-{_digest(compiler, version, openmp)}"
+        name = f"kernels-{_digest(compiler, _run([*compiler, '--version']))}"
+        if why := _changeable(folder):
+            log.warning("%s: native code is compiled at each start and not stored in %s", why, folder)
+            with work_folder(Path(gettempdir())) as work:
+                return _open(_compile(compiler, work))
         for path in folder.glob(f"{name}-*.so"):
-            if path.name == _named(name, path):
+            if _is_private(path) and path.name == _named(name, path):
                 with suppress(Unusable):  # it is compiled again
                     return _open(path)
         with work_folder(folder) as work:
-            compiled = _compile(compiler, openmp, work)
+            compiled = _compile(compiler, work)
             library = _open(compiled)
             compiled.replace(folder / _named(name, compiled))
         return library
@@ -59,6 +61,34 @@ def load(folder: Path) -> CDLL:
         raise Unavailable(f"{shlex.join(compiler)} gave no library that can be used: {error}") from error
     except OSError as error:
         raise Unavailable(f"{folder} cannot be used: {error.strerror or error}") from error
+
+
+def load_prebuilt() -> CDLL | None:
+    """Loads the native code that the installation brings; None if it brings none. Raises Unavailable."""
+    path = prebuilt_library()
+    try:
+        return _open(path) if path else None
+    except Unusable as error:
+        raise Unavailable(f"the installation's native code cannot be used: {error}") from error
+
+
+def _changeable(folder: Path) -> str:
+    """Returns why another user can change what is in `folder` or replace it, or "" if nobody can."""
+    folder = folder.resolve()
+    if not _is_private(folder):
+        return f"{folder} can be changed by other users"
+    for parent in folder.parents:
+        about = parent.stat()
+        open_to_all = about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX
+        if open_to_all or about.st_uid not in (0, os.getuid()):
+            return f"{parent} can be changed by other users"
+    return ""
+
+
+def _is_private(path: Path) -> bool:
+    """Returns whether only this user, or root, can change the file or folder."""
+    about = path.stat()
+    return about.st_uid in (0, os.getuid()) and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 class Unusable(Exception):
@@ -82,20 +112,21 @@ def _named(name: str, path: Path) -> str:
     return f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.so"
 
 
-def _compile(compiler: list[str], openmp: tuple[str, ...], work: Path) -> Path:
+def _compile(compiler: list[str], work: Path) -> Path:
     """Compiles in `work` and returns the library's path there. Raises Unavailable."""
-    compiled, linked = work / "kernels.o", work / "kernels.so"
-    _run([*compiler, *OPTIONS, *openmp, "-c", str(SOURCE), "-o", str(compiled)])
-    _run([*compiler, *LINK, str(compiled), "-o", str(linked), "-lm"])
-    return linked
+    library = work / "kernels.so"
+    zig = {"ZIG_GLOBAL_CACHE_DIR": str(work)}  # its object files of the C library
+    _run([*compiler, *OPTIONS, THIS_PROCESSOR, str(SOURCE), "-o", str(library), *LIBRARIES], zig)
+    library.chmod(0o700)
+    return library
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str], environment: dict[str, str] | None = None) -> str:
     """Runs a compiler and returns its output; kills it and its child processes after LIMIT_S. Raises Unavailable."""
     try:
         process = subprocess.Popen(
             command,
-            env={**os.environ, "LC_ALL": "C"},  # messages in English, as `_why` reads them
+            env={**os.environ, **(environment or {}), "LC_ALL": "C"},  # messages in English, as `_why` reads them
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -121,8 +152,8 @@ def _why(lines: Iterable[str], status: int) -> str:
     return next((line.strip() for line in lines if "error" in line), f"status {status}")
 
 
-def _digest(compiler: list[str], version: str, openmp: tuple[str, ...]) -> str:
+def _digest(compiler: list[str], version: str) -> str:
     machine = json.dumps(dict(torch.cpu.get_capabilities()), sort_keys=True)
-    command = " ".join((*compiler, *OPTIONS, *openmp, *LINK))
-    parts = (SOURCE.read_text("utf-8"), command, version, torch.__version__, machine)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    command = " ".join((*compiler, *OPTIONS, THIS_PROCESSOR, *LIBRARIES))
+    sources = (path.read_text("utf-8") for path in sorted(SOURCE.parent.glob("*.[ch]")))
+    return hashlib.sha256("\0".join((*sources, command, version, machine)).encode()).hexdigest()[:32]

@@ -16,6 +16,7 @@ from kvscope.model.packaged import cache_folder
 from kvscope.model.service.service import ModelService
 
 NATIVE, NO_NATIVE = "native code for this processor", "no native code"
+PREBUILT = "native code of the installation, for this kind of processor"
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,8 @@ def _native(device: str, dtype: WeightDtype, compiled: bool) -> tuple[Native | N
     """Returns native code if it is useful and available, and a line about it: "" if it was not requested."""
     try:
         if keeps_groups(device, dtype, compiled):
-            return Native.from_folder(cache_folder() / "native"), NATIVE
+            native = Native.from_folder(cache_folder() / "native")
+            return native, f"{PREBUILT}: {native.not_compiled}" if native.not_compiled else NATIVE
         return None, f"{NO_NATIVE}: the weights are in {dtype}" if compiled and device == "cpu" else ""
     except Unavailable as why:
         log.warning("%s: %s", NO_NATIVE, why)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import _ctypes
 import errno
+import importlib.util
 import os
+import platform
+import re
+import shlex
 import shutil
 import signal
 import stat
@@ -18,7 +22,10 @@ from typing import Any
 
 import pytest
 
-from kvscope.model.compiler import COMPILERS, Unavailable
+from kvscope.model import native as native_code
+from kvscope.model import prebuilt
+from kvscope.model.compiler import COMPILERS, ZIG, Unavailable, c_compiler
+from kvscope.model.held import keeps_groups
 from kvscope.model.native import Native, library
 from kvscope.model.native.library import load
 from kvscope.model.packaged import cache_folder
@@ -50,6 +57,8 @@ echo "kernels.c:12:3: error: unknown type name 'floats'" >&2
 exit 1
 """
 
+NO_COMPILER = f"there is no C compiler ({', '.join(COMPILERS)}): install one, or `pip install ziglang`"
+
 Put = Callable[..., None]
 
 
@@ -79,8 +88,16 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Path) -> Pu
 
 
 @pytest.fixture
+def no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on the path nor in a package."""
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+
+@pytest.fixture
 def calls(tmp_path: Path) -> Callable[[], int]:
-    """How often something was compiled or linked."""
+    """How often something was compiled."""
     return lambda: len((tmp_path / "calls").read_text().splitlines())
 
 
@@ -104,7 +121,7 @@ class TestCompiling:
         compiler(GIVES)
         for _ in range(3):
             assert load(folder).product
-        assert calls() == 2  # compiled and linked
+        assert calls() == 1
         assert len(libraries(folder)) == 1
 
     def test_the_folder_is_the_users_alone(self, folder: Path, compiler: Put) -> None:
@@ -139,18 +156,18 @@ class TestCompiling:
             else:
                 script.write_text(first.replace("cc 1.0", "cc 2.0"))
             load(folder)
-        assert calls() == 4
+        assert calls() == 2
         script.write_text(first)
         load(folder)
         assert len(libraries(folder)) == 2
-        assert calls() == 4
+        assert calls() == 2
 
     def test_two_engines_may_compile_at_once(self, folder: Path, compiler: Put, calls: Callable[[], int]) -> None:
         compiler(GIVES_WHEN_BOTH_ASK)
         with ThreadPoolExecutor(2) as both:
             for loaded in [both.submit(load, folder) for _ in range(2)]:
                 assert loaded.result().product
-        assert calls() == 4
+        assert calls() == 2
         assert len(libraries(folder)) == 1
 
     @pytest.mark.processes
@@ -170,28 +187,28 @@ class TestCompiling:
         assert [path.name for path in folder.iterdir() if path.suffix != ".so"] == []
 
 
-class TestClang:
-    """On Linux it would call LLVM's OpenMP, and torch has GCC's."""
+COMMANDS = {
+    "gcc": "gcc",
+    "clang": "clang",
+    "zig": shlex.join(ZIG) if importlib.util.find_spec("ziglang") else "",
+}
+"""Compilers that give what is loaded."""
 
-    linux = pytest.mark.skipif(sys.platform != "linux", reason="torch has LLVM's OpenMP elsewhere")
 
-    @linux
-    def test_it_is_asked_for_code_of_one_thread(self, folder: Path, tmp_path: Path, compiler: Put) -> None:
-        compiler(GIVES)
-        script = tmp_path / "cc"
-        script.write_text(script.read_text().replace("cc 1.0", "Debian clang version 14.0.6"))
-        load(folder)
-        compiled, _ = (tmp_path / "calls").read_text().splitlines()
-        assert "-fopenmp-simd" in compiled.split()
-        assert "-fopenmp" not in compiled.split()
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_each_compiler_makes_computes_as_torch_does(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = COMMANDS[name]
+    if not command or shutil.which(command.split()[0]) is None:
+        pytest.skip(f"there is no {name}")
+    monkeypatch.setenv("CC", command)
+    assert Native.from_folder(folder).not_compiled == ""
 
-    @linux
-    @pytest.mark.skipif(shutil.which("clang") is None, reason="there is no clang")
-    def test_what_it_makes_is_loaded_and_computes_as_torch_does(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("CC", "clang")
-        Native.from_folder(folder)
+
+def test_no_openmp_library_is_needed(given: Path) -> None:
+    """Two in one process would each start threads, and torch brings one."""
+    assert not re.search(rb"lib[gi]?omp\d?\.|kmpc_|GOMP_", given.read_bytes())
 
 
 class TestDamage:
@@ -215,7 +232,7 @@ class TestDamage:
         path.unlink()  # the process has it loaded
         path.write_bytes(damaged[damage])
         assert load(folder).product
-        assert calls() == 4
+        assert calls() == 2
         assert path.read_bytes() == whole
 
     def test_a_library_under_its_right_name_that_cannot_be_loaded_is_compiled_again(
@@ -230,19 +247,172 @@ class TestDamage:
         wrong.write_bytes(b"no library")
         wrong.rename(folder / library._named(name, wrong))
         assert load(folder).product
-        assert calls() == 4
+        assert calls() == 2
+
+
+class TestOtherUsers:
+    """What another user could have changed is not loaded."""
+
+    @pytest.fixture(autouse=True)
+    def _once_compiled(self, folder: Path, compiler: Put) -> None:
+        compiler(GIVES)
+        load(folder)
+
+    def test_a_file_that_others_may_write_is_compiled_again(self, folder: Path, calls: Callable[[], int]) -> None:
+        for expected, mode in enumerate((0o720, 0o702), 2):
+            libraries(folder)[0].chmod(mode)
+            assert load(folder).product
+            assert calls() == expected
+            (path,) = libraries(folder)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+    def test_a_file_of_another_user_is_compiled_again(
+        self, folder: Path, calls: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.getuid():
+            pytest.skip("only root can give a file away")
+        os.chown(libraries(folder)[0], 12345, -1)
+        assert load(folder).product
+        assert calls() == 2
+
+    @pytest.mark.parametrize(("above", "mode"), [(0, 0o770), (0, 0o707), (0, 0o1777), (1, 0o777)])
+    def test_in_a_folder_that_others_may_write_nothing_is_loaded_or_stored(
+        self, above: int, mode: int, folder: Path, calls: Callable[[], int], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        changeable = (folder, *folder.parents)[above]
+        before = changeable.stat().st_mode
+        changeable.chmod(mode)
+        for expected in (2, 3):
+            assert load(folder).product
+            assert calls() == expected
+        why = f"{changeable} can be changed by other users"
+        assert caplog.messages == [f"{why}: native code is compiled at each start and not stored in {folder}"] * 2
+        changeable.chmod(before)
+        assert load(folder).product
+        assert calls() == 3
+
+    def test_a_folder_of_another_user_is_not_used(self, folder: Path, calls: Callable[[], int]) -> None:
+        if os.getuid():
+            pytest.skip("only root can give a folder away")
+        os.chown(folder, 12345, -1)
+        assert load(folder).product
+        assert calls() == 2
+
+    def test_no_umask_makes_a_library_that_is_not_used_again(self, tmp_path: Path, calls: Callable[[], int]) -> None:
+        before = os.umask(0)
+        try:
+            for _ in range(2):
+                load(tmp_path / "other" / "native")
+        finally:
+            os.umask(before)
+        (tmp_path / "other").chmod(0o755)
+        load(tmp_path / "other" / "native")
+        assert calls() == 4  # `other` was open to all, twice
+
+
+class TestPrebuilt:
+    """What a wheel brings takes the place of what cannot be compiled."""
+
+    @pytest.fixture
+    def install(self, tmp_path: Path, given: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """Puts a library in the installation, for processors with these features."""
+
+        def put(needs: str = "", give: Path = given) -> None:
+            kind = prebuilt.Prebuilt(platform.system(), platform.machine(), "", "any", frozenset(needs.split()))
+            monkeypatch.setattr(prebuilt, "PREBUILT", (kind,))
+            monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
+            shutil.copy(give, tmp_path / kind.file)
+
+        return put
+
+    def test_without_a_compiler_it_is_loaded(
+        self, folder: Path, install: Callable[..., None], no_compiler: None
+    ) -> None:
+        install()
+        assert keeps_groups("cpu", "float32", True)
+        assert Native.from_folder(folder).not_compiled == NO_COMPILER
+
+    @pytest.mark.parametrize("script", [FAILS, "exit 3\n", 'echo half > "$out"\n'])
+    def test_where_the_compiler_fails_it_is_loaded(
+        self, script: str, folder: Path, install: Callable[..., None], compiler: Put
+    ) -> None:
+        install()
+        compiler(script)
+        assert Native.from_folder(folder).not_compiled
+
+    def test_where_what_is_compiled_computes_something_else_it_is_loaded(
+        self, folder: Path, install: Callable[..., None], compiler: Put, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        install()
+        compiler(GIVES)
+        compare, compared = native_code.compare_products, []
+
+        def differs_first(products: Any) -> None:
+            compared.append(products)
+            if len(compared) == 1:
+                raise Unavailable("its products are not torch's")
+            compare(products)
+
+        monkeypatch.setattr(native_code, "compare_products", differs_first)
+        assert Native.from_folder(folder).not_compiled == "its products are not torch's"
+
+    def test_with_a_compiler_it_is_not_used(self, folder: Path, install: Callable[..., None], compiler: Put) -> None:
+        install()
+        compiler(GIVES)
+        assert Native.from_folder(folder).not_compiled == ""
+
+    def test_one_that_cannot_be_loaded_is_named(
+        self, folder: Path, tmp_path: Path, install: Callable[..., None], no_compiler: None
+    ) -> None:
+        (tmp_path / "wrong").write_bytes(b"no library")
+        install(give=tmp_path / "wrong")
+        with pytest.raises(Unavailable, match=r"^the installation's native code cannot be used: .*(too short|invalid)"):
+            Native.from_folder(folder)
+
+    def test_a_processor_without_what_it_needs_gets_none(
+        self, folder: Path, install: Callable[..., None], no_compiler: None
+    ) -> None:
+        install("a_feature_of_no_processor")
+        for needed in (lambda: keeps_groups("cpu", "float32", True), lambda: Native.from_folder(folder)):
+            with pytest.raises(Unavailable) as unavailable:
+                needed()
+            assert str(unavailable.value) == NO_COMPILER
+
+    @pytest.mark.parametrize(
+        ("lacks", "cpu"), [("", "x86_64_v4"), ("avx512vl", "x86_64_v3"), ("avx512f avx2", None), ("fma", None)]
+    )
+    def test_the_fastest_that_the_processor_can_run_is_chosen(
+        self, lacks: str, cpu: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(prebuilt.platform, "system", lambda: "Linux")
+        monkeypatch.setattr(prebuilt.platform, "machine", lambda: "x86_64")
+        monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
+        monkeypatch.setattr(prebuilt, "CPUINFO", tmp_path / "cpuinfo")
+        features = " ".join(prebuilt.AVX512 - set(lacks.split()))
+        (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: fpu {features} sse2\nbugs\t\t:\n")
+        for kind in prebuilt.PREBUILT:
+            (tmp_path / kind.file).touch()
+        chosen = prebuilt.prebuilt_library()
+        assert (chosen and chosen.name) == (cpu and f"linux-x86_64-{cpu}.so")
+
+    def test_a_checkout_has_none(self) -> None:
+        assert prebuilt.prebuilt_library() is None
 
 
 class TestUnavailable:
-    def test_without_a_compiler(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("CC", raising=False)
-        monkeypatch.setenv("PATH", str(tmp_path))
-        assert why_not(folder) == f"there is no C compiler ({', '.join(COMPILERS)})"
+    def test_without_a_compiler(self, folder: Path, no_compiler: None) -> None:
+        assert why_not(folder) == NO_COMPILER
         assert not folder.exists()
+
+    def test_zigs_compiler_is_used_where_path_has_none(
+        self, no_compiler: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "ziglang")
+        assert c_compiler() == ZIG
 
     def test_without_the_one_that_is_asked_for(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CC", "no-such-compiler -m64")
-        assert why_not(folder) == "there is no C compiler (no-such-compiler -m64)"
+        assert why_not(folder) == "there is no C compiler (no-such-compiler -m64): correct or unset CC"
 
     def test_where_cc_is_no_command(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CC", "cc 'unclosed")

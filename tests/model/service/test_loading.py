@@ -110,7 +110,9 @@ class TestNative:
     ) -> None:
         monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
         monkeypatch.setenv("CC", "no-such-compiler")
-        assert self.why_not(model, caplog) == "no native code: there is no C compiler (no-such-compiler)"
+        assert self.why_not(model, caplog) == (
+            "no native code: there is no C compiler (no-such-compiler): correct or unset CC"
+        )
 
     def test_where_no_code_can_be_stored_torch_serves_and_a_line_says_why(
         self, model: str, native: Native, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
