@@ -53,12 +53,20 @@ class Header:
 
 
 def encode(
-    run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+    run: str,
+    seq: int,
+    kind: str,
+    data: Mapping[str, Any],
+    tensors: Mapping[str, np.ndarray] | None = None,
+    **encoded: bytes,
 ) -> Frame:
-    """Returns a frame. Raises ValueError for an unknown kind and for `data` that is not JSON, such as NaN."""
+    """Returns a frame. `encoded`: further fields of its `data`, already as JSON.
+
+    Raises ValueError for an unknown kind and for `data` that is not JSON, such as NaN.
+    """
     if kind not in (*KINDS, VALUES):
         raise ValueError(f"unknown frame kind {kind!r}")
-    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
+    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data, **encoded)))
 
 
 def header(payload: bytes) -> Header:
@@ -239,11 +247,13 @@ def _json_object(text: str | bytes) -> dict[str, Any]:
     return parsed
 
 
-def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[str, str]:
+def _described(run: str, seq: int, kind: str, data: Mapping[str, Any], **encoded: bytes) -> dict[str, str]:
     """Returns the metadata of a frame. Raises ValueError for a value that JSON does not have."""
     text = to_json(data)
     if b"NaN" in text or b"Infinity" in text:
         json.dumps(data, allow_nan=False)  # raises ValueError, unless these are words of a text
+    for name, value in encoded.items():
+        text = b'%b,"%b":%b}' % (text[:-1], name.encode(), value)
     return {"v": VERSION, "kind": kind, "seq": str(seq), "run": run, "data": text.decode()}
 
 

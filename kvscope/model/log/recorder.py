@@ -39,7 +39,7 @@ class Recorder:
         self._model = schema.Model(**info)
         self._temperature = temperature
         self._seq = seq
-        self._tokens = Tokens(tokenizer)
+        self._tokenizer = tokenizer
 
     def open(
         self,
@@ -81,7 +81,8 @@ class Recorder:
             tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
             if record.where is not None:
                 tensors["kept"] = _bits(record.where, record.position + 1)
-            return [self._next("step", self._step(record), tensors)]
+            named = map(self._tokenizer.token_json, shown.ids[:NAMED_CANDIDATES].tolist())
+            return [self._next("step", self._step(record), tensors, top_tokens=b"[%b]" % b",".join(named))]
         if isinstance(record, BeamsRecord):
             return [self.frame("beams", self._beams(record))]
         error = record.error and record.error[: schema.MOST_ERROR]
@@ -92,8 +93,8 @@ class Recorder:
         ]
 
     def _step(self, record: StepRecord) -> dict[str, Any]:
-        choice, shown, timing, kv, tokens = record.choice, record.candidates, record.timing, record.kv, self._tokens
-        token = {**tokens[choice.token], "prob": choice.prob, "raw_prob": choice.raw_prob}
+        choice, shown, timing, kv = record.choice, record.candidates, record.timing, record.kv
+        token = {**self._tokenizer.token(choice.token), "prob": choice.prob, "raw_prob": choice.raw_prob}
         if record.forced:
             token["forced"] = True
         cache = {
@@ -110,7 +111,7 @@ class Recorder:
         rest: dict[str, Any] = {}
         if record.comparison:
             own = record.comparison.own
-            rest["own"] = {**tokens[own.token], "prob": own.prob, "raw_prob": own.raw_prob}
+            rest["own"] = {**self._tokenizer.token(own.token), "prob": own.prob, "raw_prob": own.raw_prob}
             rest["kl"] = record.comparison.kl
         return {
             "step": record.step,
@@ -119,7 +120,6 @@ class Recorder:
             "token": token,
             "entropy": choice.entropy,
             "log_z": choice.log_z,
-            "top_tokens": [tokens[token] for token in shown.ids[:NAMED_CANDIDATES].tolist()],
             "tail": {"low": shown.tail_low, "high": shown.tail_high, "count": shown.tail_size},
             "filters": {
                 "temperature": self._temperature,
@@ -134,7 +134,7 @@ class Recorder:
                 "sample": timing.sample,
                 "total": timing.total,
                 "chunks": timing.chunks,
-                "layers": timing.layers and [round(ms, 3) for ms in timing.layers],
+                "layers": timing.layers and [round(1000 * ms) / 1000 for ms in timing.layers],
             },
             "batch": record.batch,
             "kv": cache,
@@ -160,28 +160,18 @@ class Recorder:
 
     def token(self, token: int) -> schema.Token:
         """Returns a token as frames describe it."""
-        return schema.Token(**self._tokens[token])
+        return schema.Token(**self._tokenizer.token(token))
 
     def frame(self, kind: str, data: schema.FrameData) -> Frame:
         """Encodes the log's next frame."""
         return self._next(kind, data.model_dump(exclude_unset=True))
 
-    def _next(self, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
-        encoded = frames.encode(self._run, self._seq, kind, data, tensors)
+    def _next(
+        self, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None, **encoded: bytes
+    ) -> Frame:
+        frame = frames.encode(self._run, self._seq, kind, data, tensors, **encoded)
         self._seq += 1
-        return encoded
-
-
-class Tokens(dict[int, dict[str, Any]]):
-    """Tokens as frames describe them, by id. Tokens that are likely in one step are often likely in the next too."""
-
-    def __init__(self, tokenizer: Tokenizer):
-        super().__init__()
-        self._describe = tokenizer.token
-
-    def __missing__(self, token: int) -> dict[str, Any]:
-        self[token] = self._describe(token)
-        return self[token]
+        return frame
 
 
 def values_frames(
