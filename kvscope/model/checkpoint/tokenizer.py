@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import tokenizers
+from pydantic_core import to_json
 
 from kvscope.model.api import Refused
 from kvscope.model.checkpoint.chat import ChatTemplate
 
 _END_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<|end_of_turn|>", "<end_of_turn>")
 _SPACE_MARK = "▁"
+_TOKENS_REMEMBERED = 2**14
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class Tokenizer:
         self.eos = extras.eos
         self.rows: int | None = None
         """Rows of the model's embedding: larger ids are refused. None before `fit`."""
+        self.token_json: Callable[[int], bytes] = lru_cache(_TOKENS_REMEMBERED)(
+            lambda token: to_json(self.token(token))
+        )
+        """Returns `token` as JSON. The likely tokens of one step are often likely in another one too."""
 
     def fit(self, rows: int, source: str) -> None:
         """Uses this tokenizer for a model whose embedding has `rows` rows. `source`: the model's name in messages.

@@ -14,18 +14,22 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MOST_WAITING, MOST_STOLEN = 0.1, 0.05
 """A time is disturbed above one of these shares."""
 MOST_SWITCHES_PER_MS = 1.0
 """The limit used instead if the system reports no waiting."""
 LEAST_MS = 5.0
-"""Waiting and preemptions do not count in shorter times: a share of 1 or 2 ms says nothing."""
+"""Waiting and preemptions do not count in shorter times: a share of 1 or 2 ms says nothing. So the counters are not
+read more often either."""
 _THREADS, _STAT = Path("/proc/self/task"), Path("/proc/stat")
 _STEAL = 8
 """Column of /proc/stat."""
+_TICK_S = 0.01
+"""Unit of /proc/stat. It is not read more often: an interval below a tick says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +73,27 @@ def conditions_record(conditions: Conditions) -> dict[str, Any]:
 
 
 class Watch:
-    """Measures the conditions from its creation on."""
+    """Measures the conditions from its creation on, or from up to LEAST_MS before: one reading of the counters ends a
+    pass and begins the next one.
+    """
 
     def __init__(self) -> None:
-        self._before = _read()
+        self._before = _counters().read()
 
     def conditions(self, others: int = 0) -> Conditions:
         """Returns the conditions since its creation. `others`: how many other runs the passes computed."""
-        (at, waited, switches, steal), (at_now, waited_now, switches_now, steal_now) = self._before, _read()
-        seconds = max(at_now - at, 1e-9)
-        waiting = None if waited is None or waited_now is None else _share(waited_now - waited, seconds)
-        stolen = None if steal is None or steal_now is None else _share(steal_now - steal, seconds)
-        return Conditions(1000 * seconds, others, waiting, switches_now - switches, stolen)
+        before, now = self._before, _counters().read()
+        seconds = max(now.at - before.at, 1e-9)
+        waiting = _share(before.waited_s, now.waited_s, seconds)
+        stolen = _share(before.stolen_s, now.stolen_s, now.stolen_at - before.stolen_at)
+        return Conditions(1000 * seconds, others, waiting, now.switches - before.switches, stolen)
 
 
 def together(parts: Iterable[Conditions]) -> Conditions:
     """Returns the conditions of several times, one after the other."""
     whole = list(parts)
+    if len(whole) == 1:
+        return whole[0]
     ms = sum(part.ms for part in whole)
     return Conditions(
         ms,
@@ -102,31 +110,84 @@ def _mean(shares: Iterable[tuple[float | None, float]]) -> float | None:
     return sum(share * ms for share, ms in known) / weight if weight else None
 
 
-def _read() -> tuple[float, float | None, int, float | None]:
-    """Returns the clock in seconds, seconds that threads have waited, preemptions, and seconds stolen."""
-    return time.perf_counter(), _waited_s(), resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw, _steal_s()
-
-
-def _share(part: float, whole: float) -> float:
-    """Returns part / whole between 0 and 1: the sum of waiting times may fall when a thread ends."""
-    return max(0.0, min(1.0, part / whole))
-
-
-def _waited_s() -> float | None:
-    waited = 0
-    try:
-        for thread in os.listdir(_THREADS):
-            ended = suppress(FileNotFoundError, ProcessLookupError)  # the thread may end meanwhile
-            with ended, open(f"{_THREADS}/{thread}/schedstat", "rb") as file:
-                waited += int(file.read().split()[1])
-    except (OSError, ValueError, IndexError):
+def _share(before: float | None, now: float | None, seconds: float) -> float | None:
+    """Returns the part of so many seconds, between 0 and 1: the sum of waiting times may fall when a thread ends."""
+    if before is None or now is None:
         return None
-    return waited / 1e9
+    return max(0.0, min(1.0, (now - before) / seconds)) if seconds else 0.0
 
 
-def _steal_s() -> float | None:
+class _Reading(NamedTuple):
+    """The clock, seconds that threads have waited, preemptions, and seconds stolen until `stolen_at`."""
+
+    at: float
+    waited_s: float | None
+    switches: int
+    stolen_s: float | None
+    stolen_at: float
+
+
+class _Counters:
+    """Reads the system's counters. Only the engine's thread may call it.
+
+    Files stay open between readings: to open one takes ten times as long as to read it.
+    """
+
+    def __init__(self) -> None:
+        self._folder, self._stat = _descriptor(_THREADS), _descriptor(_STAT)
+        self._links = 0
+        """Links of the folder: it has one more for each thread."""
+        self._threads: list[int] = []
+        self._last: _Reading | None = None
+
+    def read(self) -> _Reading:
+        """Returns the counters now, or up to LEAST_MS ago."""
+        at, last = time.perf_counter(), self._last
+        if last is None or at - last.at >= LEAST_MS / 1000:
+            switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+            is_new = last is None or at - last.stolen_at >= _TICK_S
+            stolen = (self._stolen_s(), at) if is_new else (last.stolen_s, last.stolen_at)
+            self._last = last = _Reading(at, self._waited_s(), switches, *stolen)
+        return last
+
+    def _waited_s(self) -> float | None:
+        waited = 0
+        try:
+            if (links := os.fstat(self._folder).st_nlink) != self._links:
+                self._open_threads()
+                self._links = links
+            for thread in self._threads:
+                try:
+                    waited += int(os.pread(thread, 64, 0).split()[1])
+                except ProcessLookupError:  # the thread has ended
+                    self._links = 0
+        except (OSError, ValueError, IndexError):
+            return None
+        return waited / 1e9
+
+    def _open_threads(self) -> None:
+        while self._threads:
+            os.close(self._threads.pop())
+        for thread in os.listdir(self._folder):
+            with suppress(FileNotFoundError, ProcessLookupError):  # the thread may end meanwhile
+                self._threads.append(os.open(f"{thread}/schedstat", os.O_RDONLY, dir_fd=self._folder))
+
+    def _stolen_s(self) -> float | None:
+        try:
+            ticks = int(os.pread(self._stat, 256, 0).split()[_STEAL])
+        except (OSError, ValueError, IndexError):
+            return None
+        return ticks / os.sysconf("SC_CLK_TCK") / (os.cpu_count() or 1)
+
+
+def _descriptor(path: Path) -> int:
+    """Returns the descriptor of a file or folder, to read as long as the process runs; -1 if there is none."""
     try:
-        with _STAT.open("rb") as file:
-            return int(file.readline().split()[_STEAL]) / os.sysconf("SC_CLK_TCK") / (os.cpu_count() or 1)
-    except (OSError, ValueError, IndexError):
-        return None
+        return os.open(path, os.O_RDONLY)
+    except OSError:
+        return -1
+
+
+@cache
+def _counters() -> _Counters:
+    return _Counters()

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from kvscope.model.api import Frame
 from kvscope.model.log.untrusted import DTYPES
 
@@ -28,9 +30,10 @@ version, unless all logs of the current one still match it."""
 KINDS = ("open", "layer", "step", "beams", "asked", "pass", "round", "close")
 VALUES = "values"
 """Kind of the frames that store exact values with a saved session; no log has them."""
-ORDER = ("<f4", "<i4", "<f2", "|u1")
-"""The dtypes of a log's tensors by their numpy names, in the order of a safetensors buffer."""
-NAMES = {array: name for name, array in DTYPES.items()}
+NAMES = ("F32", "I32", "F16", "U8")
+"""The dtypes of a log's tensors, in the order of a safetensors buffer."""
+ORDER = tuple(DTYPES[name] for name in NAMES)
+"""The same by their numpy names."""
 MAX_FRAME_BYTES = 65_536
 """Largest size of a log's frame: simple-websocket truncates large sends."""
 
@@ -50,12 +53,20 @@ class Header:
 
 
 def encode(
-    run: str, seq: int, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None
+    run: str,
+    seq: int,
+    kind: str,
+    data: Mapping[str, Any],
+    tensors: Mapping[str, np.ndarray] | None = None,
+    **encoded: bytes,
 ) -> Frame:
-    """Returns a frame. Raises ValueError for an unknown kind and for `data` that is not JSON, such as NaN."""
+    """Returns a frame. `encoded`: further fields of its `data`, already as JSON.
+
+    Raises ValueError for an unknown kind and for `data` that is not JSON, such as NaN.
+    """
     if kind not in (*KINDS, VALUES):
         raise ValueError(f"unknown frame kind {kind!r}")
-    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data)))
+    return Frame(run, seq, kind, _step(data), serialize(tensors or {}, _described(run, seq, kind, data, **encoded)))
 
 
 def header(payload: bytes) -> Header:
@@ -236,15 +247,14 @@ def _json_object(text: str | bytes) -> dict[str, Any]:
     return parsed
 
 
-def _described(run: str, seq: int, kind: str, data: Mapping[str, Any]) -> dict[str, str]:
+def _described(run: str, seq: int, kind: str, data: Mapping[str, Any], **encoded: bytes) -> dict[str, str]:
     """Returns the metadata of a frame. Raises ValueError for a value that JSON does not have."""
-    return {
-        "v": VERSION,
-        "kind": kind,
-        "seq": str(seq),
-        "run": run,
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False),
-    }
+    text = to_json(data)
+    if b"NaN" in text or b"Infinity" in text:
+        json.dumps(data, allow_nan=False)  # raises ValueError, unless these are words of a text
+    for name, value in encoded.items():
+        text = b'%b,"%b":%b}' % (text[:-1], name.encode(), value)
+    return {"v": VERSION, "kind": kind, "seq": str(seq), "run": run, "data": text.decode()}
 
 
 def _step(data: Mapping[str, Any]) -> int:
@@ -260,18 +270,16 @@ def serialize(arrays: Mapping[str, np.ndarray], metadata: dict[str, str]) -> byt
     described: dict[str, Any] = {}
     body: list[bytes] = []
     end = 0
-    for name, array in sorted(arrays.items(), key=lambda item: (ORDER.index(item[1].dtype.str), item[0])):
-        values = array.tobytes()
-        start, end = end, end + len(values)
-        dtype = NAMES[array.dtype.str]
-        described[name] = {"dtype": dtype, "shape": list(array.shape), "data_offsets": [start, end]}
-        body.append(values)
-    return _with_header(described, metadata, b"".join(body))
+    for order, name, array in sorted((ORDER.index(array.dtype.str), name, array) for name, array in arrays.items()):
+        start, end = end, end + array.nbytes
+        described[name] = {"dtype": NAMES[order], "shape": array.shape, "data_offsets": (start, end)}
+        body.append(array.tobytes())
+    return _with_header(described, metadata, *body)
 
 
-def _with_header(described: Mapping[str, Any], metadata: Mapping[str, str], body: bytes | memoryview) -> bytes:
+def _with_header(described: Mapping[str, Any], metadata: Mapping[str, str], *body: bytes | memoryview) -> bytes:
     """Returns the safetensors buffer of `body` with this metadata; `described` says where each tensor is in it."""
     described = {**described, "__metadata__": dict(sorted(metadata.items()))}
-    head = json.dumps(dict(sorted(described.items())), ensure_ascii=False, separators=(",", ":")).encode()
+    head = to_json(dict(sorted(described.items())))
     head += b" " * (-len(head) % 8)
-    return b"".join((struct.pack("<Q", len(head)), head, body))
+    return b"".join((struct.pack("<Q", len(head)), head, *body))

@@ -13,7 +13,7 @@ from kvscope.model.api import Frame, RunRequest, ValuesRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.conditions import conditions_record
-from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord, Timing
+from kvscope.model.engine.records import BeamsRecord, CloseRecord, RowsRecord, StepRecord
 from kvscope.model.kv_cache import BLOCK_SIZE
 from kvscope.model.log import frames, schema
 
@@ -30,17 +30,16 @@ def now() -> str:
 class Recorder:
     """Numbers and encodes the frames of run `run` of a model described by `info`, beginning at `seq`.
 
-    model.log.schema checks all data: it raises ValueError for data that a reader would refuse.
+    Numbers that JSON does not have, such as NaN, raise ValueError. Tests check that `layer` and `step` frames are as
+    model.log.schema defines them; a check of each one would take longer than encoding it.
     """
 
     def __init__(self, run: str, info: Mapping[str, Any], tokenizer: Tokenizer, temperature: float, seq: int = 0):
         self._run = run
         self._model = schema.Model(**info)
-        self._tokenizer = tokenizer
         self._temperature = temperature
         self._seq = seq
-        self._tokens: dict[int, schema.Token] = {}
-        """Tokens already described, by id: the likely tokens of a step are often likely in the next one too."""
+        self._tokenizer = tokenizer
 
     def open(
         self,
@@ -76,13 +75,14 @@ class Recorder:
     def record(self, record: RowsRecord | StepRecord | BeamsRecord | CloseRecord) -> list[Frame]:
         """Returns the frames of one record, in log order."""
         if isinstance(record, RowsRecord):
-            return [self.frame("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
+            return [self._next("layer", data, tensors) for data, tensors in layer_parts(record.step, record.rows)]
         if isinstance(record, StepRecord):
             shown = record.candidates
             tensors = {"top_ids": shown.ids, "top_logits": shown.logits, "tail_counts": shown.tail_counts}
             if record.where is not None:
                 tensors["kept"] = _bits(record.where, record.position + 1)
-            return [self.frame("step", self._step(record), tensors)]
+            named = map(self._tokenizer.token_json, shown.ids[:NAMED_CANDIDATES].tolist())
+            return [self._next("step", self._step(record), tensors, top_tokens=b"[%b]" % b",".join(named))]
         if isinstance(record, BeamsRecord):
             return [self.frame("beams", self._beams(record))]
         error = record.error and record.error[: schema.MOST_ERROR]
@@ -92,55 +92,60 @@ class Recorder:
             )
         ]
 
-    def _step(self, record: StepRecord) -> schema.Step:
-        choice, shown, kv = record.choice, record.candidates, record.kv
-        forced: dict[str, Any] = {"forced": True} if record.forced else {}
+    def _step(self, record: StepRecord) -> dict[str, Any]:
+        choice, shown, timing, kv = record.choice, record.candidates, record.timing, record.kv
+        token = {**self._tokenizer.token(choice.token), "prob": choice.prob, "raw_prob": choice.raw_prob}
+        if record.forced:
+            token["forced"] = True
+        cache = {
+            "positions": kv.positions,
+            "blocks": len(kv.block_table),
+            "block_table": kv.block_table,
+            "refcounts": kv.refcounts,
+            "bytes_written": kv.bytes_written,
+            "bytes_used": kv.bytes_used,
+            "bytes_reserved": kv.bytes_reserved,
+        }
+        if kv.windowed is not None:
+            cache["windowed"] = {"positions": kv.windowed[0], "blocks": kv.windowed[1]}
         rest: dict[str, Any] = {}
         if record.comparison:
-            own, rest["kl"] = record.comparison.own, record.comparison.kl
-            token = self._tokenizer.token(own.token)
-            rest["own"] = schema.OwnToken(**token, prob=own.prob, raw_prob=own.raw_prob)
-        windowed: dict[str, Any] = {}
-        if kv.windowed is not None:
-            windowed["windowed"] = schema.Windowed(positions=kv.windowed[0], blocks=kv.windowed[1])
-        return schema.Step(
-            step=record.step,
-            phase=record.phase,
-            position=record.position,
-            token=schema.ChosenToken(
-                **self._tokenizer.token(choice.token), prob=choice.prob, raw_prob=choice.raw_prob, **forced
-            ),
-            entropy=choice.entropy,
-            log_z=choice.log_z,
-            top_tokens=[self.token(int(token)) for token in shown.ids[:NAMED_CANDIDATES]],
-            tail=schema.Tail(low=shown.tail_low, high=shown.tail_high, count=shown.tail_size),
-            filters=schema.Filters(
-                temperature=self._temperature,
-                kept_top_k=choice.kept_top_k,
-                kept_top_p=choice.kept_top_p,
-                mass_top_k=choice.mass_top_k,
-                mass_top_p=choice.mass_top_p,
-            ),
-            ms=_milliseconds(record.timing),
-            batch=record.batch,
-            kv=schema.KV(
-                positions=kv.positions,
-                blocks=len(kv.block_table),
-                block_table=list(kv.block_table),
-                refcounts=list(kv.refcounts),
-                bytes_written=kv.bytes_written,
-                bytes_used=kv.bytes_used,
-                bytes_reserved=kv.bytes_reserved,
-                **windowed,
-            ),
-            flops=record.cost.flops,
-            bytes_read=record.cost.bytes_read,
-            weights_read=record.cost.weights,
-            rows_computed=record.cost.rows,
-            computed_by=record.by,
-            conditions=schema.Conditions(**conditions_record(record.timing.conditions)),
+            own = record.comparison.own
+            rest["own"] = {**self._tokenizer.token(own.token), "prob": own.prob, "raw_prob": own.raw_prob}
+            rest["kl"] = record.comparison.kl
+        return {
+            "step": record.step,
+            "phase": record.phase,
+            "position": record.position,
+            "token": token,
+            "entropy": choice.entropy,
+            "log_z": choice.log_z,
+            "tail": {"low": shown.tail_low, "high": shown.tail_high, "count": shown.tail_size},
+            "filters": {
+                "temperature": self._temperature,
+                "kept_top_k": choice.kept_top_k,
+                "kept_top_p": choice.kept_top_p,
+                "mass_top_k": choice.mass_top_k,
+                "mass_top_p": choice.mass_top_p,
+            },
+            "ms": {
+                "forward": timing.forward,
+                "capture": timing.capture,
+                "sample": timing.sample,
+                "total": timing.total,
+                "chunks": timing.chunks,
+                "layers": timing.layers and [round(1000 * ms) / 1000 for ms in timing.layers],
+            },
+            "batch": record.batch,
+            "kv": cache,
+            "flops": record.cost.flops,
+            "bytes_read": record.cost.bytes_read,
+            "weights_read": record.cost.weights,
+            "rows_computed": record.cost.rows,
+            "computed_by": record.by,
+            "conditions": conditions_record(timing.conditions),
             **rest,
-        )
+        }
 
     def _beams(self, record: BeamsRecord) -> schema.Beams:
         return schema.Beams(
@@ -155,15 +160,18 @@ class Recorder:
 
     def token(self, token: int) -> schema.Token:
         """Returns a token as frames describe it."""
-        if token not in self._tokens:
-            self._tokens[token] = schema.Token(**self._tokenizer.token(token))
-        return self._tokens[token]
+        return schema.Token(**self._tokenizer.token(token))
 
-    def frame(self, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray] | None = None) -> Frame:
+    def frame(self, kind: str, data: schema.FrameData) -> Frame:
         """Encodes the log's next frame."""
-        encoded = _encoded(self._run, self._seq, kind, data, tensors or {})
+        return self._next(kind, data.model_dump(exclude_unset=True))
+
+    def _next(
+        self, kind: str, data: Mapping[str, Any], tensors: Mapping[str, np.ndarray] | None = None, **encoded: bytes
+    ) -> Frame:
+        frame = frames.encode(self._run, self._seq, kind, data, tensors, **encoded)
         self._seq += 1
-        return encoded
+        return frame
 
 
 def values_frames(
@@ -188,7 +196,7 @@ def values_frames(
         seq = request.step * len(layers) + layer
         data = schema.Values(**place, layer=layer, window=windows[layer], **also)
         schema.check_tensors(data.tensors, tensors, model.sizes, f"values frame {seq} of run {request.run}")
-        encoded.append(_encoded(request.run, seq, frames.VALUES, data, tensors))
+        encoded.append(frames.encode(request.run, seq, frames.VALUES, data.model_dump(exclude_unset=True), tensors))
     return encoded
 
 
@@ -199,28 +207,12 @@ def _needed_for_answers(model: schema.Model) -> dict[str, Any]:
     return {name: value for name, (value, usual_value) in settings.items() if value != usual_value}
 
 
-def _encoded(run: str, seq: int, kind: str, data: schema.FrameData, tensors: Mapping[str, np.ndarray]) -> Frame:
-    """Encodes a frame without a check of its tensors, which would take time in every step; tests and readers check."""
-    return frames.encode(run, seq, kind, data.model_dump(exclude_unset=True), tensors)
-
-
 def _bits(where: np.ndarray, positions: int) -> np.ndarray:
     """Returns a bit for each position, 1 if it is in `where`, lowest first: U8 [layers or 1, KV heads or 1, bytes]."""
     where = where if where.ndim == 3 else where[None, None]
     there = np.zeros((*where.shape[:2], positions), bool)
     np.put_along_axis(there, where, True, axis=-1)
     return np.packbits(there, axis=-1, bitorder="little")
-
-
-def _milliseconds(timing: Timing) -> schema.Milliseconds:
-    return schema.Milliseconds(
-        forward=timing.forward,
-        capture=timing.capture,
-        sample=timing.sample,
-        total=timing.total,
-        chunks=list(timing.chunks),
-        layers=None if timing.layers is None else [round(ms, 3) for ms in timing.layers],
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +255,7 @@ def tiles(shape: Shape, first_query: int, queries: int) -> Iterator[tuple[slice,
                 )
 
 
-def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, dict[str, np.ndarray]]]:
+def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """Yields the data and tensors of the `layer` frames of a pass. A part's keys end with its last query."""
     layers, heads, queries, _ = rows.attention.shape
     norms = (rows.q_norm, rows.k_norm, rows.v_norm, rows.residual_norm, rows.experts, rows.expert_shares)
@@ -274,22 +266,22 @@ def layer_parts(step: int, rows: CapturedRows) -> Iterator[tuple[schema.Layer, d
 
 def _part(
     step: int, rows: CapturedRows, layers: slice, heads: slice, queries: slice
-) -> tuple[schema.Layer, dict[str, np.ndarray]]:
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     keys = rows.first_query + queries.stop
-    tensors = {"attention": np.ascontiguousarray(rows.attention[layers, heads, queries, :keys])}
+    tensors = {"attention": rows.attention[layers, heads, queries, :keys]}
     if heads.start == 0:
-        tensors["q_norm"] = np.ascontiguousarray(rows.q_norm[layers, :, queries])
-        tensors["k_norm"] = np.ascontiguousarray(rows.k_norm[layers, :, queries])
-        tensors["v_norm"] = np.ascontiguousarray(rows.v_norm[layers, :, queries])
-        tensors["residual_norm"] = np.ascontiguousarray(rows.residual_norm[layers, queries])
+        tensors["q_norm"] = rows.q_norm[layers, :, queries]
+        tensors["k_norm"] = rows.k_norm[layers, :, queries]
+        tensors["v_norm"] = rows.v_norm[layers, :, queries]
+        tensors["residual_norm"] = rows.residual_norm[layers, queries]
         if rows.experts is not None and rows.expert_shares is not None:
-            tensors["experts"] = np.ascontiguousarray(rows.experts[layers, queries])
-            tensors["expert_shares"] = np.ascontiguousarray(rows.expert_shares[layers, queries])
-    data = schema.Layer(
-        step=step,
-        first_layer=layers.start,
-        first_head=heads.start,
-        first_query=rows.first_query + queries.start,
-        companding="sqrt",
-    )
+            tensors["experts"] = rows.experts[layers, queries]
+            tensors["expert_shares"] = rows.expert_shares[layers, queries]
+    data = {
+        "step": step,
+        "first_layer": layers.start,
+        "first_head": heads.start,
+        "first_query": rows.first_query + queries.start,
+        "companding": "sqrt",
+    }
     return data, tensors

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -32,16 +34,61 @@ def test_a_time_is_disturbed_by_other_runs_or_by_the_machine(conditions: Conditi
 def test_the_system_is_asked_and_may_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_THREADS", tmp_path / "task")
     monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
+    monkeypatch.setattr(module, "_TICK_S", 0.0)
+    monkeypatch.setattr(module, "LEAST_MS", 0.0)
+    monkeypatch.setattr(module, "_counters", lambda: counters)
+    counters = module._Counters()
     silent = Watch().conditions()
     assert (silent.waiting, silent.stolen) == (None, None)
     for thread in ("1", "2"):
         (tmp_path / "task" / thread).mkdir(parents=True)
         (tmp_path / "task" / thread / "schedstat").write_text("5 1000000000 3\n")
     (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 0 0 0\n")
+    counters = module._Counters()
     watch = Watch()
     (tmp_path / "task" / "2" / "schedstat").write_text("5 9000000000 3\n")
     told = watch.conditions(2)
     assert (told.others, told.waiting, told.stolen) == (2, 1.0, 0.0)  # no share is above 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not report how long threads waited")
+def test_threads_that_begin_and_end_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_MS", 0.0)
+    counters, begun, ended = module._Counters(), threading.Event(), threading.Event()
+
+    def every_thread_is_read() -> bool:
+        counters.read()
+        return len(counters._threads) == len(list(Path("/proc/self/task").iterdir()))
+
+    assert every_thread_is_read()
+    thread = threading.Thread(target=lambda: (begun.set(), ended.wait()))
+    thread.start()
+    assert begun.wait(60)
+    assert every_thread_is_read()
+    ended.set()
+    thread.join()
+    assert every_thread_is_read()
+
+
+def test_a_reading_ends_one_pass_and_begins_the_next() -> None:
+    first, second = Watch(), Watch()
+    assert first._before is second._before
+
+
+def test_a_time_shorter_than_a_tick_of_stolen_time_has_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 0 0 0\n")
+    monkeypatch.setattr(module, "_STAT", tmp_path / "stat")
+    monkeypatch.setattr(module, "LEAST_MS", 0.0)
+    counters = module._Counters()
+    monkeypatch.setattr(module, "_counters", lambda: counters)
+    watch = Watch()
+    (tmp_path / "stat").write_text("cpu 1 2 3 4 5 6 7 9000 0 0\n")
+    monkeypatch.setattr(module, "_TICK_S", 60.0)
+    assert watch.conditions().stolen == 0.0
+    monkeypatch.setattr(module, "_TICK_S", 0.0)
+    assert watch.conditions().stolen == 1.0
 
 
 def test_a_step_tells_of_the_runs_it_shared_its_passes_with() -> None:

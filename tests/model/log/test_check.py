@@ -157,10 +157,10 @@ def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
     assert check.steps == step + 1
 
 
-def test_the_recorder_does_not_write_data_that_would_be_refused() -> None:
+def test_the_recorder_does_not_write_numbers_that_json_does_not_have() -> None:
     recorder = Recorder("r", described(vocab=3), tiny_tokenizer(), 1.0)
-    for numbers, what in (([float("nan")], "prob"), ([1.0, 1.0, 1.0, float("inf")], "Milliseconds")):
-        with pytest.raises(ValueError, match=what):
+    for numbers in ([float("nan"), 1.0, 1.0, 1.0], [1.0, 1.0, float("inf"), 1.0]):
+        with pytest.raises(ValueError, match="JSON"):
             recorder.record(step_record(0, 5, numbers, 3, 3))
 
 
