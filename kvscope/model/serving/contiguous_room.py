@@ -78,7 +78,7 @@ class ContiguousRoom(Room):
         return super().slots() if self._region else None
 
     def close(self) -> None:
-        """Returns the region to the pool."""
+        """Gives the region back to the pool."""
         if self._region:
             self._region.close()
             self._region = None
