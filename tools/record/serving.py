@@ -27,7 +27,7 @@ def asked(recipe: dict[str, Any]) -> Workload:
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
-    """Returns whether these frames are of the recipe's workload. A setting missing in an old log has its first value."""
+    """Returns whether the frames are of the recipe's workload. A setting missing in older logs has its first value."""
     wanted, study = asked(recipe), codec.header(payloads[0]).data["study"]
     requests = [{name: value for name, value in each.items() if name != "tokens"} for each in study["requests"]]
     found = {"system": study["system"], "requests": requests, "rounds": study["rounds"]}
