@@ -15,7 +15,7 @@ class Unavailable(RuntimeError):
 
 
 def c_compiler() -> list[str]:
-    """Return the command in `CC`, or else the first C compiler on the path. Raises Unavailable."""
+    """Returns the command in `CC`, or else the first C compiler on the path. Raises Unavailable."""
     value = os.environ.get("CC", "")
     try:
         configured = shlex.split(value)
