@@ -1,4 +1,7 @@
-"""The words that docs/style.md replaces appear in no message, document, help text, comment, docstring or name."""
+"""The words that docs/style.md replaces appear in no message, document, help text, comment, docstring or name.
+
+Docstrings of functions are in the third person.
+"""
 
 from __future__ import annotations
 
@@ -129,6 +132,45 @@ def test_names_have_none() -> None:
         if found_in(name.replace("_", " ")) or name in NAMES
     ]
     assert private == []
+
+
+IMPERATIVES = set(
+    re.findall(
+        r"\w+",
+        """
+    Accept Add Admit Advance Allocate Answer Append Arrange Ask Begin Break Build Cache Call Cancel Check Close Compile
+    Compress Compute Copy Count Create Cut Declare Decode Delete Dequantize Describe Disable Do Download Draw Drop
+    Encode End Estimate Evict Explain Fail Fill Follow Forget Format Free Give Have Hold Identify Insert Install Keep
+    Kill Leave Let List Load Lock Log Lower Make Map Mark Measure Move Name Note Open Parse Pass Pause Place Prevent
+    Print Queue Raise Read Record Refuse Release Remove Render Reorder Replace Report Reserve Reshape Restore Return
+    Rotate Run Save Say Send Serve Set Show Split Start Stop Store Take Tokenize Truncate Try Turn Undo Unpack Update
+    Use Validate Wait Wake Watch Wrap Write Yield
+    """,
+    )
+)
+"""Base forms of verbs that begin no docstring; nouns such as Number and Query may."""
+
+
+def imperatives_in(source: str) -> Iterator[tuple[int, str]]:
+    """Line and first word of the docstring of each function, if it is an imperative."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = re.match(r"\w*", ast.get_docstring(node) or "")
+            if first and first[0] in IMPERATIVES:
+                yield node.lineno, first[0]
+
+
+def test_docstrings_say_what_a_function_does() -> None:
+    """In the third person, so that all read alike."""
+    source = 'def a():\n    """Return 1."""\n\n\ndef b():\n    """Returns 1."""\n'
+    assert list(imperatives_in(source)) == [(1, "Return")]
+    imperative = [
+        f"{path.relative_to(ROOT)}:{line}: {word}"
+        for path in SOURCES
+        if path.suffix == ".py"
+        for line, word in imperatives_in(path.read_text("utf-8"))
+    ]
+    assert imperative == []
 
 
 def test_names_and_comments_are_read(tmp_path: Path) -> None:

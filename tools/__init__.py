@@ -1,1 +1,1 @@
-"""What is run by hand: benches, load, faults, recordings, snippets. None of it is shipped."""
+"""Commands run by hand: benches, load tests, faults, recordings, snippets. None of them is shipped."""

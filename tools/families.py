@@ -1,6 +1,6 @@
-"""`python -m tools.families`: copy the table of model families into the page's folder.
+"""`python -m tools.families`: copies the table of model families into the page's folder.
 
-The page imports the table as a module, so it has to lie in `static/`; the model does not read files of the page.
+The page imports the table as a module, so it must be in `static/`; the model reads no files of the page.
 """
 
 from __future__ import annotations

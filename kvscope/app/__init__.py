@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def create_app(settings: Settings) -> Flask:
-    """The Flask application. Its parts are in `app.extensions["kvscope"]`; start and close them there.
+    """Returns the Flask application. Its parts are in `app.extensions["kvscope"]`; start and close them there.
 
     Raises database.StoreError when the data folder cannot be used.
     """

@@ -29,7 +29,7 @@ class RateLimitedFilter(logging.Filter):
         self._passed: dict[Kind, tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written."""
+        """Returns whether the record is written."""
         kind, now = kind_of(record), time.monotonic()
         with self._lock:
             at, suppressed = self._passed.get(kind, (-MINUTE_S, 0))
@@ -50,7 +50,7 @@ class RateLimitedFilter(logging.Filter):
 
 
 def kind_of(record: logging.LogRecord) -> Kind:
-    """The kind of a record."""
+    """Returns the kind of a record."""
     error = record.exc_info[1] if record.exc_info else None
     at = error.__traceback__ if error is not None else None
     while at is not None and at.tb_next is not None:

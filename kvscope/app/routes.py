@@ -31,7 +31,7 @@ def rows(app: Flask) -> list[tuple[str, str, Access]]:
 
 
 def markdown(app: Flask) -> str:
-    """The same as a table."""
+    """Returns the same as a table."""
     return HEAD + "".join(
         f"| {method} | `{path}` | {access.who} | {access.pages} | {access.cost} | {access.limit} | "
         f"{'any' if access.everywhere else 'leader'} |\n"

@@ -33,7 +33,7 @@ def text_of(content: bytes) -> str:
 
 
 def files_with(suffix: str, folder: Path) -> Iterator[Path]:
-    """Returns a folder's files with this suffix, ordered by name.
+    """Yields a folder's files with this suffix, ordered by name.
 
     Names that begin with a dot belong to a system or an editor: `._name`, which macOS writes on foreign disks, and
     `.#name`, the lock of Emacs.

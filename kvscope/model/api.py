@@ -372,7 +372,7 @@ def value_bytes(model: Mapping[str, Any], rows: int, level: ValueLevel) -> int:
 
 
 def same_model(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two models, each described as in an `open` frame, compute the same values: the same weights and dtype."""
+    """Returns whether two models, described as in `open` frames, compute the same values: same weights and dtype."""
     return (one["sha256"], one["weight_dtype"]) == (other["sha256"], other["weight_dtype"])
 
 

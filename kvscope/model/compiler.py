@@ -27,7 +27,7 @@ class Unavailable(RuntimeError):
 
 
 def c_compiler() -> list[str]:
-    """Return the command in `CC`, or else the first C compiler on the path, or else Zig's. Raises Unavailable."""
+    """Returns the command in `CC`, or else the first C compiler on the path, or else Zig's. Raises Unavailable."""
     value = os.environ.get("CC", "")
     try:
         configured = shlex.split(value)

@@ -106,7 +106,7 @@ class ModelConfig:
         return _MLPS[self.mlp][1]
 
     def has_experts(self, layer: int) -> bool:
-        """Whether that layer's MLP has experts."""
+        """Returns whether that layer's MLP has experts."""
         return self.experts > 0 and layer not in self.dense_layers
 
     @property
@@ -122,7 +122,7 @@ class ModelConfig:
         return [self.window if self.has_window(layer) else None for layer in range(self.layers)]
 
     def has_window(self, layer: int) -> bool:
-        """Whether the queries of that layer read only the keys in the window."""
+        """Returns whether the queries of that layer read only the keys in the window."""
         return self.window is not None and layer not in self.global_layers
 
     @property

@@ -84,7 +84,7 @@ class GraphedSteps:
 
     @torch.inference_mode()
     def for_pass(self, batch: Batch, observed: Iterable[str], written: Iterable[str]) -> GraphedStep | None:
-        """Return the graphs for this pass; None for several new rows in a sequence, other hook points, or a failure."""
+        """Returns the graphs for this pass; None for several new rows in a sequence, other hook points, or failure."""
         group = batch.one_row_each
         if self._given_up or group is None or any(written) or not self._shown.issuperset(observed):
             return None
@@ -113,7 +113,7 @@ class GraphedStep:
         """Called in place of the transformer's blocks; empty before the first `take`."""
 
     def take(self, batch: Batch) -> None:
-        """Copy a pass's input to the memory that the graphs read. Raises RuntimeError if they cannot be made."""
+        """Copies a pass's input to the memory that the graphs read. Raises RuntimeError if they cannot be made."""
         (group,) = batch.groups
         self._slots.copy_(batch.slots)
         slots = group.slots.view(group.sequences, group.keys)
@@ -130,7 +130,7 @@ class GraphedStep:
                 target.copy_(angles)
 
     def _make(self, batch: Batch) -> None:
-        """Record the parts on random rows. The pass itself then overwrites the K and V that recording writes."""
+        """Records the parts on random rows. The pass itself then overwrites the K and V that recording writes."""
         transformer = self._transformer
         self._ropes = transformer.ropes(batch.positions)
         lengths = (self._keys.shape[1],) * len(self._slots)
@@ -152,7 +152,7 @@ class GraphedStep:
         return self._first()
 
     def head(self, rows: Tensor) -> Tensor:
-        """Compute logits [sequences, V] from rows of the residual stream [sequences, D]."""
+        """Computes logits [sequences, V] from rows of the residual stream [sequences, D]."""
         self._last.copy_(rows)
         return self._logits()
 
@@ -188,7 +188,7 @@ class GraphedPart:
                 raise RuntimeError("a CUDA graph gives other values than what it was recorded from")
 
     def __call__(self, *_: object) -> Tensor:
-        """Run the graph. It reads its input from the recorded memory, not from the arguments."""
+        """Runs the graph. It reads its input from the recorded memory, not from the arguments."""
         self._replay()
         for point, value in zip(self._points, self._observed, strict=True):
             point(value)

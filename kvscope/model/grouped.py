@@ -48,13 +48,13 @@ class Groups:
 
     @classmethod
     def of(cls, q: Tensor, d: Tensor, m: Tensor | None, bits: Bits) -> Groups:
-        """Build from a file's rows: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
+        """Builds from a file's rows: `q` uint8 or int8 [N, K/size, size·bits/8], `d` and `m` [N, K/size]."""
         words = q.contiguous().view(torch.int32)
         return cls(_panels(words), _panels(d), None if m is None else _panels(m), len(q), bits)
 
     @classmethod
     def plain(cls, weight: Tensor) -> Groups | None:
-        """Build from a weight [N, K] of one of the dtypes in `PLAIN`; None if K does not fill whole words."""
+        """Builds from a weight [N, K] of one of the dtypes in `PLAIN`; None if K does not fill whole words."""
         outputs, inputs = weight.shape
         bits = 8 * weight.itemsize
         size = math.gcd(inputs, WORD)
@@ -90,18 +90,18 @@ class Groups:
         return all(bool(torch.isfinite(each)) for each in largest)
 
     def dense(self) -> Tensor:
-        """Return the dequantized weight, float32 [N, K]."""
+        """Returns the dequantized weight, float32 [N, K]."""
         return self._weights(self.q, self.d, self.m).transpose(1, 2).flatten(0, 1)[: self.outputs]
 
     def rows(self, outputs: Tensor) -> Tensor:
-        """Return the dequantized weights of some outputs [n], float32 [n, K]."""
+        """Returns the dequantized weights of some outputs [n], float32 [n, K]."""
         panel, lane = outputs // LANES, outputs % LANES
         q, d, m = (None if part is None else part[panel, ..., lane].unsqueeze(-1) for part in (self.q, self.d, self.m))
         assert q is not None
         return self._weights(q, d, m)[..., 0]
 
     def _weights(self, q: Tensor, d: Tensor | None, m: Tensor | None) -> Tensor:
-        """Dequantize panels with any number of lanes: float32 [panels, K, lanes]."""
+        """Dequantizes panels with any number of lanes: float32 [panels, K, lanes]."""
         panels, groups, words, lanes = q.shape
         if self.dtype is not None:
             lines = q.movedim(3, 1).contiguous().view(self.dtype)  # panels lanes groups size
@@ -120,7 +120,7 @@ class Groups:
 
 
 def _panels(rows: Tensor) -> Tensor:
-    """Arrange [N, groups, …] in panels [⌈N/16⌉, groups, …, 16], padded with zeros."""
+    """Arranges [N, groups, …] in panels [⌈N/16⌉, groups, …, 16], padded with zeros."""
     missing = -len(rows) % LANES
     if missing:
         rows = torch.cat((rows, rows.new_zeros(missing, *rows.shape[1:])))

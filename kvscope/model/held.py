@@ -49,7 +49,7 @@ GROUPED = {
 
 
 def keeps_groups(device: str, dtype: WeightDtype, compiled: bool) -> bool:
-    """Return whether matrices stay in the groups of their file. Only native code on a CPU can multiply by groups.
+    """Returns whether matrices stay in the groups of their file. Only native code on a CPU can multiply by groups.
 
     `compiled`: whether native code should be used. Raises Unavailable if only the code is missing: the installation
     brings none for this processor, and there is no compiler.
@@ -72,7 +72,7 @@ class Stored(NamedTuple):
 
 
 def bytes_held(tensors: Iterable[Stored], *, grouped: bool, dtype: WeightDtype, tied: bool, packed: bool) -> int:
-    """Compute the bytes that these weights take.
+    """Computes the bytes that these weights take.
 
     `grouped`: whether matrices stay in groups where they can; `tied`: whether the table is also the LM head; `packed`:
     whether float32 matrices are copied into another layout (`Linear.pack`), so that a tied table is held twice.

@@ -55,7 +55,7 @@ class KVCache:
 
     @staticmethod
     def stored_layers(config: ModelConfig) -> int:
-        """Return the number of layers that `pool` has rows for."""
+        """Returns the number of layers that `pool` has rows for."""
         return config.layers
 
     @property
@@ -68,11 +68,11 @@ class KVCache:
         return self.pool[:, :, :, 0].nbytes
 
     def bytes_used(self, sequence: Sequence) -> int:
-        """Return the bytes of the sequence's written positions."""
+        """Returns the bytes of the sequence's written positions."""
         return sequence.length * self.position_bytes
 
     def bytes_reserved(self, sequence: Sequence) -> int:
-        """Return the bytes of the sequence's blocks, written or not."""
+        """Returns the bytes of the sequence's blocks, written or not."""
         return len(sequence.table) * self.block_size * self.position_bytes
 
     @property
@@ -81,23 +81,23 @@ class KVCache:
         return sum(stored.nbytes for stored in self._stored)
 
     def windowed(self, sequence: Sequence) -> tuple[int, int] | None:
-        """Return how many positions and blocks layers with a window have; None if they have as many as other layers."""
+        """Returns how many positions and blocks layers with a window have; None if as many as other layers."""
         return None
 
     def bytes_filled(self, filled: Mapping[int, int]) -> int:
-        """Return the bytes of written positions. `filled`: block → number of positions written in it."""
+        """Returns the bytes of written positions. `filled`: block → number of positions written in it."""
         return sum(filled.values()) * self.position_bytes
 
     def places(self, layer: int, slots: Tensor) -> Tensor:
-        """Return the indices of the rows of `slots` in the layer's tensor, `by_layer[layer]`."""
+        """Returns the indices of the rows of `slots` in the layer's tensor, `by_layer[layer]`."""
         return slots
 
     def can_fork(self, sequence: Sequence, length: int) -> bool:
-        """Whether all layers still have the rows that the query at position `length` reads."""
+        """Returns whether all layers still have the rows that the query at position `length` reads."""
         return True
 
     def extend(self, sequence: Sequence, count: int) -> Tensor:
-        """Allocate `count` more positions and return their slots, [count]. Raises CacheFull, changing nothing."""
+        """Allocates `count` more positions and returns their slots, [count]. Raises CacheFull, changing nothing."""
         first, last = sequence.length, sequence.length + count
         shared = len(sequence.table) > first // self.block_size and (
             self.refcounts[sequence.table[first // self.block_size]] > 1
@@ -114,18 +114,18 @@ class KVCache:
         return self.slots(sequence)[first:]
 
     def hold(self, sequence: Sequence, positions: int) -> None:
-        """Allocate the blocks of that many positions before they are written. Raises CacheFull, changing nothing."""
+        """Allocates the blocks of that many positions before they are written. Raises CacheFull, changing nothing."""
         written = sequence.length
         self.extend(sequence, positions - written)
         sequence.length = written
 
     def slots(self, sequence: Sequence) -> Tensor:
-        """Return the slots of all positions, [length], in order."""
+        """Returns the slots of all positions, [length], in order."""
         table = torch.tensor(sequence.table, device=self.pool.device, dtype=torch.long)
         return (table[:, None] * self.block_size + self._offsets).flatten()[: sequence.length]
 
     def fork(self, sequence: Sequence, length: int) -> Sequence:
-        """Return a new sequence with the first `length` positions' blocks. Raises ValueError if fewer are written."""
+        """Returns a new sequence with the first `length` positions' blocks. Raises ValueError if fewer are written."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot share {length} of {sequence.length} positions")
         table = sequence.table[: -(-length // self.block_size)]
@@ -134,7 +134,7 @@ class KVCache:
         return Sequence(table, length)
 
     def truncate(self, sequence: Sequence, length: int) -> None:
-        """Drop the positions from `length` on, and free their whole blocks. Raises ValueError if fewer are written."""
+        """Drops the positions from `length` on, and frees their whole blocks. Raises ValueError if fewer exist."""
         if not 0 <= length <= sequence.length:
             raise ValueError(f"cannot keep {length} of {sequence.length} positions")
         sequence.length = length
@@ -146,7 +146,7 @@ class KVCache:
         del sequence.table[keep:]
 
     def select(self, sequence: Sequence, rows: Tensor) -> None:
-        """Keep only these rows and move them together, in order. `rows`: [n], or [layers, Hkv, n] if each layer and
+        """Keeps only these rows and moves them together, in order. `rows`: [n], or [layers, Hkv, n] if each layer and
         head keeps other rows. Raises CacheFull, changing nothing.
         """
         count = rows.shape[-1]
@@ -162,28 +162,28 @@ class KVCache:
         self._put(self.slots(sequence), values)
 
     def release(self, sequence: Sequence) -> None:
-        """Free all blocks of the sequence."""
+        """Frees all blocks of the sequence."""
         sequence.reserved = False
         self.truncate(sequence, 0)
 
     def set_apart(self, blocks: range) -> None:
-        """Allocate these blocks only by `reserve`, until `put_back`. The caller must `move` the blocks in use."""
+        """Allocates these blocks only by `reserve`, until `put_back`. The caller must `move` the blocks in use."""
         self.apart.update(blocks)
         self._free = [block for block in self._free if block not in self.apart]
 
     def put_back(self, blocks: range) -> None:
-        """Allocate these blocks again like all others. They must be set apart and in no sequence."""
+        """Allocates these blocks again like all others. They must be set apart and in no sequence."""
         self.apart.difference_update(blocks)
         self._free += reversed(blocks)
 
     def reserve(self, blocks: range) -> Sequence:
-        """Return an empty sequence with these blocks, which must be set apart and in no sequence."""
+        """Returns an empty sequence with these blocks, which must be set apart and in no sequence."""
         for block in blocks:
             self.refcounts[block] = 1
         return Sequence(list(blocks), reserved=True)
 
     def move(self, block: int) -> int:
-        """Copy a block that is set apart to a free block and return that. The caller must replace it in all tables.
+        """Copies a block that is set apart to a free block and returns that. The caller must replace it in all tables.
 
         Raises CacheFull.
         """
@@ -195,20 +195,20 @@ class KVCache:
         return new
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
-        """Store K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
+        """Stores K and V rows, each [T, Hkv, Dh], at `slots` [T]."""
         keys, values = self.by_layer[layer]
         places = self.places(layer, slots)
         keys.index_copy_(1, places, k.transpose(0, 1))
         values.index_copy_(1, places, v.transpose(0, 1))
 
     def read(self, layer: int, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """Return K and V at `slots` [n], each [Hkv, n, Dh]."""
+        """Returns K and V at `slots` [n], each [Hkv, n, Dh]."""
         keys, values = self.by_layer[layer]
         places = self.places(layer, slots)
         return keys.index_select(1, places), values.index_select(1, places)
 
     def read_all(self, slots: Tensor) -> Tensor:
-        """Return K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
+        """Returns K and V of every layer at `slots` [n], [layers, 2, Hkv, n, Dh]."""
         return self.pool.index_select(3, slots)
 
     @property
@@ -216,11 +216,11 @@ class KVCache:
         return [self.pool]
 
     def _pick(self, slots: Tensor) -> list[Tensor]:
-        """Return the values at `slots`, [n] or [layers, Hkv, n], of each tensor in `_stored`."""
+        """Returns the values at `slots`, [n] or [layers, Hkv, n], of each tensor in `_stored`."""
         return [picked(stored, slots) for stored in self._stored]
 
     def _put(self, slots: Tensor, values: list[Tensor]) -> None:
-        """Store `values`, as `_pick` returns them, at `slots` [n]."""
+        """Stores `values`, as `_pick` returns them, at `slots` [n]."""
         for stored, each in zip(self._stored, values, strict=True):
             stored.index_copy_(3, slots, each)
 
@@ -245,13 +245,13 @@ class KVCache:
             self.copy_block(stored, old, new)
 
     def copy_block(self, stored: Tensor, old: int, new: int) -> None:
-        """Copy a block of `stored`, one of the tensors in `_stored`."""
+        """Copies a block of `stored`, one of the tensors in `_stored`."""
         size = self.block_size
         stored[:, :, :, new * size : (new + 1) * size] = stored[:, :, :, old * size : (old + 1) * size]
 
 
 def picked(stored: Tensor, slots: Tensor) -> Tensor:
-    """Return the values at `slots`, [n] or [layers, Hkv, n], as [layers, 2, Hkv, n, …]."""
+    """Returns the values at `slots`, [n] or [layers, Hkv, n], as [layers, 2, Hkv, n, …]."""
     if slots.ndim == 1:
         return stored.index_select(3, slots)
     return stored.take_along_dim(slots[:, None, :, :, None], dim=3)

@@ -34,7 +34,7 @@ COMPUTED = torch.float32
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """Return the dtype's name in logs and on the command line, such as float32."""
+    """Returns the dtype's name in logs and on the command line, such as float32."""
     return str(dtype).removeprefix("torch.")
 
 
@@ -46,21 +46,21 @@ class Linear(nn.Linear):
     _product: Product | None = None
 
     def hold(self, groups: GroupedWeight) -> None:
-        """Replace the dense weight by groups. `use` must be called before `forward`."""
+        """Replaces the dense weight by groups. `use` must be called before `forward`."""
         self.groups = groups
         del self.weight
 
     def use(self, products: Products) -> None:
-        """Use the product that `products` creates from the groups."""
+        """Uses the product that `products` creates from the groups."""
         self._product = products(self.groups, self.bias)
 
     def pack(self) -> None:
-        """Replace the dense weight by oneDNN's layout for the CPU. An embedding that shares the weight still has it."""
+        """Replaces the dense weight by oneDNN's layout for the CPU. An embedding that shares the weight keeps it."""
         self.packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
         del self.weight
 
     def dense(self) -> Tensor:
-        """Return the weight [out, in] as a plain tensor; a copy, unless it is dense."""
+        """Returns the weight [out, in] as a plain tensor; a copy, unless it is dense."""
         if self.groups:
             return dense(self.groups)
         if self.packed is None:
@@ -91,28 +91,28 @@ class Linear(nn.Linear):
 
 
 def dense(weight: GroupedWeight) -> Tensor:
-    """Return the dequantized weight, float32 [out, in]."""
+    """Returns the dequantized weight, float32 [out, in]."""
     return torch.cat([part.dense() for part in weight])
 
 
 def plain_product(weight: GroupedWeight, bias: Tensor | None) -> Product:
-    """Return the product in torch. It dequantizes the weight each time, so it is slow."""
+    """Returns the product in torch. It dequantizes the weight each time, so it is slow."""
     return lambda rows: F.linear(rows, dense(weight), bias)
 
 
 def linears(module: nn.Module) -> list[Linear]:
-    """Return the linear layers in `module`; of a transformer, all matrices that a pass multiplies by."""
+    """Returns the linear layers in `module`; of a transformer, all matrices that a pass multiplies by."""
     return [each for each in module.modules() if isinstance(each, Linear)]
 
 
 def times_packed(rows: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
-    """Compute `F.linear` with a weight in oneDNN's layout."""
+    """Computes `F.linear` with a weight in oneDNN's layout."""
     product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
     return product
 
 
 def times_rounded(rows: Tensor, weight: Tensor) -> Tensor:
-    """Compute the float32 product of a weight [out, in] and rows [T, in], which are rounded to the weight's dtype.
+    """Computes the float32 product of a weight [out, in] and rows [T, in], which are rounded to the weight's dtype.
 
     On a CPU torch rounds the product to that dtype, which is too coarse for logits: steps of 0.125 at 20. So there the
     rounding error is computed too, as the product minus the rounded product; the sum of both has 17 bits.
@@ -125,6 +125,6 @@ def times_rounded(rows: Tensor, weight: Tensor) -> Tensor:
 
 
 def can_pack(device: str) -> bool:
-    """Whether float32 weights on `device` can be packed: a CPU for which torch has oneDNN."""
+    """Returns whether float32 weights on `device` can be packed: a CPU for which torch has oneDNN."""
     available = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return device == "cpu" and available and hasattr(torch.ops.mkldnn, "_linear_pointwise")

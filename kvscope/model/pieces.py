@@ -90,7 +90,7 @@ def _thread() -> Pieces | None:
 
 
 def in_pieces() -> bool:
-    """Whether `pause` pauses here."""
+    """Returns whether `pause` pauses here."""
     thread = _thread()
     return thread is not None and not thread.is_unbroken
 

@@ -34,7 +34,7 @@ class Region:
         return None if hole is None else self._cache.reserve(hole[:count])
 
     def close(self) -> None:
-        """Returns the blocks to the pool. All stretches must have been released."""
+        """Gives the blocks back to the pool. All stretches must have been released."""
         self._cache.put_back(self.blocks)
 
     def _holes(self) -> Iterator[range]:

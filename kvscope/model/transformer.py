@@ -73,7 +73,7 @@ class AttentionGroup:
         return self.slots.numel() // self.sequences
 
     def seen(self, window: bool) -> Tensor | None:
-        """Return the mask of keys that a query may read, for layers with or without a window."""
+        """Returns the mask of keys that a query may read, for layers with or without a window."""
         return self.near if window else self.visible
 
 
@@ -236,7 +236,7 @@ class Experts(nn.Module):
         return self.change(change)
 
     def inside(self, expert: int, normed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Compute one expert on normed rows [T, D]: gate, up, their product, [T, F] each, and the output [T, D]."""
+        """Computes one expert on normed rows [T, D]: gate, up, their product, [T, F] each, and the output [T, D]."""
         gate, up = self.gate_up[expert](normed).chunk(2, dim=-1)
         hidden = self.activation(gate) * up
         return gate, up, hidden, self.down[expert](hidden)
@@ -315,8 +315,8 @@ class Transformer(nn.Module):
         device: str = "cpu",
         products: Products = plain_product,
     ) -> Transformer:
-        """Build the transformer with these weights and allocate no others. Matrices and the embedding may be in groups,
-        or all in another dtype than the rest. `products` creates the products with weights in groups.
+        """Builds the transformer with these weights and allocates no others. Matrices and the embedding may be in
+        groups, or all in another dtype than the rest. `products` creates the products with weights in groups.
 
         Raises RuntimeError if names or shapes differ.
         """
@@ -350,7 +350,7 @@ class Transformer(nn.Module):
         return transformer
 
     def _hold(self, name: str, parts: GroupedWeight) -> None:
-        """Replace the dense weight `name` by one in groups."""
+        """Replaces the dense weight `name` by one in groups."""
         if name == "embed.weight":
             (table,) = parts
             self.embed = GroupedEmbedding(table)
@@ -371,7 +371,7 @@ class Transformer(nn.Module):
     def forward(
         self, batch: Batch, cache: KVCache, layers: int | None = None, stand_in: StandIn | None = None
     ) -> Tensor:
-        """Compute logits [N, V] with the first `layers` blocks; None: all. `stand_in` replaces the blocks and head."""
+        """Computes logits [N, V] with the first `layers` blocks; None: all. `stand_in` replaces the blocks and head."""
         rows = self.embed(batch.ids).to(COMPUTED) * self.config.embedding_scale  # T -> T D
         if self.positions is not None:
             rows = rows + self.positions(batch.positions)
@@ -384,25 +384,25 @@ class Transformer(nn.Module):
         return head(rows[batch.out_rows])
 
     def frequencies(self, layer: int) -> Tensor | None:
-        """Return the rotary frequencies of a layer, [Dh/2] radians per position; None if positions are not rotary."""
+        """Returns the rotary frequencies of a layer, [Dh/2] radians per position; None if positions are not rotary."""
         own = self.local_inv_freq is not None and self.config.has_window(layer)
         return self.local_inv_freq if own else self.inv_freq
 
     def ropes(self, positions: Tensor) -> tuple[Rope, Rope]:
-        """Return cos and sin for rows at these positions, for layers without a window and with one."""
+        """Returns cos and sin for rows at these positions, for layers without a window and with one."""
         if self.inv_freq is None:
             return None, None
         rope = rotations(self.inv_freq, positions, attention_factor(self.config.rope_scaling))
         return rope, rope if self.local_inv_freq is None else rotations(self.local_inv_freq, positions)
 
     def decode_rows(self, rows: Tensor) -> Tensor:
-        """Compute logits [n, V] from rows of the residual stream [n, D] by the final norm and LM head."""
+        """Computes logits [n, V] from rows of the residual stream [n, D] by the final norm and LM head."""
         logits: Tensor = self.lm_head(self.final(self.norm(rows)))
         return logits
 
 
 def _table(rows: int, width: int) -> nn.Embedding:
-    """Return an uninitialized table: to draw random numbers on the meta device, torch imports its compiler, > 1 s."""
+    """Returns an uninitialized table: to draw random numbers on the meta device, torch imports its compiler, > 1 s."""
     return nn.Embedding(rows, width, _weight=torch.empty(rows, width))
 
 

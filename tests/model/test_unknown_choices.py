@@ -10,9 +10,9 @@ import torch
 
 from kvscope.model import config as model_config
 from kvscope.model.activations.effects import count_of
+from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.eviction import staying
 from kvscope.model.engine.records import CloseRecord
-from kvscope.model.engine.distribution import Distribution
 from kvscope.model.engine.sampling import choose
 from kvscope.model.log import frames
 from kvscope.model.log.reader import LogReader

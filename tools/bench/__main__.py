@@ -1,4 +1,4 @@
-"""`python -m tools.bench`: how fast the engine is beside `transformers`, llama.cpp and itself, all in one run.
+"""`python -m tools.bench`: compares the engine's speed with `transformers`, llama.cpp and itself.
 
 Machines are noisy, so the contenders take turns, round after round, and every claim is a ratio taken within a round.
 """
@@ -32,7 +32,7 @@ CLAIMS = (
     Claim("captured ÷ captured, without native code", "captured", "plain", at_least=2.0),
     Claim("eight at once ÷ eight at once, without native code", "eight", "eight plain", at_least=1.2),
 )
-"""Of decode tokens per second."""
+"""What is counted: decode tokens per second."""
 INSTRUCTIONS = ("avx2", "fma3", "avx512_f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16", "neon")
 
 
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def runs(contender: Contender) -> bool:
-    """Run once, for the first pass pays for allocations; a contender whose process dies is left out, and said so."""
+    """Runs a contender once, since its first pass allocates memory. Returns False, and says so, if its process ends."""
     try:
         contender.run()
     except (EOFError, BrokenPipeError):
@@ -70,7 +70,7 @@ def runs(contender: Contender) -> bool:
 
 
 def processor() -> str:
-    """Its name and the vector instructions that torch finds on it."""
+    """Returns the processor's name and the vector instructions that torch finds on it."""
     found = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     name = found[0].partition(": ")[2] if found else platform.processor()
     features = torch.cpu.get_capabilities()
@@ -79,7 +79,7 @@ def processor() -> str:
 
 
 def rows(rounds: Sequence[dict[str, Figures]], absent: str) -> Iterator[tuple[str, ...]]:
-    """One for each contender; `absent`: why one did not take part."""
+    """Yields a row for each contender; `absent`: why one did not take part."""
     for name, title in TITLES.items():
         if name not in rounds[0]:
             yield title, absent, "–", "–"

@@ -1,9 +1,9 @@
-"""`python -m tools.bench.as_served`: the engine as people have it, in a server that is started with one command.
+"""`python -m tools.bench.as_served`: measures the engine in a server started with one command, as users start it.
 
-Servers with native code and without it take turns, round after round: a run that is started on the page in Chromium and
-played there as it comes, on the same processors; and, by a server behind a proxy, eight runs at once, each with a
-viewer elsewhere. `--code FOLDER` adds an earlier checkout of this project that was installed there (`pip install -e .`
-fills its `static/vendor`).
+Servers with native code and without it take turns, round after round. Each computes a run that is started and played on
+the page in Chromium, on the same processors; and, behind a proxy, eight runs at once, each with a viewer on another
+machine. `--code FOLDER` adds an earlier checkout of this project that was installed there (`pip install -e .` fills its
+`static/vendor`).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tools.bench.ratios import Claim, print_claims, print_table, spread
 TOKENS = 96
 PATIENCE_S = 600
 LOOK_S = 0.1
-"""Each look takes a few ms of the processors that the model is loaded on."""
+"""Interval between looks. Each takes a few ms of the processors that the model is loaded on."""
 MB = 1e6
 PROXY = ("--proxy", "127.0.0.1")
 ELSEWHERE = {"X-Forwarded-For": "203.0.113.7"}
-"""Where that proxy says a request comes from."""
+"""The header by which that proxy names the sender of a request."""
 STEP, ARRIVAL, TOGETHER = (
     "one run watched here: a step, ms",
     "… and from step to step as they come to the page, ms",
@@ -52,7 +52,7 @@ MEASURED = (STEP, ARRIVAL, TOGETHER)
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A server of the code in a folder, started so."""
+    """A server of the code in a folder, started with these options."""
 
     name: str
     code: Path
@@ -65,7 +65,7 @@ NOW = (Side(PLAIN, ROOT, ("--compile", "off")), Side(FAST, ROOT, ("--compile", "
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Seconds from the start of the process, memory of the one that holds the model.
+    """Seconds from the start of the process until the server is ready, and the memory of the process with the model.
 
     `first_s`: from the POST of a run to its end after one token, once the model is ready.
     """
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def use_cache(folder: Path) -> None:
-    """Servers find the model there, and nothing compiled."""
+    """Makes servers use a cache folder that has the model and no compiled code."""
     model = fetch(lambda progress: None)
     folder.mkdir()
     (folder / model.name).symlink_to(model)
@@ -119,7 +119,7 @@ def use_cache(folder: Path) -> None:
 
 @contextmanager
 def started(side: Side, folder: Path, *options: str) -> Iterator[tuple[Server, Start]]:
-    """A server that is ready. Ends the command where there should be native code or graphs and are none."""
+    """Yields a server that is ready. Ends the command if it lacks the native code or graphs that it should have."""
     began = time.perf_counter()
     with serving(folder, *options, code=side.code, compiling=side.compiling) as server:
         eventually(lambda: server.ready, PATIENCE_S, LOOK_S)
@@ -132,7 +132,7 @@ def started(side: Side, folder: Path, *options: str) -> Iterator[tuple[Server, S
 
 
 def measured(name: str, beside_browser: Server, behind_proxy: Server, chromium: Browser) -> Iterator[tuple[str, float]]:
-    """What the servers of one side come to in one round."""
+    """Yields the measurements of one side's servers in one round."""
     step, arrival = watched_here(beside_browser, chromium)
     yield f"{STEP}, {name}", step
     yield f"{ARRIVAL}, {name}", arrival
@@ -140,7 +140,7 @@ def measured(name: str, beside_browser: Server, behind_proxy: Server, chromium: 
 
 
 def watched_here(server: Server, chromium: Browser) -> tuple[float, float]:
-    """Median ms of the decode steps, by the log; mean ms from one step to the next as they come to Chromium."""
+    """Returns the median ms of the decode steps, by the log, and the mean ms from one step to the next in Chromium."""
     with visit(chromium, f"{server.url}#view=head") as page:
         run = Stage(page, server).run(PROMPT, TOKENS)
         follow(page)
@@ -150,7 +150,7 @@ def watched_here(server: Server, chromium: Browser) -> tuple[float, float]:
 
 
 def watched_elsewhere(server: Server) -> float:
-    """Tokens a second of all runs together, from the first POST to the last frame that a viewer has."""
+    """Returns the tokens per second of all runs together, from the first POST to the last frame that a viewer has."""
     viewers = [Viewer(server.url, headers=ELSEWHERE) for _ in range(EIGHT)]
     began = time.perf_counter()
     for viewer in viewers:
@@ -174,7 +174,7 @@ def start_rows(starts: dict[str, tuple[Start, Start]]) -> Iterator[tuple[str, ..
 
 
 def claims_against(name: str) -> tuple[Claim, ...]:
-    """Of the server with native code."""
+    """Returns the claims that compare the server with native code with another."""
     return (
         Claim(f"{STEP}: {FAST} ÷ {name}", f"{STEP}, {FAST}", f"{STEP}, {name}", at_most=0.6),
         Claim(f"{TOGETHER}: {FAST} ÷ {name}", f"{TOGETHER}, {FAST}", f"{TOGETHER}, {name}", at_least=1.8),

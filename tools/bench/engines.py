@@ -28,7 +28,7 @@ PROMPT = "The capital of France is Paris, and the capital of Italy is"
 @click.option("--rounds", default=3, show_default=True)
 @click.option("--places", default=4, show_default=True, help="Open runs of each engine.")
 def main(model: str, runs: int, tokens: int, rounds: int, places: int) -> None:
-    """Compare two engines with one."""
+    """Compares two engines with one."""
     options = ("--engines", "2", "--max-open-runs", str(places), "--max-waiting", str(runs))
     with tempfile.TemporaryDirectory() as folder, serving(model, Path(folder) / "server", options) as served:
         both, alone = [], []
@@ -46,7 +46,7 @@ def main(model: str, runs: int, tokens: int, rounds: int, places: int) -> None:
 
 
 def _per_minute(served: Served, runs: int, tokens: int) -> float:
-    """Runs per minute of so many that are asked for at once, each by somebody else."""
+    """Returns the runs per minute of `runs` runs that are requested at once, each by another client."""
     began = time.perf_counter()
     ids = list[str]()
     threads = [

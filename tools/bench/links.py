@@ -1,8 +1,8 @@
-"""`python -m tools.bench.links`: what a saved session takes to keep, to hand out and to open, among a thousand others.
+"""`python -m tools.bench.links`: measures the size of a saved session, and the time to send and to open it.
 
-The run is a real one of the default model, 64 + 64 tokens. The time from a click on its link to its first picture is
-the browser's own: from the beginning of the navigation until the page says which run it shows, in a new context each
-time. The thousand are the same run under other titles.
+The run is a real one of the default model, 64 + 64 tokens, stored among a thousand sessions: the same run under other
+titles. The time from a click on its link to its first picture is the browser's own: from the beginning of the
+navigation until the page says which run it shows, in a new context each time.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def share(server: Server) -> dict[str, str]:
-    """Make the run and share it at every level; ids by level. Prints what each takes."""
+    """Computes the run and shares it at every level. Returns the ids by level, and prints the size of each."""
     run = server.finished_run(prompt_of(server, PROMPT_TOKENS), max_new_tokens=NEW_TOKENS)
     report_weights(server, run)
     sessions = {}
@@ -86,7 +86,7 @@ def share(server: Server) -> dict[str, str]:
 
 
 def report_weights(server: Server, run: str) -> None:
-    """Bytes per attention weight that the causal mask leaves, as stored: the frames that hold them, norms and all."""
+    """Prints the bytes per attention weight that the causal mask leaves, counting whole frames, with norms."""
     log = requests.get(f"{server.url}api/runs/{run}/frames?after=-1", timeout=60).content
     frames = [(codec.header(payload), payload) for payload in codec.from_stream(log)]
     opening = frames[0][0].data
@@ -101,7 +101,7 @@ def report_weights(server: Server, run: str) -> None:
 
 
 def fill(data: Path, session: str, count: int) -> None:
-    """Store the session's log `count` times more, each time under another title. Prints what all take."""
+    """Stores the session's log `count` times more, each time under another title. Prints their total size."""
     runs = RunLog(data)
     store = SessionStore(runs)
     manifest = store.manifest(session)
@@ -117,7 +117,7 @@ def fill(data: Path, session: str, count: int) -> None:
 
 
 def click_to_picture(chromium: Browser, url: str, session: str) -> float:
-    """Milliseconds."""
+    """Returns the milliseconds from a click on the link to the first picture."""
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
     page.add_init_script(SHOWN)

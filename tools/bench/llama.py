@@ -1,6 +1,6 @@
-"""llama.cpp as a contender, in a process of its own: its threads are never among another contender's.
+"""llama.cpp as a contender, in its own process, so that it shares no threads with another contender.
 
-It keeps the file's 4-bit groups, rounds activations to int8 for the products, and shows nothing of what it does.
+It keeps the file's 4-bit groups, rounds activations to int8 for the products, and captures nothing.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class LlamaCpp:
         theirs.close()
 
     def answer(self, ids: list[int], tokens: int) -> tuple[float, float]:
-        """So many greedy tokens after the prompt `ids`: seconds to the first, and from it to the last.
+        """Chooses greedy tokens after the prompt `ids`. Returns the seconds to the first, and from it to the last.
 
-        Raises EOFError when the process has ended; why is on standard error.
+        Raises EOFError if the process has ended; the reason is on standard error.
         """
         self._connection.send((ids, tokens))
         first, rest = self._connection.recv()
@@ -40,14 +40,14 @@ class LlamaCpp:
 
 
 def _serve(connection: Connection, path: str, threads: int, positions: int) -> None:
-    """Answer until the other end is closed."""
+    """Answers until the other end is closed."""
     from llama_cpp import Llama
 
     model = Llama(path, n_ctx=positions, n_threads=threads, n_threads_batch=threads, n_gpu_layers=0, verbose=False)
     with suppress(EOFError):
         while True:
             ids, tokens = connection.recv()
-            model.reset()  # or the prompt would be read from the cache of the turn before
+            model.reset()  # or the prompt would be read from the cache of the previous call
             began = time.perf_counter()
             times = [time.perf_counter() for _ in islice(model.generate(ids, temp=0.0), tokens)]
             connection.send((times[0] - began, times[-1] - times[0]))

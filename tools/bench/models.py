@@ -1,4 +1,5 @@
-"""`python -m tools.bench.models`: memory and waiting of a server with one model and with two, which may take turns.
+"""`python -m tools.bench.models`: compares a server with one model and with two: memory, and waits when they take
+turns.
 
 The second model must be on the machine already (`kvscope models`); a download is not measured.
 """
@@ -31,7 +32,7 @@ MB = 10**6
 @click.option("--budget", default="1000MB", show_default=True, help="Memory that is not enough for both.")
 @click.option("--rounds", default=3, show_default=True)
 def main(first: str, second: str, budget: str, rounds: int) -> None:
-    """Compare one model with two, and let two take turns in memory that is not enough for both."""
+    """Compares one model with two, and lets two take turns in memory that is not enough for both."""
     with serving(first) as server:
         answer_s = first_token_s(server, first)
         click.echo(f"one model: engine {memory(server)}; first token after {answer_s:.2f} s")
@@ -55,7 +56,7 @@ def main(first: str, second: str, budget: str, rounds: int) -> None:
 
 @contextmanager
 def serving(*models: str, options: tuple[str, ...] = ()) -> Iterator[LiveServer]:
-    """A server of its own with these models, the first of them loaded."""
+    """Yields a server with these models, the first of them loaded."""
     named = [part for model in models for part in ("--model", model)]
     with tempfile.TemporaryDirectory() as folder:
         server = LiveServer(Path(folder) / "data", None, service=DEFAULT_SERVICE, options=(*named, *options))
@@ -72,18 +73,18 @@ def engines(server: LiveServer) -> list[dict[str, Any]]:
 
 
 def loaded(server: LiveServer) -> list[str]:
-    """The models in memory."""
+    """Returns the models in memory."""
     return [engine["model"] for engine in engines(server)]
 
 
 def memory(server: LiveServer) -> str:
-    """Resident memory of each engine, as the server says it."""
+    """Returns the resident memory of each engine, as the server reports it."""
     each = [f"{engine['model']} {engine['resident_bytes'] / MB:.0f} MB" for engine in engines(server)]
     return " + ".join(each)
 
 
 def refused_s(server: LiveServer, model: str) -> float:
-    """How long a model is refused because the other is in use."""
+    """Returns the seconds for which a model is refused because the other is in use."""
     began = time.perf_counter()
     while _post(server, model).status_code == 409:
         time.sleep(RETRY_S)
@@ -91,7 +92,9 @@ def refused_s(server: LiveServer, model: str) -> float:
 
 
 def first_token_s(server: LiveServer, model: str) -> float:
-    """From the first request for a run of a model to its first token in the log; while it loads, it is asked again."""
+    """Returns the seconds from the first request for a run to its first token in the log; repeats it while the model
+    loads.
+    """
     began = time.perf_counter()
     while not (response := _post(server, model)).ok:
         assert response.status_code == 503, response.text

@@ -1,9 +1,9 @@
-"""`python -m tools.bench.page`: what the page costs its viewer, in Chromium, on a run as long as runs get.
+"""`python -m tools.bench.page`: measures the page in Chromium, with the longest run that there can be.
 
-The run is a real one of the default model (30 layers × 9 heads) that ends at 512 positions, served by a checkout; the
-size of the page's JavaScript is also that of an installation, where it is bundled and minified. Script time is read off
-Chromium's own trace: all of it on the page's main thread, from one animation frame to the next. A task over 50 ms is
-what the browser itself reports as a long task.
+The run is a real one of the default model (30 layers × 9 heads) that ends at 512 positions, served by a checkout. The
+size of the page's JavaScript is also that of an installation, where it is bundled and minified. Script time is read
+from Chromium's own trace: all of it on the page's main thread, from one animation frame to the next. A task over 50 ms
+is what the browser itself reports as a long task.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CODE_OPENINGS = 10
 OPENING_MS = 6000
 WINDOW: ViewportSize = {"width": 1440, "height": 900}
 WORDS = 270
-"""Of a text that makes fewer tokens than a prompt may have."""
+"""Words of a text with fewer tokens than a prompt may have."""
 MAIN_THREAD = "CrRendererMain"
 SCRIPT = {
     *("FunctionCall", "EvaluateScript", "FireAnimationFrame", "TimerFire", "EventDispatch", "RunMicrotasks"),
@@ -45,7 +45,7 @@ SCRIPT = {
 }
 FRAME = "FireAnimationFrame"
 SAME_FRAME_US = 4000
-"""Callbacks of one animation frame follow each other at once."""
+"""Longest gap between callbacks of one animation frame, which follow each other at once."""
 ON_PROCESSOR = "  of it on a processor"
 VIEWS = ("head", "pair", "block", "model", "tokens", "cache", "time")
 
@@ -134,7 +134,7 @@ CODE = """() => new Promise((done) => {
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Of milliseconds."""
+    """A distribution of milliseconds."""
 
     values: list[float]
 
@@ -205,7 +205,7 @@ def measure(server: Server, chromium: Browser, positions: int) -> None:
 
 
 def code_panels(server: Server, chromium: Browser) -> None:
-    """From the click to the painted lines, each time in a page that has not opened the code before."""
+    """Measures from the click to the painted lines, each time in a page that has not opened the code before."""
     server.wait_until_ready()
     run = server.finished_run(prompt_of(server, SHORT_TOKENS), max_new_tokens=SHORT_TOKENS)
     addresses = {
@@ -228,8 +228,8 @@ def code_panels(server: Server, chromium: Browser) -> None:
 
 
 def openings(what: str, chromium: Browser, begun: Callable[[], str]) -> None:
-    """The address that `begun` gives is opened in a browser that has just been started: nothing is warm. All long tasks
-    count from the page's load event on.
+    """Opens the address that `begun` gives in a browser that has just been started, so nothing is cached. All long
+    tasks count from the page's load event on.
     """
     longest = []
     for _ in range(OPENINGS):
@@ -246,7 +246,7 @@ def openings(what: str, chromium: Browser, begun: Callable[[], str]) -> None:
 
 
 def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
-    """A run that is started on the page and watched while it decodes, following the newest step."""
+    """Measures a run that is started on the page and watched while it decodes, at the newest step."""
 
     @contextmanager
     def typed() -> Iterator[tuple[Page, Callable[[], None]]]:
@@ -267,7 +267,7 @@ def live_typed(server: Server, chromium: Browser, prompt: str) -> None:
 
 
 def live_linked(server: Server, chromium: Browser, prompt: str) -> None:
-    """A run watched by somebody who opens its link while the prompt goes through: the page has shown nothing before."""
+    """Measures a run for a viewer who opens its link during prefill, in a page that has shown nothing before."""
 
     @contextmanager
     def linked() -> Iterator[tuple[Page, Callable[[], None]]]:
@@ -279,7 +279,7 @@ def live_linked(server: Server, chromium: Browser, prompt: str) -> None:
 
 
 def follow(page: Page) -> None:
-    """Steps that were there before are shown when the button is pressed, not when they came: they are not counted."""
+    """Follows the newest step. Does not count the steps that had come before: the page shows them at once."""
     page.get_by_role("button", name="Live", exact=True).click()
     page.evaluate("window.arrivals.clear()")
     page.locator("html[data-state=done]").wait_for(timeout=120_000)
@@ -288,7 +288,9 @@ def follow(page: Page) -> None:
 def report_live(
     what: str, chromium: Browser, begun: Callable[[], AbstractContextManager[tuple[Page, Callable[[], None]]]]
 ) -> None:
-    """Two runs: one traced, for the script, and one that is not, for what a trace makes later and longer."""
+    """Prints two runs: one traced, for the script time, and one untraced, since a trace delays and lengthens everything
+    else.
+    """
     with begun() as (page, act):
         wall, processor = script_per_frame(chromium, page, act)
     print(f"{f'script per frame, {what}':44}{wall}")
@@ -300,7 +302,7 @@ def report_live(
 
 
 def memory(server: Server, chromium: Browser, run: str) -> None:
-    """The page's heap after each of ten visits to the long run, with another run opened between them."""
+    """Measures the page's heap after each of ten visits to the long run, with another run opened between them."""
     with visit(chromium, f"{server.url}?run={run}") as page:
         session = page.context.new_cdp_session(page)
         sizes = []
@@ -335,7 +337,9 @@ def report_both(what: str, spreads: tuple[Spread, Spread], page: Page) -> None:
 
 @contextmanager
 def visit(chromium: Browser, url: str) -> Iterator[Page]:
-    """A page that shows the run, at rest: the model has answered too. Long tasks of loading are forgotten."""
+    """Yields a page that shows the run and has finished loading, the model's answer included. Long tasks of loading are
+    dropped.
+    """
     context = chromium.new_context(viewport=WINDOW)
     page = context.new_page()
     page.add_init_script(WATCH)
@@ -354,8 +358,8 @@ def visit(chromium: Browser, url: str) -> Iterator[Page]:
 
 
 def script_per_frame(chromium: Browser, page: Page, act: Callable[[], Any]) -> tuple[Spread, Spread]:
-    """Script time between animation frames while `act` runs, in ms: by the wall clock, and by the thread's own, which
-    stands still while the model or the browser's other processes have the cores.
+    """Returns the script time between animation frames while `act` runs, in ms: by the wall clock, and by the thread's
+    clock, which stops while the model or the browser's other processes use the processors.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
@@ -367,7 +371,7 @@ def script_per_frame(chromium: Browser, page: Page, act: Callable[[], Any]) -> t
 
 
 def page_calls(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the page's main thread did in script."""
+    """Returns what the page's main thread did in script."""
     mains = {
         (e["pid"], e["tid"]) for e in events if e.get("name") == "thread_name" and e["args"]["name"] == MAIN_THREAD
     }
@@ -377,7 +381,7 @@ def page_calls(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def script_ms(calls: list[dict[str, Any]], at: str, length: str) -> list[float]:
-    """Per animation frame, by the clock whose times are under the keys `at` and `length`, in microseconds."""
+    """Returns ms per animation frame, by the clock whose times are under keys `at` and `length`, in microseconds."""
     spans = sorted((call[at], call[at] + call.get(length, 0), call["name"], call["ts"]) for call in calls)
     spent: list[float] = []
     frame_at, end = None, 0
@@ -385,21 +389,23 @@ def script_ms(calls: list[dict[str, Any]], at: str, length: str) -> list[float]:
         if name == FRAME and (frame_at is None or time - frame_at > SAME_FRAME_US):
             frame_at = time
             spent.append(0.0)
-        if frame_at is not None:  # spans nest: only what reaches past the ones before counts
+        if frame_at is not None:  # spans nest: only the part after the ones before counts
             spent[-1] += max(0, stop - max(start, end)) / 1000
         end = max(end, stop)
     return spent
 
 
 def prompt_of(server: Server, tokens: int) -> str:
-    """A prompt of as many tokens, or a few less, out of the project's own words."""
+    """Returns a prompt of that many tokens, or a few less, from the project's own words."""
     words = (ROOT / "docs" / "frames.md").read_text("utf-8").split()[:WORDS]
     known = server.log(server.finished_run(" ".join(words), max_new_tokens=1)).open["tokens"]
     return "".join(token["text"] for token in known[:tokens])
 
 
 def report_javascript(whose: str, chromium: Browser, server: Server) -> None:
-    """Each file gzipped by itself: what opening the page loads, and that with every view."""
+    """Prints the sizes of the scripts, each gzipped by itself: those that opening the page loads, and those of every
+    view.
+    """
     context = chromium.new_context()
     page = context.new_page()
     loaded: dict[str, int] = {}

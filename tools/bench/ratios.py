@@ -1,4 +1,4 @@
-"""Figures of contenders that take turns: every claim is a ratio taken within a round, for machines are noisy."""
+"""Figures of contenders that take turns: every claim is a ratio taken within a round, since machines are noisy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 Round = Mapping[str, float]
-"""What each contender came to in one round."""
+"""A figure by contender, in one round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`numerator` over `denominator` is to be at least so much, or at most."""
+    """A bound of `numerator` ÷ `denominator`."""
 
     text: str
     numerator: str
@@ -22,12 +22,12 @@ class Claim:
 
 
 def spread(values: Sequence[float], digits: int = 1) -> str:
-    """Median, least and most."""
+    """Formats the median, least and most."""
     return f"{statistics.median(values):,.{digits}f} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 
 
 def print_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """In Markdown, as the README has it."""
+    """Prints a table in Markdown, as in the README."""
     first, *rest = head
     print(f"\n| {' | '.join((first, *rest))} |\n|---|{'---:|' * len(rest)}")
     for row in rows:
@@ -35,7 +35,7 @@ def print_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
 
 
 def print_claims(rounds: Sequence[Round], claims: Iterable[Claim]) -> None:
-    """Those whose contenders took part."""
+    """Prints the claims whose contenders took part."""
     print_table(
         ("ratio within a round", "median (min to max)", "wanted"),
         (_line(claim, rounds) for claim in claims if {claim.numerator, claim.denominator} <= set(rounds[0])),

@@ -1,8 +1,9 @@
-"""`python -m tools.bench.reservation`: how much of what a request reserves stays empty, by how much it reserves.
+"""`python -m tools.bench.reservation`: measures how much reserved space stays empty, by the size of reservations.
 
 The requests are those of the experiment on the Serving page, read from its script with Node. A table in Markdown, by
 reservation: the mean share of held space without a token (by time, as on the page), the share that never held one, the
-most requests at once, and who waited although enough was free in total; then the same for blocks as needed.
+most requests at once, and which requests waited although enough space was free in total; then the same for blocks as
+needed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kvscope.model.settings import Workload
 from tools.bench.serving import Bench, Round
 
 TESTS = Path(__file__).resolve().parents[2] / "tests" / "static"
-"""Where Node finds the packages of the page."""
+"""The folder from which Node finds the packages of the page."""
 BODY = """
 import { CONTIGUOUS } from "../../kvscope/static/serving/contiguous.js";
 import { bodyOf } from "../../kvscope/static/serving/experiments.js";
@@ -32,14 +33,14 @@ console.log(JSON.stringify(bodyOf(CONTIGUOUS, parsed(FIRST, limits), 30, chosen)
 
 
 def body(reserved: int, answer: int) -> dict[str, Any]:
-    """What the page posts with these choices."""
+    """Returns the JSON that the page posts with these choices."""
     command = ["node", "--input-type=module", "--eval", BODY % (reserved, answer)]
     done = subprocess.run(command, cwd=TESTS, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))
 
 
 def figures(each: Round) -> list[str]:
-    """Empty by time, never filled, most at once, waits for a stretch."""
+    """Returns the cells of a row: empty by time, never filled, most at once, waits for a stretch."""
     time = empty = 0.0
     last: dict[int, tuple[int, int]] = {}
     waits = {}

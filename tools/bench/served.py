@@ -1,4 +1,4 @@
-"""A server of its own that is measured: which model it has, and what its processes take."""
+"""A server to measure: which model it has, and what its processes use."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ MODELS: dict[str, tuple[str, str | None]] = {
     "real": (DEFAULT_SERVICE, None),
     "tiny": ("tests.support.tiny_service:load_service", "endless"),
 }
-"""By name: what loads it, and what of `--model` that is given. The tiny one waits 30 ms before each step."""
+"""By name: what loads the model, and the value of `--model`. The tiny one waits 30 ms before each step."""
 UNLIMITED = ("--proxy", "127.0.0.1", "--max-disk", "0", "--runs-per-minute", "0", "--bytes-per-minute", "0")
 TEXT = re.sub(r"[^\w\s.,:]", "", (ROOT / "docs" / "operating.md").read_text("utf-8"))
 SAMPLE = 500
-"""Characters of it by which the length of tokens is known."""
+"""Characters of `TEXT` from which the length of a token is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody elsewhere, alone at an address, as a trusted proxy says."""
+    """A client on another machine, alone at its address, as a trusted proxy names it."""
 
     number: int
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of each request."""
+        """The headers of each of its requests."""
         address = f"198.51.{self.number // 250}.{1 + self.number % 250}"
         return {"X-Forwarded-For": address, "X-KVScope-Client": f"client-of-the-bench-{self.number:06}"}
 
 
 class Arrivals(Viewer):
-    """A viewer that keeps of each frame when it came, its kind and its size."""
+    """A viewer that stores the time, kind and size of each frame that comes."""
 
     def __init__(self, url: str) -> None:
         self.came: list[tuple[float, str, int]] = []
         super().__init__(url)
 
     def take(self, payload: bytes) -> None:
-        """Keep it."""
+        """Stores it."""
         self.came.append((time.perf_counter(), header(payload).kind, len(payload)))
         super().take(payload)
 
     def steps(self) -> list[float]:
-        """When each step came."""
+        """Returns the times when steps came."""
         return [at for at, kind, _ in self.came if kind == "step"]
 
 
@@ -72,33 +72,35 @@ class Served:
         self._chars_each: float | None = None
 
     def web_s(self) -> float:
-        """Processor time that the web process has taken so far."""
+        """Returns the processor time that the web process has used so far."""
         times = self._web.cpu_times()
         return float(times.user + times.system)
 
     def start(self, person: Person, prompt: str, tokens: int) -> str:
-        """Start a run; its id."""
+        """Starts a run; returns its id."""
         return str(self.ask(person, prompt, tokens).json()["id"])
 
     def ask(self, person: Person, prompt: str, tokens: int) -> requests.Response:
-        """Ask for a run, which starts or is queued."""
+        """Requests a run, which starts or is queued."""
         body = {"prompt": prompt, "max_new_tokens": tokens, "reuse": False}
         response = requests.post(f"{self.url}api/runs", json=body, headers=person.headers, timeout=RUN_S)
         response.raise_for_status()
         return response
 
     def status(self, run: str, person: Person = Person(0)) -> dict[str, Any]:
-        """Of a run, or its place in the queue."""
+        """Returns the status of a run, or its place in the queue."""
         response = requests.get(f"{self.url}api/runs/{run}", headers=person.headers, timeout=60)
         response.raise_for_status()
         return dict(response.json())
 
     def wait_for_end(self, run: str, every_s: float = 0.25) -> None:
-        """Until a run is closed."""
+        """Waits until a run is closed."""
         eventually(lambda: self.status(run)["status"] == "closed", RUN_S, every_s)
 
     def prompt_of(self, tokens: int) -> str:
-        """A text of nearly so many tokens. What attention weights compress to depends on the text, so it is prose."""
+        """Returns a text of about that many tokens. It is prose, since the text decides how well attention weights
+        compress.
+        """
         if self._chars_each is None:
             run = self.start(Person(0), TEXT[:SAMPLE], 1)
             self.wait_for_end(run)
@@ -108,7 +110,7 @@ class Served:
 
 @contextmanager
 def serving(model: str, folder: Path, options: Sequence[str] = ()) -> Iterator[Served]:
-    """A server with that model, ready and warm."""
+    """Yields a server with that model, ready and warm."""
     service, name = MODELS[model]
     folder.mkdir(parents=True)
     server = LiveServer(folder / "data", name, service=service, options=(*UNLIMITED, *options))
@@ -121,7 +123,7 @@ def serving(model: str, folder: Path, options: Sequence[str] = ()) -> Iterator[S
 
 
 def timed(act: Callable[[], object]) -> float:
-    """Seconds that it takes."""
+    """Returns the seconds that a call takes."""
     began = time.perf_counter()
     act()
     return time.perf_counter() - began

@@ -1,6 +1,7 @@
-"""`python -m tools.bench.serving`: what each of the engine's abilities is worth, on the same requests in one go.
+"""`python -m tools.bench.serving`: measures each of the engine's abilities on the same requests.
 
-Every line is one workload whose rounds differ in one setting. Texts are compared token by token. A table in Markdown.
+Every line is one workload whose rounds differ in one setting. Texts are compared token by token. Prints a table in
+Markdown.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PLAIN = ServingSettings(at_once=16, blocks=256, chunk=512, sharing=False)
 
 
 def served(**otherwise: Any) -> ServingSettings:
-    """Served plainly, but for these settings."""
+    """Returns the plain settings, changed by these."""
     return PLAIN.model_copy(update=otherwise)
 
 
@@ -68,7 +69,7 @@ class Round:
         return 1000 * sum(map(len, self.texts.values())) / self.ms
 
     def prefill_ms(self, request: int) -> float:
-        """Wall time of the passes that read its prompt."""
+        """Returns the wall time of the passes that computed the request's prompt."""
         return sum(
             each.ms
             for each in self.passes
@@ -76,7 +77,7 @@ class Round:
         )
 
     def longest_wait(self, but: int) -> float:
-        """The longest time between two tokens of any request but one."""
+        """Returns the longest time between two tokens of any request other than `but`."""
         times: dict[int, list[float]] = {}
         for each in self.passes:
             for member in each.members:
@@ -94,13 +95,15 @@ class Bench:
         self.engine = Engine(transformer, capacity=8192, eos=checkpoint.tokenizer.eos, device=device)
 
     def ids(self, question: str, system: str = "") -> list[int]:
-        """The tokens of a question as the model is asked it."""
+        """Returns the tokens of a question in the model's chat format."""
         messages = [{"role": "system", "content": system}] if system else []
         text = self.tokenizer.chat([*messages, {"role": "user", "content": question}])
         return self.tokenizer.encode(text, special=True)
 
     def serve(self, requests: Sequence[Tokenized], *settings: ServingSettings) -> list[Round]:
-        """Each round, whose texts are held against the first's."""
+        """Serves the requests in a round for each of the settings. Compares the texts of each round with those of the
+        first.
+        """
         workload = Workload(
             "bench", self.engine, requests, settings, lambda token: schema.Token(**self.tokenizer.token(token))
         )
@@ -139,7 +142,7 @@ Line = tuple[str, ...]
 
 
 def throughput(bench: Bench, times: int) -> Iterable[Line]:
-    """Tokens per second when so many are answered at once."""
+    """Measures the tokens per second for several numbers of requests at once."""
     requests = [Tokenized(bench.ids(question), 24, 0, None) for question in (*QUESTIONS, *QUESTIONS)]
     counts = (1, 2, 4, 8, 16)
     settings = [served(at_once=count) for count in counts]
@@ -151,7 +154,7 @@ def throughput(bench: Bench, times: int) -> Iterable[Line]:
 
 
 def batching(bench: Bench, times: int) -> Iterable[Line]:
-    """Requests of different lengths in batches of four."""
+    """Compares ways to serve requests of different lengths in batches of four."""
     requests = [Tokenized(bench.ids(q), (8, 48)[at % 2], 0, None) for at, q in enumerate((*QUESTIONS, *QUESTIONS))]
     settings = (served(at_once=4, batching="static"), served(at_once=4))
     yield _compared(
@@ -162,7 +165,7 @@ def batching(bench: Bench, times: int) -> Iterable[Line]:
 
 
 def interference(bench: Bench, times: int) -> Iterable[Line]:
-    """Four are being answered while a long prompt comes."""
+    """Measures how a long prompt delays four requests that are being answered."""
     long = bench.ids("Summarise this: " + "The library opened in 1904 and has moved twice since then. " * 28)
     requests = [Tokenized(bench.ids(q), 40, 0, None) for q in QUESTIONS[:4]] + [Tokenized(long, 4, 400, None)]
     settings = (PLAIN, served(chunk=32))
@@ -174,7 +177,7 @@ def interference(bench: Bench, times: int) -> Iterable[Line]:
 
 
 def prefix(bench: Bench, times: int) -> Iterable[Line]:
-    """A second request with the same beginning."""
+    """Measures a second request with the same beginning."""
     ids = [bench.ids(question, SYSTEM * 4) for question in QUESTIONS[:2]]
     hit = next(at for at, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
     requests = [Tokenized(ids[0], 2, 0, None), Tokenized(ids[1], 2, 1, None)]
@@ -187,7 +190,7 @@ def prefix(bench: Bench, times: int) -> Iterable[Line]:
 
 
 def waste(bench: Bench, times: int) -> Iterable[Line]:
-    """Rows that are held and not filled, of all that are held, over all passes; and the same by the formula."""
+    """Measures the share of held rows that are not filled, over all passes; and the same by the formula."""
     requests = [Tokenized(bench.ids(question), 64, 40 * at, None) for at, question in enumerate(QUESTIONS)]
     reserved, paged = bench.serve(requests, served(reserve=True), PLAIN)
     most = [request.most_positions for request in requests]
@@ -212,7 +215,7 @@ def _waste(each: Round, held_by: Callable[[int, schema.RequestState], int]) -> f
 
 
 def speculation(bench: Bench, times: int) -> Iterable[Line]:
-    """Guessing tokens and checking them in one pass, on three kinds of text."""
+    """Measures guessing tokens and checking them in one pass, on three kinds of text."""
     layers = bench.engine.transformer.config.layers
     for kind, question in KINDS.items():
         requests = [Tokenized(bench.ids(question), 64, 0, None)]

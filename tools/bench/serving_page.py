@@ -1,6 +1,6 @@
-"""`python -m tools.bench.serving_page`: what Serving costs two viewers who ask for fifteen answers each at once.
+"""`python -m tools.bench.serving_page`: measures the Serving page for two viewers who request fifteen answers each.
 
-Then what is left in memory of an hour's worth of requests. Script time is read off Chromium's trace, as in
+Then measures the memory after as many requests as come in an hour. Script time is read from Chromium's trace, as in
 `tools.bench.page`.
 """
 
@@ -20,7 +20,7 @@ from tools.bench.page import ON_PROCESSOR, WATCH, WINDOW, report, script_per_fra
 
 PEOPLE = 15
 AN_HOUR = 60
-"""Workloads: somebody presses Run once a minute."""
+"""Workloads in an hour if a viewer presses Run once a minute."""
 MB = 1e6
 
 
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def opened(browser: Browser, server: Server) -> Page:
-    """Serving, asked for as many answers as one page of this bench wants."""
+    """Opens the Serving page, set to as many requests as one page of this bench sends."""
     page = browser.new_context(viewport=WINDOW).new_page()
     page.add_init_script(WATCH)
     page.goto(f"{server.url}serving")
@@ -58,7 +58,7 @@ def answered(page: Page) -> None:
 
 
 def together(server: Server, playwright: Playwright) -> None:
-    """Two browsers, and the script that one of them runs while both are answered."""
+    """Measures the script time of one of two browsers while both are answered."""
     with closing(launched(playwright.chromium)) as one, closing(launched(playwright.chromium)) as other:
         watched, beside = opened(one, server), opened(other, server)
 
@@ -86,7 +86,7 @@ def scrub(page: Page) -> None:
 
 
 def memory(server: Server, playwright: Playwright, workloads: int) -> None:
-    """The engine's memory and a page's heap, before and after."""
+    """Measures the engine's memory and a page's heap, before and after."""
     with closing(launched(playwright.chromium)) as browser:
         page = opened(browser, server)
         session = page.context.new_cdp_session(page)

@@ -1,6 +1,7 @@
-"""`python -m tools.bench.smaller`: what the default model loses with K and V stored smaller, over twenty prompts.
+"""`python -m tools.bench.smaller`: measures what the default model loses with K and V stored smaller, on twenty
+prompts.
 
-Each prompt is answered greedily; then its tokens go through with each form of cache. A table in Markdown.
+Each prompt is answered greedily; then its tokens are computed with each form of cache. Prints a table in Markdown.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Row:
     form: Form
     losses: list[Loss]
     exact: bool
-    """The tensors had the bytes of the formula, each time."""
+    """Whether the tensors had the bytes of the formula, each time."""
 
 
 def main() -> None:
@@ -74,7 +75,7 @@ def main() -> None:
 
 
 def answered(transformer: Transformer, ids: list[int], count: int, device: str) -> list[int]:
-    """The prompt and what a greedy run chose after it, but the last."""
+    """Returns the prompt's tokens and those that a greedy run chose after them, except the last."""
     engine = Engine(transformer, capacity=512, device=device)
     engine.admit("run", ids, Sampling(), count)
     found = list(ids)

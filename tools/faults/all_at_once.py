@@ -1,6 +1,7 @@
-"""`python -m tools.faults.all_at_once`: half requests, half handshakes, idle sockets, files and readers, all together.
+"""`python -m tools.faults.all_at_once`: attacks a server with half requests, half handshakes, idle sockets, files and
+readers at once.
 
-Prints how long `/healthz` and `/` took meanwhile, the memory of both processes and the lines of the log.
+Prints the times of `/healthz` and `/` meanwhile, the memory of both processes and the lines of the log.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from tools.load.floods import HALF_HEAD, HANDSHAKE, Answers, ask, flood
 HALF_REQUESTS, HALF_HANDSHAKES, IDLE = 1050, 500, 200
 LONGEST_S = 1.0
 FILES_S = 3.0
-"""Between two files."""
+"""Interval between two files."""
 FILE_ELEMENTS = 2_000_000
 
 
 def attacked(server: LiveServer, seconds: float) -> tuple[dict[str, Answers], Counter[str], dict[str, float]]:
-    """How the pages were answered, what the attackers were, and the memory of both processes, in MB, at most."""
+    """Returns the answers of each page, the counts of the attackers' answers, and the most memory of both processes, in
+    MB.
+    """
     statuses: Counter[str] = Counter()
     memory: dict[str, float] = {}
     file = file_of_elements(FILE_ELEMENTS)

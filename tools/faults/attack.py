@@ -1,7 +1,8 @@
-"""`python -m tools.faults.attack [NAME …]`: attacks servers of its own, one kind of fault after another; a table.
+"""`python -m tools.faults.attack [NAME …]`: attacks servers of its own, one kind of fault after another; prints a
+table.
 
-Each attack is a stranger with a script. It states the most that may happen, and the table says what did. Load is
-bounded and stays on this machine. Times are ratios taken in one run, or far above what a quiet machine needs.
+Each attack is a stranger with a script. It states the most that may happen, and the table says what happened. Load is
+bounded and stays on this machine. Times are ratios taken in one run, or far above what an idle machine needs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ BUDGET, STEP_BYTES = 50_000_000, 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an attack came to: a figure in words, and whether it was within its limit."""
+    """The outcome of an attack: a figure in words, and whether it was within its limit."""
 
     measured: str
     held: bool
@@ -50,7 +51,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """`limit`: the most that may happen, in words. `options`: of the server; `model`: of the fake service."""
+    """An attack. `limit`: the most that may happen, in words. `options`: of the server; `model`: of the fake one."""
 
     what: str
     limit: str
@@ -61,13 +62,13 @@ class Attack:
 
 
 def said_by(address: str, name: str = "") -> dict[str, str]:
-    """Headers of a client behind the proxy."""
+    """Returns the headers of a client behind the proxy."""
     return {"X-Forwarded-For": address} | ({"X-KVScope-Client": name} if name else {})
 
 
 @contextmanager
 def together(jobs: Sequence[Callable[[threading.Event], None]]) -> Iterator[None]:
-    """While the jobs go on, each in a thread of its own; each ends when the event is set."""
+    """Runs the jobs inside the context, each in its own thread. A job ends when its event is set."""
     over = threading.Event()
     threads = [threading.Thread(target=job, args=(over,), daemon=True) for job in jobs]
     for thread in threads:
@@ -81,7 +82,7 @@ def together(jobs: Sequence[Callable[[threading.Event], None]]) -> Iterator[None
 
 
 def silence(url: str, while_doing: Callable[[], Any]) -> float:
-    """The longest that `/healthz` took meanwhile, in seconds."""
+    """Returns the longest time, in seconds, that `/healthz` took meanwhile."""
     worst = [0.0]
 
     def look(over: threading.Event) -> None:
@@ -98,20 +99,20 @@ def silence(url: str, while_doing: Callable[[], Any]) -> float:
 
 
 def web_of(server: LiveServer) -> psutil.Process:
-    """The process that answers requests: the parent of the engine."""
+    """Returns the process that answers requests: the parent of the engine."""
     web = engine_of(server).parent()
     assert web is not None
     return web
 
 
 def most_memory(process: psutil.Process) -> int:
-    """The most that it ever held, in bytes."""
+    """Returns the most memory that the process ever had, in bytes."""
     status = Path(f"/proc/{process.pid}/status").read_text("ascii")
     return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) * 1024  # type: ignore[union-attr]
 
 
 def seconds_of_run(server: LiveServer, headers: dict[str, str]) -> float:
-    """From asking for eight tokens to the last of them."""
+    """Returns the seconds from the request for eight tokens to the last of them."""
     began = time.monotonic()
     asked = {"prompt": "The capital of France is", "max_new_tokens": 8, "reuse": False}
     run = requests.post(f"{server.url}api/runs", json=asked, headers=headers, timeout=60).json()["id"]
@@ -121,7 +122,7 @@ def seconds_of_run(server: LiveServer, headers: dict[str, str]) -> float:
 
 
 def beside_readers(headers: dict[str, str]) -> Callable[[LiveServer], Result]:
-    """A run of one client while a stranger asks for exact values, `headers` being the stranger's."""
+    """Returns an attack: a client's run while a stranger requests exact values. `headers`: the stranger's."""
 
     def run(server: LiveServer) -> Result:
         mine = said_by(STRANGER, "somebody-who-waits")
@@ -149,13 +150,13 @@ def beside_readers(headers: dict[str, str]) -> Callable[[LiveServer], Result]:
 
 
 def file_of_elements(count: int) -> bytes:
-    """A file whose header has so many empty lists, three bytes each."""
+    """Returns a file whose header has that many empty lists, three bytes each."""
     text = b'{"a":[' + b",".join([b"[]"] * count) + b"]}"
     return struct.pack("<Q", len(text)) + text
 
 
 def elements(server: LiveServer) -> Result:
-    """A header of 11 million empty lists in 33 MB."""
+    """Sends a header of 11 million empty lists in 33 MB."""
     file, answers = file_of_elements(11_000_000), list[int]()
 
     def send() -> None:
@@ -166,7 +167,7 @@ def elements(server: LiveServer) -> Result:
 
 
 def memory(server: LiveServer) -> Result:
-    """255 MB of text that one character makes four bytes wide."""
+    """Sends 255 MB of text that one character makes four bytes wide in memory."""
     web = web_of(server)
     before = most_memory(web)
     file = "<\N{FOX FACE}".encode() + b"a" * 255_000_000
@@ -176,7 +177,7 @@ def memory(server: LiveServer) -> Result:
 
 
 def numbers(server: LiveServer) -> Result:
-    """A file whose cache holds 2^53 positions."""
+    """Sends a file whose cache has 2^53 positions."""
     _, frames, _ = source("run")
     key = next(key for key, frame in frames.items() if frame["kind"] == "step")
     file = Mutant("run", (key,), ("kv", "positions"), 2**53).content
@@ -185,7 +186,7 @@ def numbers(server: LiveServer) -> Result:
 
 
 def queue_gap(server: LiveServer) -> Result:
-    """A run in line that is asked about without a pause."""
+    """Requests the state of a queued run without a pause."""
     codes: Counter[int] = Counter()
     for _ in range(20):
         server.start_run(max_new_tokens=6)
@@ -198,7 +199,7 @@ def queue_gap(server: LiveServer) -> Result:
 
 
 def over_disk(server: LiveServer) -> Result:
-    """Sixteen long prompts at once on a small budget."""
+    """Starts sixteen long prompts at once on a small disk budget."""
     folder, statuses = server.data, Counter[int]()
 
     def ask(number: int) -> None:
@@ -217,7 +218,7 @@ def over_disk(server: LiveServer) -> Result:
 
 
 def names(server: LiveServer) -> Result:
-    """One address under 80 made-up names, then somebody else."""
+    """Starts runs from one address under 80 invented names, then one from another client."""
     address, codes = said_by(STRANGER), Counter[int]()
 
     def ask(number: int) -> None:
@@ -231,7 +232,7 @@ def names(server: LiveServer) -> Result:
 
 
 def proxy_forgotten(server: LiveServer) -> Result:
-    """75 starts through a proxy that the server was not told of, and a prompt that two strangers have in common."""
+    """Starts 75 runs of one client through a proxy that the server does not trust."""
     codes: Counter[int] = Counter()
     for number in range(75):
         body = {"prompt": f"{number}", "max_new_tokens": 1}
@@ -240,7 +241,7 @@ def proxy_forgotten(server: LiveServer) -> Result:
 
 
 def without_token(server: LiveServer) -> Result:
-    """A request of a workload is cancelled by whoever does not have the token."""
+    """Cancels a request of a workload without its token."""
     token = {"Authorization": "Bearer secret-word"}
     body = {"requests": [{"prompt": "Once upon a time", "max_new_tokens": 64}], "rounds": [{}]}
     run = requests.post(f"{server.url}api/workloads", json=body, headers=token, timeout=60).json()["id"]
@@ -249,7 +250,7 @@ def without_token(server: LiveServer) -> Result:
 
 
 def bad_chunks(server: LiveServer) -> Result:
-    """A hundred bodies whose chunks have no size."""
+    """Sends a hundred bodies whose chunks have no size."""
     first, before = b"", len(server.errors)
     for _ in range(100):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
@@ -263,7 +264,7 @@ def bad_chunks(server: LiveServer) -> Result:
 
 
 def deleted_database(server: LiveServer) -> Result:
-    """The database's files are deleted under the server."""
+    """Deletes the database's files while the server runs."""
     for file in server.data.glob("runs.sqlite*"):
         file.unlink()
     began = time.monotonic()
@@ -273,7 +274,7 @@ def deleted_database(server: LiveServer) -> Result:
 
 
 def temporary_files(server: LiveServer) -> Result:
-    """The engine is killed three times: what each start leaves in the temporary folder."""
+    """Kills the engine three times, and counts the files that each start leaves in the temporary folder."""
 
     def there() -> set[str]:
         return set(os.listdir(tempfile.gettempdir()))
@@ -317,11 +318,11 @@ ATTACKS: dict[str, Attack] = {
     "temporary-files": Attack("the engine is killed three times", "no more than one folder", temporary_files),
 }  # fmt: skip
 QUICK = ("numbers", "queue-gap", "names", "proxy-forgotten", "without-token", "bad-chunks", "deleted-database")
-"""Those that take seconds, with the fake model: the test command runs them."""
+"""Attacks that take seconds, with the fake model: the test command runs them."""
 
 
 def attacked(name: str) -> Result:
-    """The result of one attack on a server of its own."""
+    """Returns the result of one attack on a new server."""
     attack = ATTACKS[name]
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"

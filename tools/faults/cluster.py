@@ -1,8 +1,8 @@
-"""`python -m tools.faults.cluster`: kills the web process that leads, one that follows, their database, and, with
-engines in a Ray cluster, an engine or its node, again and again, at random moments of a run.
+"""`python -m tools.faults.cluster`: kills processes of a cluster again and again, at random moments of a run.
 
-Prints what was lost of what viewers at both processes had seen, how many sessions were lost and runs left open, and how
-long it took until a run could be started again.
+The victims are the web process that leads, one that follows, their database, and, with engines in a Ray cluster, an
+engine or its node. Prints how many frames were lost that viewers at both web processes had, how many sessions were lost
+and runs left open, and how long it took until a run could be started again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.support.web_processes import WebProcesses, is_ready, kill, web_proces
 
 VICTIMS = ("leader", "worker", "follower", "database", "engine", "node")
 IN_RAY = ("engine", "node")
-"""Those for which the engines are in a Ray cluster of two nodes and a head."""
+"""Victims for which the engines are in a Ray cluster of two nodes and a head."""
 RAY = ("--engines", "2", "--engine-resources", "num_cpus=0,engine=1")
 TOKENS = 200
 LONGEST_S = 120.0
@@ -41,7 +41,7 @@ LONGEST_S = 120.0
 
 @dataclass
 class Figures:
-    """Of the rounds with one victim. `seen`: frames that viewers had."""
+    """Figures of the rounds with one victim. `seen`: frames that viewers had."""
 
     seen: int = 0
     lost: int = 0
@@ -60,7 +60,7 @@ class Figures:
 
 
 class Trial:
-    """Two web processes, and what was stored before."""
+    """Two web processes, and the sessions stored before."""
 
     def __init__(
         self, postgres: Cluster, database: str, processes: WebProcesses, chance: random.Random, ray: Any = None
@@ -71,7 +71,7 @@ class Trial:
         self._sessions: dict[str, bytes] = {}
 
     def round(self, victim: str, figures: Figures) -> None:
-        """Kill it at some moment of a run, wait until all is well, and compare."""
+        """Kills the victim at a random moment of a run, waits until all processes are ready, and compares."""
         self._save_a_session()
         leader, follower = self._by_role()
         run = self._chance.choice((leader, follower)).start_run(max_new_tokens=TOKENS)
@@ -95,7 +95,7 @@ class Trial:
             eventually(lambda server=server: is_ready(server), LONGEST_S)
             eventually(lambda server=server: server.get(f"api/runs/{run}").json()["status"] == "closed", LONGEST_S)
         for viewer in viewers:
-            with suppress(Exception):  # its server may be gone
+            with suppress(Exception):  # its server may have been killed
                 viewer.leave()
         for server in servers:
             stored = server.frames(run)
@@ -126,7 +126,7 @@ class Trial:
                 self._postgres.start()
 
     def _by_role(self) -> tuple[LiveServer, LiveServer]:
-        """The one that leads, which has an engine, and the other one."""
+        """Returns the server that leads, which has an engine, and the other one."""
         servers = sorted(self._processes.servers.values(), key=lambda server: -len(worker_of(server).children()))
         return servers[0], servers[1]
 
@@ -147,7 +147,7 @@ class Trial:
         return b"".join(from_stream(server.get(f"api/sessions/{session}/frames").content))
 
     def _open_runs(self) -> int:
-        """Once those are over that were started to see whether one can be."""
+        """Returns the number of open runs, once those have ended that only tested whether a run starts."""
         engine = sa.create_engine(self._database.replace("postgresql:", "postgresql+psycopg:"))
         query = sa.select(sa.func.count()).select_from(runs_table).where(~runs_table.c.closed)
 
@@ -177,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def trial(victim: str, rounds: int, chance: random.Random) -> Figures:
-    """So many rounds on a database of their own."""
+    """Runs that many rounds on a new database."""
     figures = Figures()
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -1,10 +1,10 @@
-"""`python -m tools.faults.day`: a day of visitors in some minutes, on a small disk, and what a server holds meanwhile.
+"""`python -m tools.faults.day`: simulates a day of visitors in some minutes, on a small disk, and measures the server.
 
-Visitors start runs and watch them or leave in the middle, branch off, make twins, pause and forget, share, delete what
-they shared or started, bring files back, and open pages. What both processes hold is looked at every few seconds: the
-last third of the time is to be within 5 % of the middle third, in memory, threads and open files; the database's file
-and its log of changes are never to take more than their budget and one step. The model is a tiny random one, but all
-else is what is served.
+Visitors start runs and watch them or leave before their end, branch, start twins, pause and abandon, share, delete what
+they shared or started, upload files, and open pages. Both processes are measured every few seconds: in memory, threads
+and open files, the last third of the time must be within 5 % of the middle third; the database's file and its log of
+changes must never exceed their budget and one step. The model is a tiny random one; everything else is as in a real
+server.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ IN_VAIN, LONGEST_LINE_S = "stood in line in vain", 120.0
 LOOK_S = 2.0
 LOADING_S = 600.0
 DRIFT = 0.05
-"""How far the last third may be from the middle one."""
+"""Largest difference of the last third from the middle one, as a share."""
 SLACK = {"threads": 8.0, "files": 8.0}
-"""Of small counts, by so many is no drift: there are as many threads as requests were answered at once."""
+"""Differences of small counts that are no drift: there are as many threads as requests were answered at once."""
 DOINGS = ("watch", "watch", "vanish", "branch", "twin", "pause", "share", "share", "delete", "file")
 TEXTS = ("The sky is", "Once upon a time there was a small house", "1 + 1 =", "Where does it look? " * 12)
 DATABASE = "database on the disk"
 STEP_BYTES = PART_BYTES + LOG_BYTES // 4
-"""What is written in one transaction, and by how much the log of changes grows until it begins anew."""
+"""Bytes written in one transaction, and the growth of the log of changes until it begins again."""
 MB = 10**6
 
 
 @dataclass
 class Visits:
-    """What visitors did, and what they were answered. `refused`: runs, by status."""
+    """What visitors did, and the answers they got. `refused`: runs, by status."""
 
     done: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -59,18 +59,18 @@ class Visits:
 
     @property
     def made(self) -> int:
-        """How many runs."""
+        """The number of started runs."""
         return sum(count for what, count in self.done.items() if what.startswith("started"))
 
 
 class Visitor:
-    """One after another, with a token of its own each time."""
+    """Visits one after another, each with another token."""
 
     def __init__(self, url: str, seed: int, visits: Visits, over: Event) -> None:
         self._url, self._chance, self._visits, self._over = url, random.Random(seed), visits, over
 
     def come_and_go(self) -> None:
-        """Until the day is over."""
+        """Visits until the day is over."""
         while not self._over.is_set():
             with suppress(requests.RequestException, socketio.exceptions.SocketIOError, AssertionError):
                 self._visit()
@@ -93,7 +93,7 @@ class Visitor:
             case "vanish":
                 viewer = Viewer(self._url)
                 viewer.watch(made["id"])
-                viewer.client.eio.ws.sock.close()  # as a tab does that is gone at once
+                viewer.client.eio.ws.sock.close()  # as a closed tab does
                 self._visits.done["vanished"] += 1
             case "pause":
                 self._ask("POST", f"api/runs/{made['id']}/control", json={"action": "pause"})
@@ -166,7 +166,9 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What the server held at a moment, in seconds from the beginning, and how many runs were made and refused."""
+    """A measurement of the server, in seconds from the beginning, and how many runs were started and refused until
+    then.
+    """
 
     at_s: float
     held: dict[str, float]
@@ -175,7 +177,7 @@ class Looked:
 
 
 def look(server: LiveServer, folder: Path) -> dict[str, float]:
-    """What the server holds now. The web process is the child of the one that was started."""
+    """Measures the server now. The web process is the child of the process that was started."""
     engine = engine_of(server)
     web = engine.parent()
     assert web is not None
@@ -195,7 +197,7 @@ def _size(file: Path) -> int:
 
 
 def drifts(looks: Sequence[dict[str, float]]) -> dict[str, tuple[float, float, float, bool]]:
-    """By what was looked at: the medians of each third, and whether the last is too far from the middle one."""
+    """Returns, by name, the medians of each third, and whether the last is too far from the middle one."""
     third = len(looks) // 3
     made = {}
     for name in looks[0]:
@@ -210,28 +212,28 @@ def drifts(looks: Sequence[dict[str, float]]) -> dict[str, tuple[float, float, f
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """How a day was."""
+    """The measurements of a day."""
 
     looks: list[Looked]
     visits: Visits
     log: str
-    """The server's."""
+    """The server's log."""
     budget: int
 
     @property
     def most(self) -> float:
-        """Most bytes that the database took."""
+        """The most bytes that the database took."""
         return max(look.held[DATABASE] for look in self.looks)
 
     @property
     def drifts(self) -> dict[str, tuple[float, float, float, bool]]:
-        """As the function of that name; the database may grow within its budget."""
+        """The drifts, as `drifts` returns them; the database may grow within its budget."""
         found = drifts([look.held for look in self.looks])
         return {name: (*thirds, too_far and name != DATABASE) for name, (*thirds, too_far) in found.items()}  # type: ignore[misc]
 
     @property
     def faults(self) -> list[str]:
-        """What should not have been, in a line each."""
+        """What was wrong, in a line each."""
         answers = [status for status in self.visits.statuses if status >= 500 and status not in (503, 507)]
         found = [f"answers of status {status}" for status in answers]
         found += [f"{vain} stood in line for {LONGEST_LINE_S:g} s"] if (vain := self.visits.done[IN_VAIN]) else []
@@ -242,7 +244,7 @@ class Day:
 
 
 def day(minutes: float = 20, visitors: int = 8, disk: str = "50MB", seed: int = 1) -> Day:
-    """Let a day pass in so many minutes."""
+    """Simulates a day in so many minutes."""
     visits, over, looks = Visits(), Event(), list[Looked]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "data"
@@ -267,7 +269,7 @@ def day(minutes: float = 20, visitors: int = 8, disk: str = "50MB", seed: int = 
 
 
 def table(passed: Day, rows: int = 20) -> str:
-    """What was seen, in some rows over the time; of the database the most since the row before."""
+    """Returns measurements in some rows over the time; of the database the most since the row before."""
     lines = [f"{'minute':>7}{'database MB':>13}{'web MB':>9}{'engine MB':>11}{'made':>7}{'refused':>9}"]
     size = max(1, len(passed.looks) // rows)
     for at in range(0, len(passed.looks), size):

@@ -1,9 +1,9 @@
-"""`python -m tools.faults.mutants`: requests, files and socket messages that were made wrong, many of them.
+"""`python -m tools.faults.mutants`: sends many malformed requests, files and socket messages.
 
-Every operation of the published document is asked, about runs and sessions that exist, with one to four things wrong:
-a byte, a number, a type, a header, a method, a place in a file. Nothing may be a fault of the server: no status above
-499 but the documented 501, 503 and 507, no traceback in its log, and no markup of a stranger's in a page. The same
-`--seed` makes the same.
+Each operation of the published document is requested, for runs and sessions that exist, with one to four faults: in a
+byte, a number, a type, a header, a method, a place in a file. No answer may be a fault of the server: no status above
+499 except the documented 501, 503 and 507, no traceback in its log, and no stranger's markup in a page. The same
+`--seed` gives the same requests.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", 
 
 @dataclass
 class Found:
-    """What came of it."""
+    """Counts of the answers, and the faults."""
 
     sent: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def note(self, kind: str, asked: str, status: int, page: bytes = b"") -> None:
-        """Count an answer; a fault is kept with what was asked."""
+        """Counts an answer. A fault is stored with its request."""
         self.sent[kind] += 1
         self.statuses[status] += 1
         if status >= 500 and status not in ALLOWED:
@@ -77,7 +77,7 @@ class Found:
 
 
 def anywhere(chance: random.Random, value: Any, change: Callable[[Any], Any]) -> Any:
-    """`value` with one of its parts changed, or all of it."""
+    """Returns `value` with one of its parts, or all of it, changed."""
     parts = (
         list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
     )
@@ -90,7 +90,7 @@ def anywhere(chance: random.Random, value: Any, change: Callable[[Any], Any]) ->
 
 
 def wrong_json(chance: random.Random, value: Any) -> bytes:
-    """JSON with something wrong in it, as a value or as text."""
+    """Returns JSON with a fault, as a value or as text."""
     for _ in range(chance.randint(0, 3)):
         value = anywhere(chance, value, lambda _old: chance.choice(ODD))
     if isinstance(value, dict) and chance.random() < 0.2:
@@ -100,7 +100,7 @@ def wrong_json(chance: random.Random, value: Any) -> bytes:
 
 
 def wrong_bytes(chance: random.Random, data: bytes) -> bytes:
-    """Bytes flipped, cut, repeated or put in."""
+    """Returns bytes with some flipped, cut, repeated or inserted."""
     made = bytearray(data)
     for _ in range(chance.randint(1, 4)):
         at = chance.randrange(len(made) + 1)
@@ -117,7 +117,7 @@ def wrong_bytes(chance: random.Random, data: bytes) -> bytes:
 
 
 def wrong_file(chance: random.Random, file: bytes) -> bytes:
-    """A joined file with something wrong in its header, in the metadata of a frame, or anywhere."""
+    """Returns a joined file with a fault in its header, in the metadata of a frame, or anywhere."""
     (length,) = struct.unpack_from("<Q", file)
     header, body = json.loads(file[8 : 8 + length]), file[8 + length :]
     match chance.randrange(4):
@@ -138,7 +138,7 @@ def wrong_file(chance: random.Random, file: bytes) -> bytes:
 
 
 class Requests:
-    """Mutants of every operation, asked of an application in this process."""
+    """Mutants of every operation, sent to an application in this process."""
 
     def __init__(self, app: Flask, chance: random.Random) -> None:
         self._client, self._chance = app.test_client(), chance
@@ -153,7 +153,7 @@ class Requests:
         self._published = published
 
     def ask(self, found: Found) -> None:
-        """Send one."""
+        """Sends one."""
         chance = self._chance
         method, path, operation = chance.choice(self._operations)
         method = chance.choice(METHODS) if chance.random() < 0.05 else method.upper()
@@ -171,7 +171,7 @@ class Requests:
         if body:
             headers.setdefault("Content-Type", "application/json")
         asked = f"{method} {path} {query} {headers} {body[:300]!r}"
-        with suppress(UnicodeError, ValueError):  # what no client could put on the wire
+        with suppress(UnicodeError, ValueError):  # what no client could send
             response = self._client.open(path, method=method, query_string=query, headers=headers, data=body or None)
             saved = "attachment" in response.headers.get("Content-Disposition", "")
             html = response.mimetype == "text/html" and not saved
@@ -179,7 +179,7 @@ class Requests:
             response.close()
 
     def bring_back(self, found: Found) -> None:
-        """Send a file."""
+        """Uploads a file."""
         file = wrong_file(self._chance, self._file)
         response = self._client.post("/api/sessions", data=file, content_type=BINARY)
         found.note("files", f"POST /api/sessions {file[:400]!r}", response.status_code)
@@ -191,7 +191,7 @@ class Requests:
         return wrong_json(self._chance, self._example(schema))
 
     def _example(self, schema: dict[str, Any]) -> Any:
-        """A value that the schema allows, mostly."""
+        """Returns a value that the schema allows, with few exceptions."""
         if "$ref" in schema:
             return self._example(self._published["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
         if "anyOf" in schema:
@@ -213,7 +213,7 @@ class Requests:
 
 
 def filled(client: FlaskClient) -> tuple[dict[str, list[str]], bytes]:
-    """Runs in every state, sessions and what was one; and a file of one step."""
+    """Fills the server: runs in every state, sessions and a deleted one. Returns their ids, and a file of one step."""
     ended, paused = start(client), start(client, prompt=MARKUP, max_new_tokens=256)
     eventually(lambda: client.get(f"/api/runs/{ended}").json["status"] == "closed")
     client.post(f"/api/runs/{paused}/control", json={"action": "pause"})
@@ -232,7 +232,7 @@ def filled(client: FlaskClient) -> tuple[dict[str, list[str]], bytes]:
 
 
 def wrong_message(chance: random.Random, run: str) -> str | bytes:
-    """A Socket.IO packet with something wrong."""
+    """Returns a Socket.IO packet with a fault."""
     event = chance.choice(("watch", "unwatch", "frame", "connect", "", 1, None))
     body: Any = {"run": chance.choice((run, "nobody")), "after": chance.choice((-1, 0, 3))}
     packet = [event, anywhere(chance, body, lambda _old: chance.choice(ODD[:24])), *ODD[: chance.choice((0, 0, 0, 3))]]
@@ -244,7 +244,7 @@ def wrong_message(chance: random.Random, run: str) -> str | bytes:
 
 
 def send_messages(count: int, chance: random.Random, found: Found, folder: Path) -> None:
-    """To a server of its own, over its websocket: it goes on, and nothing of it is a traceback in its log."""
+    """Sends packets to a new server over its websocket. It must continue, and its log must have no traceback."""
     server = LiveServer(folder / "data", "delay=0.01")
     try:
         run = server.start_run(max_new_tokens=30)
@@ -269,20 +269,20 @@ def send_messages(count: int, chance: random.Random, found: Found, folder: Path)
 
 
 class Tracebacks(logging.Handler):
-    """What this process logs with a traceback."""
+    """A log handler that stores what this process logs with a traceback."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.seen: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep it."""
+        """Stores it."""
         if record.exc_info:
             self.seen.append(f"{record.getMessage()}: {record.exc_info[1]!r}")
 
 
 def storm(requests: int, files: int, messages: int, seed: int) -> Found:
-    """Send so many of each."""
+    """Sends so many of each."""
     found, chance, tracebacks = Found(), random.Random(seed), Tracebacks()
     logging.getLogger().addHandler(tracebacks)
     with tempfile.TemporaryDirectory() as name:

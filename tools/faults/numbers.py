@@ -1,8 +1,8 @@
-"""`python -m tools.faults.numbers`: saved sessions with one value each that no run has, and pages that show them.
+"""`python -m tools.faults.numbers`: opens saved sessions that each have one value that no run can have.
 
-Each field of each kind of frame is given extreme values, in one frame of the kind or in all of them. What is refused
-is told; what is taken is brought in over HTTP and opened in Chromium, in each of its views, and played. A page may be
-silent for at most two seconds: so long its main thread answers nothing.
+Each field of each kind of frame gets extreme values, in one frame of the kind or in all of them. Prints how many files
+are refused; the others are uploaded over HTTP and opened in Chromium, in each view, and played. A page's main thread
+may not respond for at most two seconds.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ LOOK_ROUND = """(() => {
   const begin = () => (document.querySelector("canvas, .pool") ? act() : setTimeout(begin, 50));
   begin();
 })()"""
-"""From within the page: an order from outside would never return from one that hangs."""
+"""A script inside the page, since a command from outside would never return from a page that hangs."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What is changed, in a line."""
+        """The change, in a line."""
         _, frames, _ = source(self.kind)
         of = frames[self.keys[0]]["kind"] if self.keys else "nothing"
         many = " of all" if len(self.keys) > 1 else ""
@@ -88,7 +88,7 @@ class Mutant:
 
     @property
     def content(self) -> bytes:
-        """The file."""
+        """The bytes of the file."""
         header, frames, body = source(self.kind)
         changed = {key: placed(frames[key], self.path, self.value) for key in self.keys}
         text = json.dumps({**header, "__metadata__": {**header["__metadata__"], **changed}}).encode()
@@ -97,7 +97,9 @@ class Mutant:
 
 @dataclass
 class Silences:
-    """What came of it. `longest`: seconds by the mutant's name, of those that were opened; `errors`: of their pages."""
+    """The results. `longest`: seconds without a response by the mutant's name, if it was opened; `errors`: of their
+    pages.
+    """
 
     refused: int = 0
     longest: dict[str, float] = field(default_factory=dict)
@@ -107,7 +109,7 @@ class Silences:
 
 @cache
 def source(kind: str) -> tuple[dict[str, Any], dict[str, dict[str, str]], bytes]:
-    """Header, frames by their keys, and tensors of the file that mutants of this kind are made of."""
+    """Returns header, frames by their keys, and tensors of the file that mutants of this kind are made from."""
     file = FILES[kind].read_bytes()
     (length,) = struct.unpack_from("<Q", file)
     header = json.loads(file[8 : 8 + length])
@@ -116,7 +118,7 @@ def source(kind: str) -> tuple[dict[str, Any], dict[str, dict[str, str]], bytes]
 
 
 def mutants(kind: str) -> Iterator[Mutant]:
-    """All that there are of the session "run" or "workload", the same each time."""
+    """Yields all mutants of the session "run" or "workload", the same each time."""
     _, frames, _ = source(kind)
     for frame_kind in dict.fromkeys(fields["kind"] for fields in frames.values()):
         keys = tuple(key for key, fields in frames.items() if fields["kind"] == frame_kind)
@@ -127,7 +129,7 @@ def mutants(kind: str) -> Iterator[Mutant]:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where each value is, also those that hold others; of a list, the first and the last entry's."""
+    """Yields the path of each value, also of those that contain others; of a list, only in its first and last entry."""
     if path:
         yield path
     if isinstance(value, dict):
@@ -139,7 +141,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def placed(fields: dict[str, str], path: tuple[Any, ...], value: Any) -> str:
-    """A frame's metadata as a joined file has it, `value` at `path` of its data, where there is such a place."""
+    """Returns a frame's metadata as in a joined file, with `value` at `path` of its data if they have such a place."""
     data = json.loads(fields["data"])
     at = data
     with suppress(KeyError, IndexError, TypeError):
@@ -150,7 +152,7 @@ def placed(fields: dict[str, str], path: tuple[Any, ...], value: Any) -> str:
 
 
 def taken(kind: str, seed: int, silences: Silences) -> Iterator[Mutant]:
-    """Those that are no different from a session of ours, in an order that `seed` gives; the others are counted."""
+    """Yields the mutants that are accepted as sessions, in an order that `seed` gives. Counts the others."""
     found = list(mutants(kind))
     random.Random(seed).shuffle(found)
     for mutant in found:
@@ -163,7 +165,7 @@ def taken(kind: str, seed: int, silences: Silences) -> Iterator[Mutant]:
 
 
 def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silences:
-    """Bring `most` mutants of each kind to a server and open them there, fewer where that takes longer."""
+    """Uploads at most `most` mutants of each kind to a server and opens them there, until `minutes` are over."""
     silences, end = Silences(), time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = LiveServer(Path(folder) / "data", None, service=SERVICE, options=("--imports-per-minute", "0"))
@@ -177,7 +179,7 @@ def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silence
                     if address is None:
                         continue
                     seconds, errors = silence_of(context, address)
-                    if seconds > SILENT_S:  # once more, in a browser of its own: the machine may have been busy
+                    if seconds > SILENT_S:  # once more, in a new browser: the machine may have been busy
                         close(context)
                         context = context_of(playwright)
                         seconds = min(seconds, silence_of(context, address)[0])
@@ -191,20 +193,20 @@ def storm(most: dict[str, int], seed: int, minutes: float = math.inf) -> Silence
 
 
 def context_of(playwright: Playwright) -> BrowserContext:
-    """A browser of its own, Chromium as it is installed. All pages share what they fetched."""
+    """Opens a new browser, Chromium as it is installed. All its pages share one cache."""
     browser = launched(playwright.chromium)
     return browser.new_context(viewport={"width": 1440, "height": 900})
 
 
 def close(context: BrowserContext) -> None:
-    """End its browser, which may have a page that answers nothing."""
+    """Ends its browser, which may have a page that does not respond."""
     browser = context.browser
     assert browser is not None
     browser.close()
 
 
 def brought(url: str, mutant: Mutant, silences: Silences) -> str | None:
-    """The address of the session that a server makes of it; None where it makes none, which is a fault."""
+    """Uploads a mutant. Returns the address of its session; None, and notes a fault, if the server creates none."""
     answer = requests.post(f"{url}api/sessions", data=mutant.content, headers=BINARY, timeout=120)
     if answer.status_code == 201:
         return f"{url}s/{answer.json()['id']}"
@@ -213,7 +215,7 @@ def brought(url: str, mutant: Mutant, silences: Silences) -> str | None:
 
 
 def silence_of(context: BrowserContext, address: str) -> tuple[float, list[str]]:
-    """Seconds for which the page answered nothing, at the longest, HUNG_S where it never did again; and its errors."""
+    """Returns the most seconds for which the page did not respond, HUNG_S if it never did again, and its errors."""
     page, errors = context.new_page(), list[str]()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.add_init_script(LOOK_ROUND)

@@ -1,1 +1,1 @@
-"""Load and faults from outside, as commands that print their figures: `python -m tools.load --help`."""
+"""Load and faults from outside, as commands that print figures: `python -m tools.load --help`."""

@@ -1,4 +1,4 @@
-"""`python -m tools.load [SCENARIO …]`: starts a server with the fake model, leans on it, prints what it did."""
+"""`python -m tools.load [SCENARIO …]`: starts a server with the fake model, load-tests it, and prints the figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def flooded(first: bytes, count: int) -> Callable[[LiveServer], Iterator[str]]:
 
 
 def a_class(server: LiveServer) -> Iterator[str]:
-    """Forty pages behind one address, opened at the same moment, each with a run that it watches."""
+    """Opens forty pages behind one address at the same moment, each with a run that it watches."""
     server.start_run(max_new_tokens=1)
     at_once = threading.Barrier(CLASS)
 

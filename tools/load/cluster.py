@@ -1,7 +1,8 @@
-"""`python -m tools.load.cluster`: two web processes on one PostgreSQL beside one alone.
+"""`python -m tools.load.cluster`: compares two web processes on one PostgreSQL with one.
 
-How much later a viewer at the process that follows gets a frame than one at the leader; what an append costs with and
-without the check that the process leads; and how long a client with one run waits while another has started sixty.
+Prints how much later a viewer at the process that follows gets a frame than one at the leader; the time of an append
+with and without the check that the process leads; and how long a client with one run waits after another has started
+sixty.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ GREEDY, MODEST = "a-client-with-many-runs", "a-client-with-one-run"
 
 
 class Timed(Viewer):
-    """When each frame came."""
+    """A viewer that stores the time of each frame."""
 
     def __init__(self, url: str) -> None:
         self.times: list[float] = []
         super().__init__(url)
 
     def take(self, payload: bytes) -> None:
-        """Keep a frame."""
+        """Stores the time of a frame."""
         self.times.append(time.monotonic())
         super().take(payload)
 
 
 def delays(leader: LiveServer, follower: LiveServer) -> Iterator[str]:
-    """Of each frame of a run, how much later it came to the viewer at the follower."""
+    """Yields how much later the frames of a run came to the viewer at the follower."""
     viewers = [Timed(server.url) for server in (leader, follower)]
     run = follower.start_run(max_new_tokens=TOKENS)
     for viewer in viewers:
@@ -69,7 +70,7 @@ def delays(leader: LiveServer, follower: LiveServer) -> Iterator[str]:
 
 
 def appends(database: str) -> Iterator[str]:
-    """What appending a frame of 20 kB takes, in turns without and with the check."""
+    """Yields the time to append a frame of 20 kB, in turns without and with the check."""
     taken: dict[bool, list[float]] = {False: [], True: []}
     checks = False
     with tempfile.TemporaryDirectory() as folder, RunLog(Path(folder), database, alone=False) as log:
@@ -87,7 +88,9 @@ def appends(database: str) -> Iterator[str]:
 
 
 def waited(first: LiveServer, second: LiveServer) -> float:
-    """Seconds until the first token of a client's one run at `second`, after another has started many at `first`."""
+    """Returns the seconds until the first token of a client's one run at `second`, after another has started many at
+    `first`.
+    """
 
     def post(server: LiveServer, client: str) -> str:
         body: dict[str, Any] = {"prompt": client, "max_new_tokens": 40, "reuse": False}
@@ -111,13 +114,13 @@ def waited(first: LiveServer, second: LiveServer) -> float:
 
 
 def is_over(server: LiveServer, run: str) -> bool:
-    """Whether a run has ended; or is queued no longer, since nobody has requested its state for a minute."""
+    """Returns whether a run has ended; or is no longer queued, since nobody has requested its state for a minute."""
     return server.get(f"api/runs/{run}").json().get("status") in ("closed", 404)
 
 
 @contextmanager
 def alone(folder: Path, database: str) -> Iterator[LiveServer]:
-    """One web process, without the others."""
+    """Yields a web process without others."""
     (folder / "alone").mkdir()
     options = ["--database", database, *CROWDED]
     server = LiveServer(folder / "alone" / "data", MODEL, service=FAKE, options=options)
@@ -146,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def print_waits(what: str, rounds: int, wait: Callable[[], float]) -> None:
-    """Print how long one client's run waited beside the many of another."""
+    """Prints how long one client's run waited after the many of another."""
     seconds = sorted(wait() for _ in range(rounds))
     print(
         f"  {what}: first token after {statistics.median(seconds):.2f} s (median), {seconds[-1]:.2f} s (longest)",

@@ -1,4 +1,4 @@
-"""Many viewers of one run: whether all get the same bytes, how far apart, and what each costs."""
+"""Many viewers of one run: whether all get the same bytes, the spread of their times, and what each costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONGEST_S = 240
 
 
 class TimedViewer(Viewer):
-    """A viewer that keeps when each frame came, and of its bytes only what tells them apart."""
+    """A viewer that stores the time of each frame and a hash of all bytes."""
 
     def __init__(self, url: str) -> None:
         self.times: list[float] = []
@@ -41,14 +41,14 @@ class TimedViewer(Viewer):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """By one viewer."""
+    """What one viewer got."""
 
     digest: str
     times: list[float]
 
 
 def watch_many(url: str, run: str, count: int, connected: Any, go: Any, results: Queue[list[Seen]]) -> None:
-    """In a process of its own: `count` viewers of one run."""
+    """Watches one run with `count` viewers, in a separate process."""
     viewers = [TimedViewer(url) for _ in range(count)]
     for viewer in viewers:
         viewer.watch(run)
@@ -62,7 +62,7 @@ def watch_many(url: str, run: str, count: int, connected: Any, go: Any, results:
 
 
 def crowd(server: LiveServer, count: int, tokens: int) -> Iterator[str]:
-    """Lines with the figures."""
+    """Yields lines with the figures."""
     web = psutil.Process(server.process.pid).children()[0]
     before = web.memory_info().rss
     run = server.start_run(max_new_tokens=tokens)
@@ -88,7 +88,7 @@ def crowd(server: LiveServer, count: int, tokens: int) -> Iterator[str]:
     stored = server.finished(run)
     whole = hashlib.sha256(b"".join(stored)).hexdigest()
     same = sum(one.digest == whole for one in seen)
-    # The first frames were there before the viewers were.
+    # The first frames were stored before the viewers came.
     spreads = sorted(
         max(times) - min(times) for times in zip(*(one.times[4:] for one in seen if one.digest == whole), strict=True)
     )

@@ -1,4 +1,4 @@
-"""Clients that begin something and do not go on, and a page that is asked for meanwhile."""
+"""Clients that begin a request and do not continue it, and a page that is requested meanwhile."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HALF_BODY = (
 HANDSHAKE = b"GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 CONNECTED_S = 10
 ANSWER_S = 20
-"""After so long a page counts as not answered."""
+"""Seconds after which a page counts as not answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """How long a page took, in seconds, each time it was asked for; `failed` times it did not come at all."""
+    """The seconds of each answer of a page, and how many requests `failed`."""
 
     seconds: list[float]
     failed: int
@@ -43,7 +43,7 @@ class Answers:
 
 @contextmanager
 def flood(port: int, count: int, first: bytes) -> Iterator[list[socket.socket]]:
-    """`count` connections that have each sent this, and come again when they are closed, as long as this lasts."""
+    """Opens `count` connections that have each sent `first`, and opens closed ones again, inside the context."""
     over = threading.Event()
     held: list[socket.socket] = []
 
@@ -77,7 +77,7 @@ def opened(port: int, first: bytes) -> socket.socket:
 
 
 def is_closed(sock: socket.socket) -> bool:
-    """Whether the server has said all it will."""
+    """Returns whether the server has closed the connection."""
     try:
         sock.setblocking(False)
         while data := sock.recv(65536):
@@ -90,7 +90,7 @@ def is_closed(sock: socket.socket) -> bool:
 
 
 def ask(url: str, for_s: float, every_s: float = 0.25) -> Answers:
-    """A page, again and again, on a connection of its own each time."""
+    """Requests a page again and again, each time on a new connection."""
     seconds, failed, end = [], 0, time.monotonic() + for_s
     while time.monotonic() < end:
         began = time.monotonic()
@@ -104,13 +104,13 @@ def ask(url: str, for_s: float, every_s: float = 0.25) -> Answers:
 
 
 def threads_of(pid: int) -> int:
-    """Threads of a process and its children, together."""
+    """Returns the number of threads of a process and its children."""
     parent = psutil.Process(pid)
     return sum(process.num_threads() for process in [parent, *parent.children(recursive=True)])
 
 
 def while_flooded(port: int, count: int, first: bytes, paths: list[str], for_s: float, pid: int) -> Iterator[str]:
-    """Lines that say how each page was answered meanwhile, and how many threads there were at most."""
+    """Yields lines with each page's answers meanwhile, and the most threads."""
     most = 0
     over = threading.Event()
 

@@ -1,4 +1,4 @@
-"""An engine that is stopped in the middle of a run: when its callers, its viewers and its operator come to know."""
+"""An engine that is stopped during a run: when its callers, its viewers and its operator learn of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_S = 120
 
 
 def hung(server: LiveServer) -> Iterator[str]:
-    """Lines with the figures, the longest of several rounds."""
+    """Yields lines with the figures, the longest of several rounds."""
     took: dict[str, list[float]] = {}
     for _ in range(TIMES):
         run = server.start_run(max_new_tokens=250)

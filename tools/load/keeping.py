@@ -1,4 +1,4 @@
-"""Connections that are kept for many requests: how many are dropped, and how long an unwanted body takes."""
+"""Connections that stay open for many requests: how many are dropped, and how long an unwanted body takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNWANTED = b"x" * 1_000_000
 
 
 def kept(server: LiveServer) -> Iterator[str]:
-    """Lines with the figures."""
+    """Yields lines with the figures."""
     with ThreadPoolExecutor(CLIENTS) as pool:
         clients = list(pool.map(lambda number: ask_again_and_again(server.port, number), range(CLIENTS)))
     dropped = sum(lost for lost, _, _ in clients)
@@ -26,7 +26,7 @@ def kept(server: LiveServer) -> Iterator[str]:
 
 
 def ask_again_and_again(port: int, seed: int) -> tuple[int, list[float], list[float]]:
-    """How often the connection was gone when it was used again, and the seconds that answers took."""
+    """Returns how often the connection was closed when it was used again, and the seconds of the answers."""
     chance = random.Random(seed)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     dropped, small, large = 0, [], []
@@ -48,10 +48,10 @@ def ask_again_and_again(port: int, seed: int) -> tuple[int, list[float], list[fl
             continue
         (large if unwanted else small).append(time.monotonic() - began)
         kept = response.getheader("Connection") != "close"
-        if unwanted or not kept:  # what is left of the body is not read
+        if unwanted or not kept:  # the rest of the body is not read
             connection.close()
             kept = False
-        # Now and then as long as gunicorn's own two seconds of patience.
+        # Sometimes as long as gunicorn's own limit of two seconds.
         time.sleep(chance.choice([0, 0, 0, 0.01, 0.05]) if chance.random() > 0.01 else 2 + chance.uniform(-0.01, 0.01))
     connection.close()
     return dropped, small, large

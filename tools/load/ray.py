@@ -1,7 +1,7 @@
-"""`python -m tools.load.ray`: 200 runs and 100 viewers on a Ray cluster of three nodes, four engines, two web processes
-and one PostgreSQL, all on this machine.
+"""`python -m tools.load.ray`: computes 200 runs with 100 viewers on a Ray cluster.
 
-Each viewer watches a run through either web process. What it saw is compared with what is stored, frame by frame.
+It has three nodes, four engines, two web processes and one PostgreSQL, all on this machine. Each viewer watches a run
+through one of the web processes. The frames it got are compared with the stored ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _play(servers: Sequence[LiveServer], runs: int, viewers: int) -> int:
-    """Start and watch; print what came of it. 1 where a frame was lost or differs, or a run did not end well."""
+    """Starts the runs and watches them; prints the result. Returns 1 if a frame was lost or differs, or a run did not
+    end well.
+    """
     began = time.monotonic()
     with ThreadPoolExecutor(TOGETHER) as pool:
         started = list(pool.map(lambda number: _start(servers[number % 2], number), range(runs)))

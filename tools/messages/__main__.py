@@ -1,8 +1,8 @@
-"""`python -m tools.messages`: write what there is to translate into the catalogues of static/languages/.
+"""`python -m tools.messages`: writes the texts to translate into the catalogues of static/languages/.
 
-The pseudo-language `xx` is written anew: English with accents and a third longer, which shows text that does not fit
-and text that nobody could translate. Any other catalogue keeps its translations, loses messages that are no longer used
-and gets new ones, empty. Begin a language with its tag: `python -m tools.messages de`.
+It writes the pseudo-language `xx` anew: English with accents and a third longer, which shows text that does not fit and
+text that nobody could translate. Any other catalogue keeps its translations, loses unused messages and gets new ones,
+empty. Begin a language with its tag: `python -m tools.messages de`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PSEUDO = "xx"
 ACCENTS = str.maketrans("aceinorsuyACEINORSUY", "áçéíñóřšúýÁÇÉÍÑÓŘŠÚÝ")
 WORD = re.compile(r"[A-Za-z]+")
 NO_LANGUAGE = re.compile(r"(\{\w+\}|%\(\w+\)s|%%|<[^>]*>)")
-"""Places and elements, which stay as they are."""
+"""Placeholders and elements, which stay as they are."""
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def renewed(language: str, messages: Messages) -> dict[str, Any]:
-    """The catalogue of a language for these messages."""
+    """Returns the catalogue of a language for these messages."""
     if language == PSEUDO:
         return {
             key: pseudo(key) if other is None else {"one": pseudo(key), "other": pseudo(other)}
@@ -52,7 +52,7 @@ def write(language: str, translations: dict[str, Any]) -> None:
 
 
 def pseudo(text: str) -> str:
-    """English with accents, each word a third longer."""
+    """Returns English with accents, each word a third longer."""
     pieces = NO_LANGUAGE.split(text)
     return "".join(piece if at % 2 else WORD.sub(_longer, piece) for at, piece in enumerate(pieces))
 

@@ -1,4 +1,4 @@
-"""What people read on the pages, from where it stands: scripts, templates, the tables of pages, terms and ideas."""
+"""Collects what people read on the pages from scripts, templates, and the tables of pages, terms and ideas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Messages = dict[str, str | None]
 
 
 def collect() -> Messages:
-    """All messages. Raises CalledProcessError when a script cannot be read."""
+    """Returns all messages. Raises CalledProcessError if a script cannot be read."""
     scripts = subprocess.run(
         [*node(), "tools/messages/extract.js"], cwd=ROOT, check=True, capture_output=True, text=True
     )
@@ -35,7 +35,7 @@ def in_templates() -> Iterator[str]:
     environment = Environment(extensions=["jinja2.ext.i18n"])
     for path in sorted((ROOT / "kvscope" / "templates").glob("*.html")):
         for _line, _function, found in environment.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
-            # With values for its places it comes as (text, None, …).
+            # A message with placeholders is a tuple (text, None, …).
             yield found if isinstance(found, str) else found[0]
 
 

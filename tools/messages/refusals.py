@@ -1,7 +1,7 @@
-"""`python -m tools.messages.refusals`: write docs/refusals.md, what the API and the command line answer to bad input.
+"""`python -m tools.messages.refusals`: writes docs/refusals.md, how API and command line answer bad input.
 
-Each parameter and field of the published document is given a value below its bounds, above them, of another type and
-missing, each option of the command line one that it does not take. The answers are an application's own, with the fake
+Each parameter and field of the published document gets a value below its bounds, above them, of another type, and none;
+each option of the command line gets one that it does not accept. The answers are an application's own, with the fake
 model of the tests. A message that several routes give is listed once.
 """
 
@@ -33,9 +33,9 @@ REQUESTS = ("HTTP", ("Request", "Status"))
 COMMANDS = ("Command line", ("Command", "Exit code"))
 MOST_CHARS = 60
 CHECKED = (click.IntRange, click.FloatRange, click.Choice)
-"""Types of options that click checks before a command does anything."""
+"""Types of options that click checks before a command runs."""
 Row = tuple[str, str, str]
-"""What was sent, the status or exit code, the message."""
+"""The input, the status or exit code, the message."""
 
 
 def main() -> None:
@@ -96,7 +96,7 @@ def plain(message: str, ids: dict[str, str]) -> str:
 
 
 def requests_of(operation: dict[str, Any], schemas: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """What was sent in words, the query, the body: one thing wrong in each."""
+    """Yields the input in words, the query and the body, each with one fault."""
     queries = [each for each in operation.get("parameters", []) if each["in"] == "query"]
     good = {each["name"]: example(each["schema"], schemas) for each in queries if each.get("required")}
     for each in queries:
@@ -127,7 +127,7 @@ def bodies_of(schema: dict[str, Any], schemas: dict[str, Any]) -> Iterator[tuple
 
 
 def resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
-    """A schema itself, in place of a reference, or of what may be null."""
+    """Returns the schema that a reference, or a type that may be null, stands for; or else the schema itself."""
     if "$ref" in schema:
         return resolved(schemas[schema["$ref"].rpartition("/")[2]], schemas)
     if "anyOf" in schema:

@@ -1,8 +1,8 @@
-"""`python -m tools.record`: the recorded runs in app/recordings, made of tools/record/recipes.toml.
+"""`python -m tools.record`: records the runs in app/recordings as tools/record/recipes.toml describes.
 
-A run is recorded, with the default model or the recipe's own, when its file is missing or was made with other
-settings; delete a file to record its run anew. Words and card are always written again, from the frames that are
-there. What a recipe claims of its run must hold, or nothing is written.
+A run is recorded, with the default model or the recipe's own, if its file is missing or was made with other settings;
+delete a file to record its run again. Words and card are always written again, from the frames. What a recipe claims of
+its run must be true, or nothing is written.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ MAX_FILE_BYTES = 900_000
 
 
 class Untrue(Exception):
-    """A recipe says of its run what is not so."""
+    """A recipe's claim about its run is false."""
 
 
 def recipes() -> list[dict[str, Any]]:
-    """The recipes, in the order of their cards."""
+    """Returns the recipes, in the order of their cards."""
     listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["run"]
     return listed
 
 
 def workloads() -> list[dict[str, Any]]:
-    """The recipes of workloads, whose cards come after those of runs."""
+    """Returns the recipes of workloads, whose cards come after those of runs."""
     listed: list[dict[str, Any]] = tomllib.loads(RECIPES.read_text("utf-8"))["workload"]
     return listed
 
 
 def asked(recipe: dict[str, Any]) -> NewRun:
-    """The run that a recipe describes."""
+    """Returns the request for the run that a recipe describes."""
     return check(NewRun, {name: recipe[name] for name in SETTINGS if name in recipe})
 
 
 def changes_of(recipe: dict[str, Any]) -> tuple[Change, ...]:
-    """What the recipe's run computes otherwise than the model would; nothing in most."""
+    """Returns the changes of the recipe's run; most have none."""
     return tuple(Change(**change) for change in recipe.get("changes", ()))
 
 
 def words_of(recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
-    """Title, notes and what opens first, as a session has them. Raises Untrue."""
+    """Returns title, notes and opening view, as a session has them. Raises Untrue."""
     for note in recipe["note"]:
         for claim in note.get("holds", []):
             if not holds(claim, run):
@@ -70,7 +70,7 @@ def words_of(recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
 
 
 def card_of(order: int, recipe: dict[str, Any], run: Recorded) -> dict[str, Any]:
-    """What the gallery shows of it."""
+    """Returns what the gallery shows of the run."""
     return {
         "order": order,
         "starts": recipe.get("starts", False),
@@ -81,7 +81,7 @@ def card_of(order: int, recipe: dict[str, Any], run: Recorded) -> dict[str, Any]
 
 
 def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
-    """The file: frames, session, card. Raises Untrue."""
+    """Returns the file: frames, session, card. Raises Untrue."""
     if "requests" in recipe:
         served = serving.RecordedWorkload(payloads)
         words, card, created = serving.words_of(recipe, served), serving.card_of(order, recipe, served), served.open
@@ -94,7 +94,7 @@ def joined(order: int, recipe: dict[str, Any], payloads: list[bytes]) -> bytes:
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
-    """Whether these frames are of a run with the recipe's settings."""
+    """Returns whether these frames are of a run with the recipe's settings."""
     if "requests" in recipe:
         return serving.recorded_as(recipe, payloads)
     wanted = asked(recipe).of("any", "nobody")
@@ -114,12 +114,12 @@ class Recorder:
         self._services = Services()
 
     def record(self, recipe: dict[str, Any]) -> Iterator[bytes]:
-        """The frames of a new run."""
+        """Returns the frames of a new run."""
         service = self._services.of(recipe.get("model"))
         if "requests" in recipe:
             return self._frames(service, service.workload(serving.asked(recipe).of(new_id())))
         run = new_id()
-        # Nobody else's: no recording begins with rows that another one left in the cache, unless it says so.
+        # Without an owner: no recording begins with rows that another one left in the cache, unless its recipe says so.
         if recipe.get("reuses"):
             earlier = new_id()
             list(self._frames(service, service.start(asked({**recipe, "max_new_tokens": 1}).of(earlier, run))))

@@ -1,4 +1,4 @@
-"""What is said of a recorded run, read off its frames: the vocabulary of tools/record/recipes.toml.
+"""What texts and claims of tools/record/recipes.toml can say of a recorded run, computed from its frames.
 
 A text has measures in braces, `{weight 13 8 8 1}`; a claim is a line such as `best-head 8 1 13 8`. Tokens are named by
 their position in the run, prompt first; weights are those of the frames, within 0.004 of the model's own
@@ -36,11 +36,11 @@ class Recorded:
         self.top_logits = [log.top_logits(step) for step in range(len(log.steps))]
 
     def text(self, position: int) -> str:
-        """A token as it is written in a sentence: without the space before it, a newline as ⏎."""
+        """Returns a token as in a sentence: without the space before it, a newline as ⏎."""
         return written(self.tokens[position]["text"])
 
     def chance(self, step: int, rank: int) -> float:
-        """Probability of the token of this rank under softmax of the raw logits."""
+        """Returns the probability of the token of this rank under softmax of the raw logits."""
         return math.exp(float(self.top_logits[step][rank]) - self.steps[step]["log_z"])
 
 
@@ -54,11 +54,11 @@ MEASURES: dict[str, Callable[..., str]] = {
     "prompt-tokens": lambda run: str(run.prompt_length),
     "token": lambda run, position: run.text(position),
     "weight": lambda run, layer, head, query, key: percent(run.attention[layer, head, query, key]),
-    # Of the token chosen: under the distribution it was drawn from, and under softmax of the raw logits.
+    # Of the chosen token: in the distribution that it was drawn from, and in softmax of the raw logits.
     "prob": lambda run, step: percent(run.steps[step]["token"]["prob"]),
     "raw": lambda run, step: percent(run.steps[step]["token"]["raw_prob"]),
     "candidate": lambda run, step, rank: written(run.steps[step]["top_tokens"][rank]["text"]),
-    # Of a model with local layers: keys that a query reads, positions that a local layer and all others hold.
+    # In a model with local layers: keys that a query reads, positions that a local layer and all others hold.
     "window": lambda run, layer: str(run.open["model"]["windows"][layer]),
     "held": lambda run, step: str(run.steps[step]["kv"]["windowed"]["positions"]),
     "positions": lambda run, step: str(run.steps[step]["kv"]["positions"]),
@@ -70,7 +70,7 @@ MEASURES: dict[str, Callable[..., str]] = {
 
 
 def render(text: str, run: Recorded) -> str:
-    """The text with its measures filled in. Raises KeyError, IndexError for one that the run does not have."""
+    """Returns the text with the values of its measures. Raises KeyError, IndexError for one that the run lacks."""
 
     def measure(match: re.Match[str]) -> str:
         name, *arguments = match[0][1:-1].split(" ")
@@ -82,22 +82,22 @@ def render(text: str, run: Recorded) -> str:
 
 
 def _best_head(run: Recorded, query: int, key: int, layer: int, head: int) -> bool:
-    """No head puts more of the query's attention on the key."""
+    """Returns whether no head puts more of the query's attention on the key."""
     return bool(run.shades[layer, head, query, key] == run.shades[:, :, query, key].max())
 
 
 def _same(run: Recorded, first: int, second: int) -> bool:
-    """The same token stands at both positions."""
+    """Returns whether the same token is at both positions."""
     return bool(run.tokens[first]["id"] == run.tokens[second]["id"])
 
 
 def _likeliest(run: Recorded, step: int) -> bool:
-    """The token chosen has the largest logit."""
+    """Returns whether the chosen token has the largest logit."""
     return bool(run.steps[step]["token"]["id"] == run.top_ids[step][0])
 
 
 def _rises(run: Recorded, *steps: int) -> bool:
-    """The probability of the token chosen is larger at each step than at the one named before it."""
+    """Returns whether the probability of the chosen token is larger at each step than at the one named before it."""
     shares = [run.steps[step]["token"]["prob"] for step in steps]
     return all(before < after for before, after in pairwise(shares))
 
@@ -112,7 +112,9 @@ CLAIMS: dict[str, Callable[..., bool]] = {
 
 
 def holds(claim: str, run: Recorded) -> bool:
-    """Whether a claim is true of the run. Raises KeyError, IndexError for one about what the run does not have."""
+    """Returns whether a claim is true of the run. Raises KeyError, IndexError for a claim about what the run does not
+    have.
+    """
     name, *arguments = claim.split(" ")
     if name == "written":
         first, texts = int(arguments[0]), [text.replace(SHOWN_SPACE, " ") for text in arguments[1:]]
@@ -121,10 +123,11 @@ def holds(claim: str, run: Recorded) -> bool:
 
 
 def picture_of(kind: str, place: dict[str, Any], run: Recorded) -> dict[str, Any]:
-    """What a card draws: the run's tokens, and the opening head's rows up to the opening query or a chance per step.
+    """Returns what a card draws: the run's tokens, and the opening head's rows up to the opening query, or a chance per
+    step.
 
-    `attention`: `shades` is base64 of U8 rows 0 … query of the head, companded, row q with q + 1 keys.
-    `chances`: `shares` is the raw probability of each token chosen, `most` that of the likeliest one.
+    `attention`: `shades` is base64 of U8 rows 0 … query of the head, companded, row q with q + 1 keys. `chances`:
+    `shares` is the raw probability of each chosen token, `most` that of the most probable one.
     """
     if kind == "chances":
         shares = [round(step["token"]["raw_prob"], 4) for step in run.steps]
@@ -142,5 +145,5 @@ def picture_of(kind: str, place: dict[str, Any], run: Recorded) -> dict[str, Any
 
 
 def _texts(run: Recorded, count: int) -> list[str]:
-    """Texts of the first `count` tokens."""
+    """Returns the texts of the first `count` tokens."""
     return [token["text"] for token in run.tokens[:count]]

@@ -1,4 +1,4 @@
-"""The models that recipes are recorded with: the default one, one of a package, or a tiny random one with experts."""
+"""The models with which recipes are recorded: the default one, a packaged one, or a tiny random one with experts."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ SIZES: dict[str, Any] = {
     "tied": True,
 }
 SPREAD = 0.2
-"""Standard deviation of the random weights. With it the shares of experts differ visibly."""
+"""Standard deviation of the random weights, large enough that the shares of experts differ visibly."""
 
 
 class Services:
-    """Each model is loaded when it is first asked for."""
+    """The services by model, each loaded at its first use."""
 
     def __init__(self) -> None:
         self._loaded: dict[str | None, Any] = {}
 
     def of(self, model: str | None) -> Any:
-        """The service of a model; None: of the default one. Raises Refused for one whose terms nobody has accepted."""
+        """Returns the service of a model; None: of the default one. Raises Refused for a model whose terms nobody has
+        accepted.
+        """
         if model not in self._loaded:
             self._loaded[model] = tiny_experts() if model == EXPERTS else _load(model)
         return self._loaded[model]
@@ -47,7 +49,7 @@ def _load(model: str | None) -> Any:
 
 
 def tiny_experts() -> Any:
-    """The service of `EXPERTS`: always the same weights, and the default model's tokenizer."""
+    """Returns the service of `EXPERTS`: always the same weights, and the default model's tokenizer."""
     import torch
 
     from kvscope.model.checkpoint import Checkpoint, load

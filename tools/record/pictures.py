@@ -1,6 +1,6 @@
-"""`python -m tools.record.pictures`: the README's pictures, of the recorded run that the page opens with.
+"""`python -m tools.record.pictures`: takes the README's pictures of the recorded run that the page opens with.
 
-docs/stage.png is the stage in the middle of step 3, docs/intro.webp the first thirty seconds as they play.
+docs/stage.png is the Stage in the middle of step 3, docs/intro.webp the intro's thirty seconds as they play.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_BYTES = 2_000_000
 
 
 def take_stage(page: Page, server: Server) -> None:
-    """The stage where a walk through a step stands in one layer, which opens like a lens."""
+    """Takes a picture of the Stage with the lens open at one layer, in the animation of a step."""
     page.goto(f"{server.url}{STAGE}")
     inspector = page.get_by_role("region", name="Inspector")
     expect(inspector.get_by_text("softmax over")).to_be_visible(timeout=60_000)
@@ -41,7 +41,7 @@ def take_stage(page: Page, server: Server) -> None:
 
 
 def take_intro(page: Page, server: Server) -> None:
-    """All moments, at the pace at which they play; the last stays in sight a little longer."""
+    """Records all moments of the intro at the speed of the player; the last stays visible a little longer."""
     page.goto(f"{server.url}#view=intro")
     page.get_by_role("button", name="Watch").click()
     frames: list[Image.Image] = []

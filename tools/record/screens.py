@@ -1,6 +1,6 @@
-"""`python -m tools.record.screens FOLDER`: every page, as a phone and a desktop show it, light and dark.
+"""`python -m tools.record.screens FOLDER`: takes pictures of every page, on a phone and a desktop, light and dark.
 
-Each picture is what is in sight at first and, where a page is longer than the window, the whole page beside it.
+Each picture has what is visible first and, if a page is longer than the window, the whole page beside it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tests.support.server import Server
 
 SIZES = {"desktop": DESKTOP, "phone": PHONE}
 SETTLING_MS = 1500
-"""What a page fetches when it is quiet, and what moves, comes to rest."""
+"""Time in which a page fetches the rest and animations end."""
 TOUR_MOMENTS = 5
-"""So far into the tour its picture is taken: a step of decode."""
+"""Moments after which the intro's picture is taken: a decode step."""
 SCROLLED = """async () => {
   for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight) {
     scrollTo(0, top);
@@ -32,7 +32,7 @@ SCROLLED = """async () => {
 
 
 def addresses(server: Server) -> dict[str, str]:
-    """Every page and every zoom of the Stage, by the name of its picture."""
+    """Returns the addresses of every page and every zoom of the Stage, by the name of its picture."""
     run = server.finished_run(SMALL_RUN, max_new_tokens=6)
     session = share(server, run, **WORDS).id
     stage = {f"stage-{view}": f"?run={run}{PLACE}{view}" for view in VIEWS}
@@ -53,7 +53,7 @@ def addresses(server: Server) -> dict[str, str]:
 
 
 def take(page: Page, address: str, path: Path) -> None:
-    """What is in sight, and the whole page where it is longer."""
+    """Takes a picture of what is visible, and of the whole page if it is longer."""
     page.goto(address)
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(SETTLING_MS)
@@ -61,7 +61,7 @@ def take(page: Page, address: str, path: Path) -> None:
         page.keyboard.press("ArrowRight")
     page.screenshot(path=path)
     if page.evaluate("document.documentElement.scrollHeight > innerHeight"):
-        # What is drawn once it comes into sight is drawn then.
+        # Parts that are drawn once they are visible are drawn then.
         page.evaluate(SCROLLED)
         page.wait_for_timeout(SETTLING_MS)
         page.screenshot(path=path.with_stem(f"{path.stem}-whole"), full_page=True)

@@ -1,4 +1,4 @@
-"""The recorded workload: what is asked, what its notes measure, and what its card draws."""
+"""The recorded workload: its requests, what its notes measure, and what its card draws."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class RecordedWorkload:
 
 
 def asked(recipe: dict[str, Any]) -> Workload:
-    """What a recipe asks."""
+    """Returns the workload that a recipe describes."""
     members = {"system": recipe["system"], "requests": recipe["requests"], "rounds": [recipe["settings"]]}
     return check(Workload, members)
 
 
 def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
-    """Whether these frames are of what the recipe asks. A setting that the log is older than has its first value."""
+    """Returns whether the frames are of the recipe's workload. A setting missing in older logs has its first value."""
     wanted, study = asked(recipe), codec.header(payloads[0]).data["study"]
     requests = [{name: value for name, value in each.items() if name != "tokens"} for each in study["requests"]]
     found = {"system": study["system"], "requests": requests, "rounds": study["rounds"]}
@@ -35,7 +35,7 @@ def recorded_as(recipe: dict[str, Any], payloads: list[bytes]) -> bool:
 
 
 def words_of(recipe: dict[str, Any], run: RecordedWorkload) -> dict[str, Any]:
-    """Title, notes and what opens first, as a session has them."""
+    """Returns title, notes and opening pass, as a session has them."""
     notes = [
         {"step": at, "layer": None, "head": None, "text": note["text"].format(**measures_at(run, at))}
         for note in recipe["note"]
@@ -47,7 +47,7 @@ def words_of(recipe: dict[str, Any], run: RecordedWorkload) -> dict[str, Any]:
 
 
 def measures_at(run: RecordedWorkload, at: int) -> dict[str, Any]:
-    """What a note can say of a pass, and of the whole."""
+    """Returns what a note can say of a pass, and of the whole workload."""
     made = run.passes[at]
     joined = {
         name: value
@@ -71,12 +71,14 @@ def measures_at(run: RecordedWorkload, at: int) -> dict[str, Any]:
 
 
 def letter(request: int) -> str:
-    """As the page names a request (static/serving/owners.js)."""
+    """Returns a request's letter, as on the page (static/serving/owners.js)."""
     return chr(ord("A") + request)
 
 
 def _fullest(run: RecordedWorkload) -> int:
-    """Where most people are served, somebody's prompt being read beside: as static/serving/state.js opens a log."""
+    """Returns the pass with the most requests, and then one with prefill, as static/serving/state.js does when it opens
+    a log.
+    """
 
     def worth(made: dict[str, Any]) -> float:
         members = made["members"]
@@ -97,7 +99,7 @@ PLACES: dict[str, Callable[[RecordedWorkload], int]] = {
 
 
 def card_of(order: int, recipe: dict[str, Any], run: RecordedWorkload) -> dict[str, Any]:
-    """What the gallery shows of it: when each request came, was read, got its words and was done, in whole ms."""
+    """Returns what the gallery shows: when each request arrived, began, got its tokens and ended, in whole ms."""
     shown = lanes_of(run.log)
     lanes = [
         {

@@ -1,8 +1,8 @@
-"""`python -m tools.snippets`: every snippet of the embed builder in a page that its tool built, seen in Chromium.
+"""`python -m tools.snippets`: checks every snippet of the embed builder in a page that its tool built, in Chromium.
 
-The tools are installed into a folder of their own (`--tools`, kept for the next time). The pages are served from
-another origin than KVScope. A row is good when the frame has the title and the sandbox it was to have and the run is
-there in it; where the snippet brings embed.js, when the frame has got the height of what it shows, too.
+The tools are installed into a separate folder (`--tools`, kept for the next time). The pages are served from another
+origin than KVScope. A row passes if the frame has the intended title and sandbox and shows the run; and, for a snippet
+with embed.js, if the frame has the height of its content.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ console.log(JSON.stringify({{ address, made, fits: HOSTS.filter(({{ fits }}) => 
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without a line for each."""
+    """A server of files that logs nothing."""
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+        """Logs nothing."""
 
 
 def install(folder: Path) -> Tools:
-    """The tools, in `folder`, unless they are there."""
+    """Installs the tools in `folder`, unless they are there."""
     tools = Tools(folder / "venv" / "bin" / "python", folder / "node")
     if not tools.python.exists():
         venv.create(folder / "venv", with_pip=True)
@@ -66,7 +66,7 @@ def install(folder: Path) -> Tools:
 
 
 def snippets(url: str) -> dict[str, Any]:
-    """`address`, the text for each host in `made`, and which hosts get embed.js in `fits`."""
+    """Returns `address`, the text for each host in `made`, and the hosts that get embed.js in `fits`."""
     with urlopen(f"{url}gallery") as answer:
         (session, *_) = re.findall(r'href="./s/([a-z2-7]+)"', answer.read().decode())
     module = (ROOT / "kvscope" / "static" / "embed" / "snippets.js").as_uri()
@@ -77,7 +77,7 @@ def snippets(url: str) -> dict[str, Any]:
 
 
 def seen(browser: Browser, page_url: str, fits: bool) -> str:
-    """What is wrong with the frame of a page; empty when nothing is."""
+    """Returns what is wrong with the frame of a page; empty if nothing is."""
     page = browser.new_page(viewport={"width": 1000, "height": 900})
     try:
         page.goto(page_url)
@@ -136,7 +136,7 @@ def _try_all(tools: Tools, server: Server, pages: Path, origin: str) -> int:
 
 
 def _row(place: Path, name: str, by: str, wrong_with: Callable[[Path], str]) -> bool:
-    """Whether something is wrong, which is printed."""
+    """Checks one page and prints the result. Returns whether something is wrong."""
     place.mkdir(parents=True)
     try:
         wrong = wrong_with(place)
@@ -147,7 +147,7 @@ def _row(place: Path, name: str, by: str, wrong_with: Callable[[Path], str]) -> 
 
 
 def _misread(given: dict[str, Any], tools: Tools, place: Path) -> str:
-    """What Jupyter Book 2 reads that is not what was meant."""
+    """Returns what Jupyter Book 2 reads otherwise than intended."""
     read = jupyter_book(place, given["made"]["jupyter-book"], tools)
     return "" if read == {"src": given["address"], "title": TITLE, "width": "100%"} else str(read)
 

@@ -1,4 +1,4 @@
-"""One page by each tool, with a snippet in it. A maker takes a folder of its own and the snippet; it gives the page."""
+"""Builds a page with a snippet by each tool. A maker takes a folder and the snippet; it returns the page."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ class Tools:
     node: Path
 
     def run(self, *command: str | Path, cwd: Path) -> None:
-        """Run one of them. Raises CalledProcessError with what it said."""
+        """Runs a tool. Raises CalledProcessError with its output."""
         environment = {**os.environ, "PATH": f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"}
         subprocess.run([str(part) for part in command], cwd=cwd, env=environment, check=True, capture_output=True)
 
     def module(self, *arguments: str | Path, cwd: Path) -> None:
-        """`python -m` of the virtual environment."""
+        """Runs `python -m` of the virtual environment."""
         self.run(self.python, "-m", *arguments, cwd=cwd)
 
 
 def html(folder: Path, text: str, tools: Tools) -> Path:
-    """A page written by hand."""
+    """Writes a page by hand."""
     return _written(
         folder / "page.html", f"<!doctype html><meta charset=utf-8><title>Page</title><p>Before\n{text}\n<p>After"
     )
 
 
 def markdown(folder: Path, text: str, tools: Tools) -> Path:
-    """markdown-it, CommonMark with HTML allowed."""
+    """Builds a page with markdown-it: CommonMark with HTML allowed."""
     return _by_node("markdown", folder, BEFORE + text + AFTER, tools)
 
 
 def docusaurus(folder: Path, text: str, tools: Tools) -> Path:
-    """The MDX compiler and React, which Docusaurus uses."""
+    """Builds a page with the MDX compiler and React, which Docusaurus uses."""
     return _by_node("docusaurus", folder, BEFORE + text + AFTER, tools)
 
 
 def jupyter(folder: Path, text: str, tools: Tools) -> Path:
-    """A cell that is really run, then the notebook as HTML."""
+    """Builds a notebook as HTML, after its cell has run."""
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "execution_count": None, "outputs": [], "source": text}
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": [cell]}
@@ -58,7 +58,7 @@ def jupyter(folder: Path, text: str, tools: Tools) -> Path:
 
 
 def mkdocs(folder: Path, text: str, tools: Tools) -> Path:
-    """A site with its own theme."""
+    """Builds a site with its own theme."""
     (folder / "docs").mkdir()
     _written(folder / "docs" / "index.md", BEFORE + text + AFTER)
     _written(folder / "mkdocs.yml", "site_name: Course\nuse_directory_urls: false\n")
@@ -67,7 +67,7 @@ def mkdocs(folder: Path, text: str, tools: Tools) -> Path:
 
 
 def quarto(folder: Path, text: str, tools: Tools) -> Path:
-    """Pandoc, which Quarto renders with."""
+    """Builds a page with Pandoc, which Quarto uses."""
     _written(folder / "page.qmd", BEFORE + text + AFTER)
     convert = (
         "import pypandoc; pypandoc.convert_file('page.qmd', 'html', 'markdown', "
@@ -78,7 +78,7 @@ def quarto(folder: Path, text: str, tools: Tools) -> Path:
 
 
 def sphinx(folder: Path, text: str, tools: Tools) -> Path:
-    """Sphinx with MyST-Parser, which Jupyter Book 1 is made of."""
+    """Builds a page with Sphinx and MyST-Parser, which Jupyter Book 1 uses."""
     _written(folder / "conf.py", "extensions = ['myst_parser']\nproject = 'Course'\n")
     _written(folder / "index.md", BEFORE + text + AFTER)
     tools.module("sphinx", "-q", "-b", "html", ".", "site", cwd=folder)
@@ -86,7 +86,9 @@ def sphinx(folder: Path, text: str, tools: Tools) -> Path:
 
 
 def jupyter_book(folder: Path, text: str, tools: Tools) -> dict[str, str]:
-    """What Jupyter Book 2 reads: its frame's properties. Its theme comes from a server, and is left out."""
+    """Builds a page from the properties of the frame that Jupyter Book 2 reads, without its theme, which comes from a
+    server.
+    """
     (folder / "theme").mkdir()
     _written(
         folder / "theme" / "template.yml",
@@ -128,4 +130,5 @@ PAGES: list[tuple[str, Maker, str]] = [
     ("moodle", html, "by hand; not in a Moodle"),
     ("canvas", html, "by hand; not in a Canvas"),
 ]
-"""Which snippet, made into a page by what. The last two are not what those systems make of it."""
+"""The kind of snippet, the function that builds a page with it, and the tool's name. The last two use no such system.
+"""

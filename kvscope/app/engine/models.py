@@ -42,7 +42,7 @@ class ServedModel:
     used: float = field(default_factory=time.monotonic)
 
     def is_called(self, name: str) -> bool:
-        """Whether the model has this name."""
+        """Returns whether the model has this name."""
         return name == (self.info["name"] if self.info else self.name)
 
     @property
@@ -77,8 +77,8 @@ class ServedModel:
         self.used = time.monotonic()
 
     def may_be(self, described: Mapping[str, Any], dtype: str) -> bool:
-        """Whether this model computed the log with the `model` object `described`. If it was not loaded yet, only its
-        name and type are compared, and its hash if that is known."""
+        """Returns whether this model computed the log with the `model` object `described`. If it was not loaded yet,
+        only its name and type are compared, and its hash if that is known."""
         if self.info is not None:
             return same_model(described, self.info)
         sha256 = self.known.sha256

@@ -235,7 +235,7 @@ class Pool:
         return total
 
     def _is_used(self, model: ServedModel) -> bool:
-        """Whether a model has an open run or is given one, loads, or was just loaded."""
+        """Returns whether a model has an open run or is given one, loads, or was just loaded."""
         open_runs = self._log.open_runs()
         return any(
             engine.starting

@@ -90,7 +90,7 @@ def most_by_address(places: int) -> int:
 
 
 def may_hold_more(requester: Requester, holders: Collection[Requester], places: int) -> bool:
-    """Whether a requester may have one more of `places`. `holders`: the requester at each place that is taken."""
+    """Returns whether a requester may have one more of `places`. `holders`: the requester at each taken place."""
     of_address = sum(other.address == requester.address for other in holders)
     of_client = sum(other == requester for other in holders)
     most_by_client = ceil(places * CLIENT_SHARE) if requester.has_name else places

@@ -209,7 +209,7 @@ class RunScheduler:
         self._pool.call("leave", run, request)
 
     def is_paused(self, run: str) -> bool:
-        """Whether an open run is paused."""
+        """Returns whether an open run is paused."""
         with self._changed:
             known = self._runs.get(run)
             return known is not None and known.state in (State.PAUSED, State.EVICTED)
@@ -560,7 +560,7 @@ class RunScheduler:
                 raise
 
     def _will_have_room(self, run: Run, failure: Exception) -> bool:
-        """Whether room will be freed: by an open run when it ends, or by an evicted run, which is stopped now.
+        """Returns whether space will be freed: by an open run when it ends, or by an evicted run, which is stopped now.
 
         All models share the disk; each model has its own room in its engines.
         """
@@ -621,5 +621,5 @@ class RunScheduler:
 
 
 def _waiting_helps(error: BaseException) -> bool:
-    """Whether there may be room later."""
+    """Returns whether a run that was refused for lack of space may be accepted later."""
     return error.passes if isinstance(error, Full) else isinstance(error, Refused) and error.status == ENGINE_IS_FULL

@@ -84,7 +84,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def at_work(pid: int) -> bool:
-    """Whether a thread of the process runs, waits for a processor, or waits for a disk."""
+    """Returns whether a thread of the process runs, waits for a processor, or waits for a disk."""
     for thread in (PROCESSES / str(pid) / "task").glob("*"):
         with suppress(OSError):  # it has ended
             if _fields(thread)[0] in ALIVE:

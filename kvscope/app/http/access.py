@@ -123,7 +123,7 @@ def counted() -> What:
 
 
 def is_stored_only() -> bool:
-    """Whether the request may get only a stored answer, and nothing that is computed for it."""
+    """Returns whether the request may get only a stored answer, and nothing that is computed for it."""
     return asked().pages == "stored" and not is_own_page(request.environ)
 
 

@@ -149,7 +149,7 @@ class _Body:
 
 
 def is_leads_secret(member: Member, secret: str) -> bool:
-    """Whether a request with this secret comes from a process that follows, or believes that it follows, this one."""
+    """Returns whether a request with this secret comes from a process that follows this one, or believes so."""
     lead = member.lead
     return lead is not None and hmac.compare_digest(secret.encode(), lead.secret.encode())
 

@@ -189,7 +189,7 @@ class Live:
             return len(self._viewers)
 
     def watched(self) -> set[str]:
-        """The runs that some viewer shows."""
+        """Returns the runs that some viewer shows."""
         with self._lock:
             return {run for viewer in self._viewers.values() for run in viewer.recent}
 
@@ -278,7 +278,7 @@ class Live:
 
 
 def _errors_of(library: str) -> logging.Logger:
-    """A logger for a library's errors, without its warnings."""
+    """Returns a logger for a library's errors, without its warnings."""
     logger = logging.getLogger(f"{__name__}.{library}")
     logger.setLevel(logging.ERROR)
     return logger

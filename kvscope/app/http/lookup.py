@@ -34,11 +34,11 @@ class Log(Protocol):
     """How runs and saved sessions are read (each method as in app.store.runs.RunLog)."""
 
     def head(self, run: str, /) -> Head | None:
-        """Where the log ends."""
+        """Returns where the log ends."""
         ...
 
     def opening(self, run: str, /) -> dict[str, Any]:
-        """Data of the `open` frame."""
+        """Returns data of the `open` frame."""
         ...
 
     def chosen(self, run: str, /) -> list[tuple[int, int]]:
@@ -57,7 +57,7 @@ class RunLookup:
         self._runs, self._engine, self._noun = runs, engine, noun
 
     def known(self, run: str) -> Head:
-        """Where the run's log ends."""
+        """Returns where the run's log ends."""
         head = self._runs.head(run)
         if head is None:
             raise unknown(self._noun, run)

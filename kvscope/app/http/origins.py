@@ -42,13 +42,13 @@ def scheme_of(text: str) -> str | None:
 
 
 def is_own_origin(origin: str | None, environ: Mapping[str, Any]) -> bool:
-    """Whether this is the origin of the server that the request came to. None is not."""
+    """Returns whether this is the origin of the server that the request came to. None is not."""
     own = origin_of(f"{environ.get('wsgi.url_scheme')}://{environ.get('HTTP_HOST', '')}")
     return own is not None and origin is not None and origin_of(origin) == own
 
 
 def is_own_page(environ: Mapping[str, Any]) -> bool:
-    """Whether one of KVScope's own pages sent the request, or a program, which names no page.
+    """Returns whether one of KVScope's own pages sent the request, or a program, which names no page.
 
     A page cannot change these headers. Browsers send Sec-Fetch-Site only to servers that are local or use TLS; to
     others they send Origin with everything but a plain GET.

@@ -179,7 +179,7 @@ def _for_others(session: str) -> dict[str, str]:
 
 
 def _is_workload(runs: RunLog, run: str) -> bool:
-    """Whether the run is a workload. False if the database cannot be read: the page then says so."""
+    """Returns whether the run is a workload. False if the database cannot be read: the page then says so."""
     try:
         return runs.head(run) is not None and is_workload(runs.opening(run))
     except StoreError:

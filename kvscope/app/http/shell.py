@@ -38,7 +38,7 @@ LIMITS = {
 
 
 def bootstrap_of_runs(**more: Any) -> dict[str, Any]:
-    """What the script of a page that starts runs or workloads starts from, with `more`."""
+    """Returns what the script of a page that starts runs or workloads starts from, with `more`."""
     return {"version": own_version(), "limits": LIMITS, **more}
 
 

@@ -99,7 +99,7 @@ class SocketGuard:
         app.wsgi_app = self  # type: ignore[method-assign]
 
     def queued_packets(self, session: Session) -> int:
-        """How many packets wait for the client. Raises KeyError when the session has ended."""
+        """Returns how many packets wait for the client. Raises KeyError when the session has ended."""
         return int(self._server.eio.sockets[session.id].queue.qsize())
 
     def end_late_handshakes(self) -> None:
@@ -143,7 +143,7 @@ class SocketGuard:
                     self._polls.discard(poll)
 
     def _no_room(self, address: str) -> Problem | None:
-        """Why the address cannot have another session; None if it can. The caller holds the lock."""
+        """Returns why the address cannot have another session; None if it can. The caller holds the lock."""
         addresses = [session.address for session in self._sessions.values()]
         if len(addresses) >= self._most:
             sentence = "The server has too many live connections. Try again later."
@@ -194,7 +194,7 @@ class SocketGuard:
 
 
 def _unreadable(environ: WSGIEnvironment) -> Problem | None:
-    """Why the body of a polling client's request is refused; None if it is not.
+    """Returns why the body of a polling client's request is refused; None if it is not.
 
     Engine.IO would wait for a missing body for ever, or answer that all is well.
     """

@@ -62,7 +62,7 @@ def token_of(value: object) -> str | None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is a loopback address."""
+    """Returns whether it is a loopback address."""
     try:
         return ip_address(network_of(address)).is_loopback
     except ValueError:

@@ -87,7 +87,7 @@ class WebSocket:
 
 
 def is_packet(message: str | bytes, types: Iterable[int]) -> bool:
-    """Whether a websocket message is an Engine.IO packet of one of these types."""
+    """Returns whether a websocket message is an Engine.IO packet of one of these types."""
     try:
         return packet.Packet(encoded_packet=message).packet_type in types
     except (ValueError, RecursionError):

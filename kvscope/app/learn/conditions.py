@@ -23,7 +23,7 @@ NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def holds(bounds: Bounds, value: Any) -> bool:
-    """Whether a value is within all bounds. Equality takes a number and a text that spells it for the same value."""
+    """Returns whether a value is within all bounds. A number equals a text that spells it."""
     return all(_holds(name, value, bound) for name, bound in bounds.items())
 
 
@@ -43,7 +43,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    """The value, or the number that a text spells, to 12 digits. None for anything else."""
+    """Returns the value, or the number that a text spells, to 12 digits. None for anything else."""
     plain = float(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value
     return float(f"{plain:.12g}") if _is_number(plain) else None
 
@@ -55,7 +55,7 @@ def _same(value: Any, other: Any) -> bool:
 
 
 def _written(value: Any) -> str:
-    """A value as JSON has it, a text without quotes, a number to 12 digits."""
+    """Returns a value as JSON has it, a text without quotes, a number to 12 digits."""
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     return f"{value:.12g}" if _is_number(value) else str(value)
@@ -140,5 +140,5 @@ def _quoted(value: Any) -> str:
 
 
 def hold_already(conditions: Mapping[str, Bounds], known: Mapping[str, Any]) -> bool:
-    """Whether all conditions hold where a step begins. `known`: the page's state there, as far as it is certain."""
+    """Returns whether all conditions hold when a step begins. `known`: the page's state then, if it is certain."""
     return all(name in known and holds(bounds, known[name]) for name, bounds in conditions.items())

@@ -118,8 +118,8 @@ class LessonCheck:
             return None
 
     def _needs_run(self) -> bool:
-        """Whether it names a run (an unknown one, since it has none), or shows the Stage without one, which is a
-        mistake.
+        """Returns whether it names a run (an unknown one, since it has none), or shows the Stage without one, which is
+        a mistake.
         """
         front = self._lesson.readable
         if front is None or front.run is not None:

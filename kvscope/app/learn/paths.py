@@ -98,7 +98,7 @@ def read_paths(folder: Path, steps: Mapping[str, int]) -> Paths:
     result = Paths()
 
     def led(file: Path, leads: str | None) -> bool:
-        """Whether an entry is valid. An invalid one is reported and left out."""
+        """Returns whether an entry is valid. An invalid one is reported and left out."""
         why = leads and _nowhere(leads, steps)
         if why:
             result.faults.append(Fault(file.name, 1, f"{leads}: {why}"))

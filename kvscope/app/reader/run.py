@@ -107,7 +107,7 @@ class Run:
         return self.log.values_level or "attention"
 
     def positions(self, step: int) -> range:
-        """The positions that a step computed: the whole prompt, later one. They are the queries of `attention`."""
+        """Returns the positions that a step computed: the whole prompt, later one; the queries of `attention`."""
         with _public_errors():
             return self.log.rows(step)
 

@@ -53,7 +53,7 @@ class SiteFolder:
         self._save(self._earlier)  # first of all, so that the folder of an interrupted build is known as a site
 
     def is_written(self, unit: str, stamp: str) -> bool:
-        """Whether the part was written with this stamp. If so, it stays."""
+        """Returns whether the part was written with this stamp. If so, it stays."""
         known = self._earlier.get(unit)
         if known is None or known.stamp != stamp or not all(self._at(name).is_file() for name in known.files):
             return False

@@ -37,7 +37,7 @@ class Clock:
             self._look_for_jump(self._file.stat().st_mtime)
 
     def is_believed(self) -> bool:
-        """Whether something may be deleted now because of its age. Stores the time if so."""
+        """Returns whether something may be deleted now because of its age. Stores the time if so."""
         self._look_for_jump(self._passed() + self._offset)
         self._offset = self._wall() - self._passed()
         if self._passed() - self._since < self._needs_s:

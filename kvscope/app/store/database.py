@@ -302,7 +302,7 @@ def _notice_deletion(engine: sa.Engine, file: Path) -> None:
 
 
 def is_key(text: str) -> bool:
-    """Whether `text` can be the key of a row: an id has no characters that a database may refuse."""
+    """Returns whether `text` can be the key of a row: an id has no characters that a database may refuse."""
     return text.isascii() and text.isprintable()
 
 

@@ -423,7 +423,7 @@ class RunLog:
             connection.execute(changed)
 
     def is_token(self, run: str, token: str) -> bool:
-        """Whether `token` may delete the run."""
+        """Returns whether `token` may delete the run."""
         with reading(self.engine) as connection:
             stored = connection.scalar(sa.select(runs_table.c.token_sha256).where(runs_table.c.run == run))
         return stored is not None and hmac.compare_digest(stored, hash_of(token))
@@ -514,7 +514,7 @@ def _refuse(_connection: sa.Connection) -> None:
 
 
 def is_workload(opening: dict[str, Any]) -> bool:
-    """Whether a log with this `open` data is of a workload."""
+    """Returns whether a log with this `open` data is of a workload."""
     study = opening.get("study")
     return study is not None and study["kind"] == "serving"
 

@@ -144,7 +144,7 @@ class SessionStore:
                 return session, _new_token(connection, session)
 
     def of_run(self, run: str) -> bool:
-        """Whether there is a session of the run. (Sessions from before there were labels have the run's own id.)"""
+        """Returns whether there is a session of the run. (Sessions older than labels have the run's own id.)"""
         query = sa.select(sessions_table.c.id).where(sessions_table.c.run.in_([run, label_of(run)])).limit(1)
         with reading(self._engine) as connection:
             return connection.scalar(query) is not None

@@ -75,7 +75,7 @@ def _bounds(check: LogCheck) -> Bounds:
 
 
 def _is_page(buffer: memoryview) -> bool:
-    """Whether the file is a page. A joined file begins with a length, whose last bytes are 0."""
+    """Returns whether the file is a page. A joined file begins with a length, whose last bytes are 0."""
     return bytes(buffer[:64]).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
 
 

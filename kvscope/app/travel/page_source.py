@@ -96,7 +96,7 @@ def _inside(path: Path) -> str:
 
 
 def _covers(ranges: str, needed: set[int]) -> bool:
-    """Whether a CSS unicode-range, such as `U+0-FF,U+131`, has any of the code points."""
+    """Returns whether a CSS unicode-range, such as `U+0-FF,U+131`, has any of the code points."""
     for item in ranges.split(","):
         low, _, high = item.strip().removeprefix("U+").partition("-")
         first, last = int(low, 16), int(high or low, 16)

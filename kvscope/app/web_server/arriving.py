@@ -137,7 +137,7 @@ class Paced(SocketUnreader):  # type: ignore[misc]
         self._began, self._received = time.monotonic(), len(data)
 
     def chunk(self, size_hint: int | None = None) -> bytes:
-        """The next bytes from the socket; none at the end of the body."""
+        """Returns the next bytes from the socket; none at the end of the body."""
         left = self._began + BODY_S + self._received / SLOWEST_BYTES_PER_S - time.monotonic()
         readable = select.poll()
         readable.register(self.sock, select.POLLIN)
@@ -149,7 +149,7 @@ class Paced(SocketUnreader):  # type: ignore[misc]
 
 
 def refusal(status: int, sentence: str, retry_after: int | None = None) -> bytes:
-    """The bytes of an answer that refuses a request and ends its connection."""
+    """Returns the bytes of an answer that refuses a request and ends its connection."""
     answer = Problem(status, sentence, retry_after=retry_after, headers={**BARE, "Connection": "close"}).response()
     head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
     return f"HTTP/1.1 {answer.status}\r\n{head}\r\n".encode() + answer.data

@@ -232,7 +232,7 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 def _retry(attempt: Callable[[], T], expected: int) -> T:
-    """The result of `attempt`, which is repeated for TAKE_OVER_S while it raises OSError with errno `expected`."""
+    """Returns the result of `attempt`, repeated for TAKE_OVER_S while it raises OSError with errno `expected`."""
     deadline = time.monotonic() + TAKE_OVER_S
     while True:
         try:
@@ -244,7 +244,7 @@ def _retry(attempt: Callable[[], T], expected: int) -> T:
 
 
 def _reachable(settings: Settings, url: str) -> str:
-    """The URL for other machines: with this machine's name if the server listens on all addresses."""
+    """Returns the URL for other machines: with this machine's name if the server listens on all addresses."""
     return url if settings.host not in ANY_ADDRESS else url.replace(_shown(settings.host), socket.gethostname(), 1)
 
 

@@ -73,7 +73,7 @@ class Limits:
     proxies: tuple[str, ...]
 
     def spares(self, address: str) -> bool:
-        """Whether the address is a proxy's, which has no limits."""
+        """Returns whether the address is a proxy's, which has no limits."""
         with suppress(ValueError):
             return any(ip_address(address) in ip_network(proxy) for proxy in self.proxies)
         return False
@@ -132,7 +132,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 self._turn_away(connection, 503, FULL)
 
     def _has_room_for(self, connection: Connection) -> bool:
-        """Whether a new connection may stay.
+        """Returns whether a new connection may stay.
 
         If there are too many connections, the oldest one that is closing, or else the oldest one without a complete
         request, is closed for it. If its own address has too many, only connections of that address are closed.
@@ -255,7 +255,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
         self.enqueue_req(connection)
 
     def _why_not(self, connection: Connection, streamed: bool) -> tuple[int, str] | None:
-        """Status and sentence that refuse a request; None if it may be answered now."""
+        """Returns the status and sentence that refuse a request; None if it may be answered now."""
         if self._has_over(self._limits.requests_per_address - 1, "requests", connection):
             return 429, "Too many requests from your address are in progress. Try again in a moment."
         if streamed and sum(count for (what, _), count in self._counted.items() if what == "files") >= MAX_STREAMED:
@@ -303,12 +303,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
 
 def not_http(error: ParseException) -> tuple[int, str]:
-    """Status and sentence for a request that is not valid."""
+    """Returns the status and sentence for a request that is not valid."""
     return NOT_HTTP.get(type(error), 400), f"The request is not valid HTTP: {error}."
 
 
 def _received(sock: socket.socket) -> bytes | None:
-    """The bytes that have arrived. Empty if the client has closed the connection, None if nothing has arrived."""
+    """Returns the bytes that have arrived: empty if the client has closed the connection, None if none have."""
     try:
         return sock.recv(CHUNK_BYTES)
     except BlockingIOError:

@@ -39,7 +39,7 @@ def end_ids(inner: tokenizers.Tokenizer, declared: set[int]) -> tuple[int, ...]:
 
 
 def failed_inside(error: BaseException) -> bool:
-    """Whether the library raised the error: an Exception, or its Rust code's PanicException, a BaseException."""
+    """Returns whether the library raised the error: an Exception, or PanicException of Rust, a BaseException."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.conditions import Conditions, together
-from kvscope.model.engine.records import BeamKV, BeamNode, BeamsRecord
 from kvscope.model.engine.distribution import check_finite
+from kvscope.model.engine.records import BeamKV, BeamNode, BeamsRecord
 from kvscope.model.kv_cache import BLOCK_SIZE, KVCache, Sequence
 
 

@@ -43,8 +43,9 @@ class Summary:
 
 
 class Distribution:
-    """The next token's distribution from `logits` [V]. Native code computes `summary` and `best` with its pass; otherwise
-    they are computed when they are read.
+    """The next token's distribution from `logits` [V].
+
+    Native code computes `summary` and `best` with its pass; otherwise they are computed when they are read.
     """
 
     def __init__(self, logits: Tensor, summary: Summary | None = None, best: Candidates | None = None):

@@ -194,7 +194,7 @@ class Engine:
         return run
 
     def holds(self, key: str) -> bool:
-        """Whether the cache has blocks of a run: it is active, or it ended and its blocks were not yet needed."""
+        """Returns whether the cache has blocks of a run: it is active, or it ended and its blocks are not reused."""
         return key in self.scheduler.runs or key in self.scheduler.kept
 
     def search(self, key: str, ids: list[int], beams: int, length: int, changes: Changes | None = None) -> BeamSearch:

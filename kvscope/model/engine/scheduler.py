@@ -165,11 +165,11 @@ class Scheduler:
         return {key: Ended(run.ids, run.sequence, run.changes) for key, run in whole.items()} | self.kept
 
     def ready_runs(self) -> list[Run]:
-        """The runs of the next pass."""
+        """Returns the runs of the next pass."""
         return [run for run in self.runs.values() if run.ready]
 
     def ready_searches(self) -> list[BeamSearch]:
-        """The searches that continue, each in a separate pass."""
+        """Returns the searches that continue, each in a separate pass."""
         return [search for search in self.searches.values() if search.ready]
 
     def entry_of(self, run: Run) -> Entry:

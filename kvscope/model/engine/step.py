@@ -19,7 +19,9 @@ from kvscope.model.kv_cache import KVCache
 def finish_step(
     run: Run, distribution: Distribution, cache: KVCache, batch: int, whole: Tensor | None = None
 ) -> StepRecord | TokenRecord | None:
-    """Chooses the next token of `run` from the distribution after its newest row. Returns None if only the end is recorded.
+    """Chooses the next token of `run` from the distribution after its newest row.
+
+    Returns None if only the end of the run is recorded.
 
     `batch`: how many runs shared the pass. `whole` [V]: logits as if no row had been dropped, for a compared run. The
     record of a run that drops rows has the rows that stay. Raises NotFinite and then does not change the run.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kvscope.model.compiler import Unavailable
 from kvscope.model.kv_cache import KVCache
-from kvscope.model.native.comparison import compare_steps, compare_products
+from kvscope.model.native.comparison import compare_products, compare_steps
 from kvscope.model.native.implemented import implements
 from kvscope.model.native.library import load, load_prebuilt
 from kvscope.model.native.products import products

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from kvscope.model.compiler import Unavailable
 from kvscope.model.config import ARCHITECTURES, ModelConfig
-from kvscope.model.grouped import Bits, Groups
 from kvscope.model.engine.distribution import NotFinite
 from kvscope.model.engine.engine import Engine
+from kvscope.model.grouped import Bits, Groups
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import BLOCK_SIZE, Sequence
 from kvscope.model.linear import Products, plain_product

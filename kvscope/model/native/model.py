@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, Structure, c_float, c_int32, c_int64, c_void_p, pointer as points_to
+from ctypes import POINTER, Structure, c_float, c_int32, c_int64, c_void_p
+from ctypes import pointer as points_to
 from typing import Any
 
 import torch

@@ -20,8 +20,8 @@ from kvscope.model.config import ModelConfig
 from kvscope.model.engine.candidates import TAIL_BINS, TOP, Candidates
 from kvscope.model.engine.capture import CapturedRows
 from kvscope.model.engine.changes import Changing, Edit
-from kvscope.model.engine.experts import NO_EXPERT
 from kvscope.model.engine.distribution import Distribution, Summary
+from kvscope.model.engine.experts import NO_EXPERT
 from kvscope.model.engine.runner import Observers
 from kvscope.model.hooks import hook_points
 from kvscope.model.kv_cache import KVCache
@@ -176,7 +176,8 @@ class NativeStep:
         for first in range(0, last, each):
             if first and some and first % some == 0:
                 paused()
-            before, buffer = buffer, torch.empty(self._size) if self._observers else buffer
+            if self._observers and first:
+                buffer = torch.empty(self._size)  # observers may keep the values of the layer before
             native.first, native.end, native.input, native.buffer = (
                 *(first, min(first + each, last)),
                 *(pointer(rows), pointer(buffer)),
@@ -317,12 +318,12 @@ def _edit(config: ModelConfig, rows: slice, first: int, edit: Edit) -> NativeEdi
 
 
 def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
-    """Returns by hook point, in the order of the modules, the name of its value in `VALUES`, the first of its columns or
-    heads, and the one after the last; None for all the rest. "": the input of the layer.
+    """Returns by hook point, in the order of the modules, the name of its value in `VALUES`, the first of its columns
+    or heads, and the one after the last; None for all the rest. "": the input of the layer.
     """
     H, both, F = config.heads, config.heads + config.kv_heads, config.d_mlp
     qk = "qk" if config.qk_norm else "qkv"
-    parts = {
+    return {
         "resid_in": ("", 0, None),
         "attn.normed": ("normed", 0, None),
         "attn.q_raw": ("qkv", 0, H),
@@ -349,4 +350,3 @@ def _parts(config: ModelConfig) -> dict[str, tuple[str, int, int | None]]:
         "mlp.change": ("mlp_change", 0, None),
         "resid_out": ("ends", 0, None),
     }
-    return parts

@@ -26,7 +26,7 @@ def load_service(
 ) -> ModelService:
     """Downloads a model if needed, loads it, and returns a service. `model` None is the default model.
 
-    `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: use
+    `device`: "auto", "auto:N", "cpu", "cuda" or "cuda:N". `dtype`: of matrices and the embedding. `compiled`: uses
     native code on a CPU if available, and CUDA graphs on a GPU. Raises `Refused` with one readable sentence if the
     model is not available.
     """

@@ -50,7 +50,7 @@ class ContiguousRoom(Room):
         return asked.most_blocks(self._new_tokens)
 
     def for_newcomer(self, request: ServedRequest, running: Sequence[ServedRequest]) -> bool:
-        """Whether a free stretch is long enough for the request."""
+        """Returns whether a free stretch is long enough for the request."""
         return self.most_blocks(request.asked) <= self.longest
 
     def why_not(self, request: ServedRequest, running: Sequence[ServedRequest]) -> Reason:
@@ -78,7 +78,7 @@ class ContiguousRoom(Room):
         return super().slots() if self._region else None
 
     def close(self) -> None:
-        """Returns the region to the pool."""
+        """Gives the region back to the pool."""
         if self._region:
             self._region.close()
             self._region = None

@@ -58,7 +58,7 @@ class Room:
         return asked.most_blocks()
 
     def for_newcomer(self, request: ServedRequest, running: Sequence[ServedRequest]) -> bool:
-        """Whether there is room for all tokens so far of this request and of the running ones; evicts for it."""
+        """Returns whether the cache has blocks for all tokens of this request and the running ones; may evict."""
 
         def needed() -> int:
             return self.needed_with(request, running)
@@ -108,10 +108,10 @@ class Room:
         )
 
     def close(self) -> None:
-        """Releases the room at the end of the round."""
+        """Releases the blocks at the end of the round."""
 
     def for_next_pass(self, running: Sequence[ServedRequest]) -> bool:
-        """Whether there is room for the next rows of all running requests; evicts ended requests for it."""
+        """Returns whether the cache has blocks for the next rows of all running requests, after evicting ended ones."""
         return self._free_for(lambda: sum(map(self._to_continue, running)))
 
     def donor(self, request: ServedRequest) -> ServedRequest | None:

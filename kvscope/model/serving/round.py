@@ -74,7 +74,7 @@ class Round:
         return max(0.0, min(due, default=now) - now) / 1000
 
     def owns(self, key: str) -> bool:
-        """Whether a run of that key is one of its requests."""
+        """Returns whether a run of that key is one of its requests."""
         return key in self._by_key
 
     @property
@@ -213,7 +213,7 @@ class Round:
         return None if ended is None else max(float(asked.arrives_ms), ended)
 
     def _is_cancelled(self, request: ServedRequest, now: float) -> bool:
-        """Whether its client cancels it by now, by time or by number of tokens."""
+        """Returns whether its client cancels it by now, by time or by number of tokens."""
         asked, run = request.asked, self._engine.scheduler.runs.get(request.key)
         if asked.cancel_ms is not None and asked.cancel_ms <= now:
             return True

@@ -55,7 +55,7 @@ class Workload:
         return self._round.until_next_s
 
     def owns(self, key: str) -> bool:
-        """Whether a run of that key is one of its requests."""
+        """Returns whether a run of that key is one of its requests."""
         return self._round.owns(key)
 
     def prepare(self) -> list[Reported]:

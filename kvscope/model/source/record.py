@@ -81,7 +81,7 @@ class Lines:
                 each.clear()
 
     def once(self, function: Function) -> bool:
-        """Whether the function was called exactly once. Facts about one of several calls would mislead."""
+        """Returns whether the function was called exactly once. Facts about one of several calls would mislead."""
         return self._calls[function.name] == 1
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.distribution import Distribution
+from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.sampling import choose
 from kvscope.model.settings import Sampling
 from kvscope.model.source.listing import FILES, named_of

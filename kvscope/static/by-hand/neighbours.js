@@ -16,7 +16,7 @@ export function neighboursOf(table, name) {
   return { before, after: after ?? null, through };
 }
 
-/** The computed operand of a cell: of a softmax its own score, else the first; null where all operands are inputs. */
+/** The computed operand of a cell: of a softmax its own score, else the first; null if all operands are inputs. */
 function stepBack(table, name) {
   const calculation = calculationOf(table, name);
   const operands = calculation.op === "softmax" ? [calculation.of] : operandsOf(calculation);

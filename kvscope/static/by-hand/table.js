@@ -378,7 +378,7 @@ export function operandsOf(calculation) {
   }
 }
 
-/** @returns {number|null} the value of a cell; null where there is none */
+/** @returns {number|null} the value of a cell; null if there is none */
 export function numberIn(table, name) {
   const { block, row, column } = placeOf(name);
   return table.blocks[block]?.values[row]?.[column] ?? null;

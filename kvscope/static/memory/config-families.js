@@ -58,7 +58,7 @@ function headDimOf(fields, { fields: names }, d, heads) {
   return d / heads;
 }
 
-/** @returns {number|null} the longest text; null where the config has none. Learned positions need a number. */
+/** @returns {number|null} the longest text; null if the config has none. Learned positions need a number. */
 function contextOf(fields, { fields: { context: field }, layer }) {
   return !layer.positions && fields.isNull(field) ? null : fields.whole(field);
 }

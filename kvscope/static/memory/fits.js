@@ -21,7 +21,7 @@
  *   full, the longest context in the model's config, or the bound of this calculator
  *
  * @typedef {{value: number, unit: string, stop: Stop, room: Result, cache: Result|null}} Most `cache`: for `value`,
- *   null where it is 0
+ *   null if it is 0
  */
 
 import { msg } from "../shared/words/msg.js";

@@ -84,7 +84,7 @@ export function drawnBlocks(round, pass, everTouched) {
  * @property {number} share of the room that is not filled
  */
 
-/** @returns {Waste|null} of the blocks of running requests; null where none are running */
+/** @returns {Waste|null} of the blocks of running requests; null if none are running */
 export function wasteOf(pass, blockSize) {
   const held = [...blocksOf(pass, blockSize).values()].filter(({ owners }) => owners.length);
   if (!held.length) return null;
@@ -95,7 +95,7 @@ export function wasteOf(pass, blockSize) {
 /**
  * Returns the mean waste of a round, over the passes after which a request is running, weighted by their time.
  *
- * @returns {{share: number, unfilled: number, worst: Waste}|null} `unfilled`: rows, on average; null where there are none
+ * @returns {{share: number, unfilled: number, worst: Waste}|null} `unfilled`: rows, on average; null if there are none
  */
 export function wasteOver({ passes }, blockSize) {
   let [share, unfilled, time] = [0, 0, 0];

@@ -162,7 +162,7 @@ function blocksSaved(all, some, shared) {
  * What disturbed the passes of some rounds, so that their times are not compared.
  *
  * @param {{round: Object, name: string}[]} sides
- * @returns {string|null} null where the log has no disturbance
+ * @returns {string|null} null if the log has no disturbance
  */
 export function disturbedText(sides) {
   const each = sides

@@ -83,7 +83,7 @@ export function whyNothingShared({ passes, settings }, number, request) {
  * @param {Object} pass after which no two running requests have a block in common
  * @param {import("./measures.js").Answer[]} answers
  * @param {number} blockSize
- * @returns {string|null} why, a sentence; null where no two requests could share
+ * @returns {string|null} why, a sentence; null if no two requests could share
  */
 export function whyNoBlockShared({ settings }, pass, answers, blockSize) {
   const running = runningOf(pass);

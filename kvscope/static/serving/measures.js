@@ -207,7 +207,7 @@ const FEWEST_PASSES = 3;
  * Compares how busy the engine was, and how many tokens it produced, with the fewest and the most requests per pass.
  *
  * @param {Map<number, {passes: number, ms: number, between: number, tokens: number}>} byMembers as a tally counts them
- * @returns {{requests: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null where
+ * @returns {{requests: number, busy: number, perSecond: number}[]|null} `busy`: the share of the time that a pass ran; null if
  *   there were too few passes
  */
 export function busyOf(byMembers) {

@@ -8,7 +8,7 @@ import { roundName } from "./results.js";
 /**
  * @param {import("./workload-log.js").Workload|null} log
  * @param {number} number of the pass in the log
- * @returns {{place: string, passes: string, name: string|null}} `name`: of the round, null where there is only one; "…" for a pass that the
+ * @returns {{place: string, passes: string, name: string|null}} `name`: of the round, null if there is only one; "…" for a pass that the
  *   log does not have yet
  */
 function passPlace(log, number) {

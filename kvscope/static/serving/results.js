@@ -53,12 +53,12 @@ function nameOfValue({ values, nameOf }, value) {
  * @property {string[]} figures their names
  * @property {{same: number, of: number, first: {request: number, token: number}|null}|null} text how many requests got the same text
  *   in all rounds; null before all are over, and where there is only one
- * @property {string|null} conclusion null where there is none, or before all are over
- * @property {string|null} disturbed what disturbed the times; null where nothing did, or before all are over
+ * @property {string|null} conclusion null if there is none, or before all are over
+ * @property {string|null} disturbed what disturbed the times; null if nothing did, or before all are over
  * @property {number} of how many rounds there will be
  *
  * @param {import("./workload-log.js").Workload} log
- * @returns {Result|null} null where the log is no experiment
+ * @returns {Result|null} null if the log is no experiment
  */
 export function resultOf(log) {
   const { rounds: planned, requests } = log.study;

@@ -92,7 +92,7 @@ def test_norms_beyond_float16_saturate() -> None:
     capture.observers["blocks.0.resid_out"](torch.full((1, config.d), 3e38))
     slot = torch.zeros(1, dtype=torch.long)
     batch = Batch(slot, slot, slot, (AttentionGroup(0, 1, 1, (1,), slot, None),), slot)
-    (mine,) = capture.rows(batch, [[1]], pool)
+    (mine,) = capture.rows(batch, pool)
     assert mine.q_norm.dtype == mine.k_norm.dtype == np.float16
     assert {*mine.q_norm.flat, *mine.k_norm.flat, *mine.v_norm.flat, *mine.residual_norm.flat} == {LARGEST_F16}
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from kvscope.model.companding import decompand
-from kvscope.model.engine import runner as runner_module
 from kvscope.model.engine import distribution as distribution_module
+from kvscope.model.engine import runner as runner_module
 from kvscope.model.engine.batch import make_batch
 from kvscope.model.engine.candidates import Candidates, candidates
 from kvscope.model.engine.capture import Capture

@@ -25,11 +25,10 @@ from kvscope.model.kv_cache import Sequence as Cached
 from kvscope.model.native import Native
 from kvscope.model.native.implemented import ANY_VALUE, OF_A_PASS, VALUES
 from kvscope.model.native.steps import NativeStep, NativeSteps
-from kvscope.model.service import ModelService
 from kvscope.model.settings import Kept
 from kvscope.model.source.calls import step_calls
 from kvscope.model.transformer import Batch, RMSNorm, Transformer
-from tests.support.grouped import checkpoint_of, grouped_weights, write_grouped
+from tests.support.grouped import checkpoint_of, grouped_weights
 from tests.support.tiny import (
     GREEDY,
     SAMPLED,

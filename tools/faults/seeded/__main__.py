@@ -1,8 +1,8 @@
-"""`python -m tools.faults.seeded`: insert known faults into a copy of the checkout and list those that the tests catch.
+"""`python -m tools.faults.seeded`: inserts known faults into a copy of the checkout and lists those that tests catch.
 
-Each .toml file beside this one is a list of faults: a text of one file, what stands in its place, and which tests are
-to fail then. What those tests say without any fault is looked at first. `python -m tools.faults.seeded page -k cursor`
-takes one list, and of it the faults whose name has that word.
+Each .toml file beside this one is a list of faults: a text of one file, its replacement, and the tests that must fail
+then. The tests run once without any fault first. `python -m tools.faults.seeded page -k cursor` takes one list, and of
+it the faults whose name has that word.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from tests.page_tools import ROOT, node
 
 LISTS = Path(__file__).parent
 UNTRACKED = ("kvscope/static/vendor", "kvscope/static/node_modules")
-"""What tests need and git has not."""
+"""Files that tests need and git does not track."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`tests`: files for Node, and files or single tests for pytest. One of them fails, or the fault is not caught."""
+    """A fault. `tests`: files for Node, and files or single tests for pytest. If none of them fails, the fault is not
+    caught.
+    """
 
     name: str
     file: str
@@ -38,7 +40,7 @@ class Fault:
     tests: tuple[str, ...]
 
     def insert(self, root: Path) -> str:
-        """Put it in; the file's text before. Raises ValueError unless what it replaces stands there once."""
+        """Inserts the fault; returns the file's text before. Raises ValueError unless the old text is there once."""
         text = (root / self.file).read_text("utf-8")
         if (count := text.count(self.old)) != 1:
             raise ValueError(f"{self.name}: its old text stands {count} times in {self.file}")
@@ -56,7 +58,7 @@ def read_lists(names: Sequence[str]) -> list[Fault]:
 
 
 def copy_checkout(root: Path) -> None:
-    """All files that git tracks or would, as they are now, and `UNTRACKED`."""
+    """Copies all files that git tracks or would track, as they are now, and `UNTRACKED`."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     for name in filter(None, subprocess.check_output(command, cwd=ROOT, text=True).split("\0")):
         if (ROOT / name).exists():
@@ -68,7 +70,7 @@ def copy_checkout(root: Path) -> None:
 
 
 def passes(root: Path, tests: Iterable[str]) -> bool:
-    """Whether all these tests pass. Raises SystemExit where there is none of such a name."""
+    """Returns whether all these tests pass. Raises SystemExit if there is no test of such a name."""
     names = sorted(set(tests))
     page = [name for name in names if name.endswith(".js")]
     other = [name for name in names if not name.endswith(".js")]

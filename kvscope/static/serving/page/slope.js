@@ -12,7 +12,7 @@ const NAME_FROM_PX = 10;
 
 /**
  * @param {{before: {name: string, value: number, text: string}, after: {name: string, value: number, text: string}, good: boolean|null}}
- *   props `good`: whether after is the better one; null where both are the same, or not compared
+ *   props `good`: whether after is the better one; null if both are the same, or not compared
  */
 export function Slope({ before, after, good }) {
   const most = Math.max(before.value, after.value) || 1;

@@ -18,7 +18,7 @@ export function sameShape({ run: a }, { run: b }) {
  * @param {import("./alignment.js").Column[]} columns
  * @param {Side} a
  * @param {Side} b
- * @returns {number|null} null where a log lacks the row
+ * @returns {number|null} null if a log lacks the row
  */
 export function attentionMoved(columns, a, b, layer, head) {
   const rows = [a, b].map(({ run, step }) => run.row(layer, head, run.lastQueryOfStep(step)));
@@ -36,7 +36,7 @@ const weightAt = (row, key) => (key === null || key >= row.length ? 0 : weightOf
 /**
  * Returns both rows of attention of a head, column by column.
  *
- * @returns {{column: number, a: number|null, b: number|null}[]} weights; null for a key that the run lacks; empty where a log lacks
+ * @returns {{column: number, a: number|null, b: number|null}[]} weights; null for a key that the run lacks; empty if a log lacks
  *   the row
  */
 export function attentionRows(columns, a, b, layer, head) {
@@ -57,7 +57,7 @@ const LENGTHS = {
   v: { width: (run) => run.kvHeads, of: (run, layer, at, query) => run.vNorm(layer, at, query) },
 };
 
-/** @returns {{a: number|null, b: number|null}} lengths of the newest rows; null where a log has no such row */
+/** @returns {{a: number|null, b: number|null}} lengths of the newest rows; null if a log has no such row */
 export function lengthsOf(map, a, b, layer, at) {
   const [of, ...sides] = [LENGTHS[map].of, a, b];
   const [first, second] = sides.map(({ run, step }) => of(run, layer, at, run.lastQueryOfStep(step)));

@@ -57,7 +57,7 @@ export function likeliest(sideA, sideB, most = SHOWN) {
  * divergence (log sum inequality, Cover and Thomas 2006, theorem 2.7.1), and the result is a lower bound.
  *
  * @returns {{ab: number|null, ba: number|null, tokens: number, shareA: number, shareB: number}|null} Kullback-Leibler divergences from
- *   a to b and from b to a in nats, null where the listed tokens hold less than 90 % of either; `tokens`: listed by both, with their
+ *   a to b and from b to a in nats, null if the listed tokens hold less than 90 % of either; `tokens`: listed by both, with their
  *   share of each distribution. null for different models, whose tokens differ
  */
 export function divergence(sideA, sideB) {

@@ -30,7 +30,7 @@ export function strongestCell(run, layer, head, queries, keys) {
 /**
  * @param {{status: string, values: Object|null, row: number}} [exact] the result of `useHeadValues` for this query
  * @returns {{weights: Float32Array, exact: boolean}|null} the weight of each key of a query row: exact values, else those
- *   of the log, within 0.004; null where the log has no such row
+ *   of the log, within 0.004; null if the log has no such row
  */
 export function rowWeights(run, layer, head, query, exact = null) {
   if (exact?.status === "ready") {

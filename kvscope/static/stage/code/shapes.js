@@ -7,7 +7,7 @@ import { lettersOf, productOf, sizeOf } from "../../shared/facts/shapes.js";
  *
  * @param {import("../../shared/log/run.js").Run} run
  * @param {number} step
- * @returns {{rows: number, keys: number}|null} null where a log lacks them: for several passes, which share the rows, and for a
+ * @returns {{rows: number, keys: number}|null} null if a log lacks them: for several passes, which share the rows, and for a
  *   study, whose rows see other positions
  */
 export function passOf({ open, steps }, step) {

@@ -5,7 +5,7 @@ const MOST_SKIPPED = 3;
 const ROUND = [5, 10, 20, 25, 50, 100, 200, 250, 500];
 
 /**
- * All labels if there is space, else at regular intervals, never closer than `leastPx` to a required one. If two required labels are
+ * Returns all labels if there is space, else labels at regular intervals, never closer than `leastPx` to a required one. If two required labels are
  * too close, the later one in `always` stays.
  *
  * @param {{first?: number, count: number, pitch: number, leastPx: number, always: (number|null|undefined)[]}} line

@@ -22,14 +22,14 @@ export function fill(target, x0, y0, x1, y1, colour) {
     target.data.fill(colour, y * target.width + left, y * target.width + right);
 }
 
-/** Gap after a cell of this size in device pixels: none if the cell is too small. */
+/** Returns the gap after a cell of this size in device pixels: none if the cell is too small. */
 export function gapFor(size) {
   if (size < GAP_FROM_PX) return 0;
   return size < WIDE_GAP_FROM_PX ? 1 : 2;
 }
 
 /**
- * A line of equal cells in [x0, x1) × [y0, y1).
+ * Paints a line of equal cells in [x0, x1) × [y0, y1).
  *
  * Cells narrower than a pixel are combined by their largest shade, so that a single strong cell stays visible.
  *
@@ -56,7 +56,7 @@ export function paintLane(
 }
 
 /**
- * Paints the first cells of a line as empty outlines, because their values were not stored. If they are too narrow, one outline for all.
+ * Paints the first cells of a line as empty outlines, because their values were not stored. If they are too narrow, paints one outline for all.
  *
  * `count` cells of a lane as in `paintLane`.
  */
@@ -84,7 +84,7 @@ export function repeatLine(target, x0, x1, y0, y1) {
     target.data.copyWithin(start + (y - y0) * target.width, start, end);
 }
 
-/** One row of pixels of cells at least a pixel wide. @returns {[number, number]} the pixels from, to */
+/** Paints one row of pixels of cells at least a pixel wide. @returns {[number, number]} the pixels from, to */
 function paintWide(line, { x0, width, shades, colours, group, from }) {
   const inner = width >= 2 * GAP_FROM_PX ? 1 : 0;
   const outer = Math.max(gapFor(width * group), inner);
@@ -100,7 +100,7 @@ function paintWide(line, { x0, width, shades, colours, group, from }) {
   ];
 }
 
-/** One row of pixels of cells narrower than a pixel. @returns {[number, number]} the pixels from, to */
+/** Paints one row of pixels of cells narrower than a pixel. @returns {[number, number]} the pixels from, to */
 function paintGathered(line, lane) {
   const { x0, x1, width, shades, colours, from, gather } = lane;
   const start = Math.floor(x0 + from * width);
@@ -110,7 +110,7 @@ function paintGathered(line, lane) {
   return [start, end];
 }
 
-/** The largest shade of the cells under a pixel. */
+/** Returns the largest shade of the cells under a pixel. */
 function largestAt(x, { x0, width, shades, from }) {
   const first = Math.max(from, Math.floor((x - x0) / width));
   const last = Math.min(shades.length, Math.max(first + 1, Math.ceil((x + 1 - x0) / width)));
@@ -138,7 +138,7 @@ export function gatherOnce() {
   };
 }
 
-/** The cells under one pixel of such a line: [first, last], both inclusive, or null past the last cell. */
+/** Returns the cells under one pixel of such a line: [first, last], both inclusive, or null past the last cell. */
 export function cellsAt(x, x0, x1, capacity, count) {
   if (x < x0 || x >= x1) return null;
   const width = (x1 - x0) / capacity;

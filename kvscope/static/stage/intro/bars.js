@@ -7,13 +7,13 @@ import { tokenCount } from "../../shared/words/counts.js";
 import { form, msg, plural } from "../../shared/words/msg.js";
 import { candidatesOf, memoryOf, mixOf, othersInWords, timesOf } from "./facts.js";
 
-/** There is no room for more steps, or for more pieces of a bar. */
+/** Most steps, and most pieces of a bar, that fit. */
 const MOST_STEPS = 8;
 const MOST_CUTS = 48;
 
 /**
  * @param {{label: string, progress: number, rows: {name: string, share: number, value: string, mark?: string, cuts?: number}[], children: *}} props
- *   `mark`: a class; `cuts`: pieces of equal length; `children`: the sentence below
+ *   `mark`: a CSS class; `cuts`: pieces of equal length; `children`: the sentence below
  */
 function Bars({ label, progress, rows, children }) {
   const grown = Math.min(1, progress / 0.3);
@@ -35,7 +35,7 @@ function namesOf(tokens) {
   return bare.map((name, at) => (bare.filter((other) => other === name).length > 1 ? tokenLabel(tokens[at]) : name));
 }
 
-/** The most probable tokens after the prompt, and the chosen one. */
+/** Shows the most probable tokens after the prompt, and the chosen one. */
 export function Candidates({ run, progress }) {
   const candidates = useMemo(() => candidatesOf(run), [run]);
   const names = namesOf(candidates.map(({ token }) => token));
@@ -48,7 +48,7 @@ export function Candidates({ run, progress }) {
   return html`<${Bars} label=${msg`Likely next tokens`} rows=${rows} progress=${progress}>${othersInWords(run, candidates)}<//>`;
 }
 
-/** One head's weights on each token, 100 % in all. */
+/** Shows one head's weights on each token, 100 % in all. */
 export function Mix({ run, look, progress }) {
   const mix = useMemo(() => mixOf(run, look), [run, look]);
   const name = quoted(run.tokens[look.query]);
@@ -61,7 +61,7 @@ export function Mix({ run, look, progress }) {
   return html`<${Bars} label=${msg`Shares of the mix`} rows=${rows} progress=${progress}>${msg`The mix for ${name} adds up to 100\u202f%.`}<//>`;
 }
 
-/** The size of the cache now, and what longer or more requests would need. */
+/** Shows the size of the cache now, and the size for longer or more requests. */
 export function Memory({ run, progress }) {
   const { positions, used } = memoryOf(run);
   const rows = [
@@ -72,7 +72,7 @@ export function Memory({ run, progress }) {
   return html`<${Bars} label=${msg`Memory of the cache`} rows=${rows} progress=${progress}>${msg`The first bar is the cache now. The others are calculated.`}<//>`;
 }
 
-/** Measured times of the first steps. A bar has one piece for each token that its step computed. */
+/** Shows measured times of the first steps. A bar has one piece for each token that its step computed. */
 export function Pace({ run, progress }) {
   const times = timesOf(run).slice(0, MOST_STEPS);
   const longest = Math.max(...times.map(({ ms }) => ms));

@@ -1,4 +1,4 @@
-/** The text of the intro in each moment: what happens, and why. From the run alone. Pure. */
+/** The text of each moment of the intro: what happens, and why. Computed from the run alone. Pure. */
 
 import { bytesShort, integer, milliseconds, percent, quoted } from "../../shared/facts/format.js";
 import { rowsWithoutCache } from "../../shared/facts/twins.js";
@@ -136,7 +136,7 @@ function prefillTitle(run) {
   );
 }
 
-/** By how the token was chosen: what happened, and the rule. */
+/** What happened and the rule, by the way the token was chosen. */
 const CHOICES = {
   greedy: (token) => [
     msg`Next comes ${token}, the most probable token.`,
@@ -169,7 +169,7 @@ function passesInWords({ prefillPasses: passes }, rows) {
   );
 }
 
-/** @returns {string} why heads take so much from the first token; "" where they do not */
+/** @returns {string} why heads take so much from the first token; "" if they do not */
 export function whyFirstToken(run) {
   const firstShare = firstTokensShare(run);
   if (firstShare === null) return "";

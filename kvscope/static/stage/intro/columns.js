@@ -84,7 +84,7 @@ function shelves(context, run, shades, { geometry, count, k, v }) {
   }
 }
 
-/** K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
+/** Draws K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
 function outline(context, { left, top, width, height }, colour) {
   context.strokeStyle = colour;
   context.lineWidth = 1;

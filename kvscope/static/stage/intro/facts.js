@@ -12,7 +12,7 @@ const LEAST_FIRST = 0.3;
 
 /**
  * @returns {{token: Object, share: number|null, chosen: boolean}[]} the most probable after prefill, and the chosen
- *   one; its share is null where it is not among the logits of the log
+ *   one; its share is null if it is not among the logits of the log
  */
 export function candidatesOf(run) {
   const step = run.steps[0];
@@ -93,7 +93,7 @@ export function stairsOf(run) {
 }
 
 /**
- * The links at the end of the intro.
+ * Returns the links at the end of the intro.
  *
  * @returns {{question: string, answer: string, step: number, selection: Object}[]}
  */

@@ -2,10 +2,10 @@
 
 const WIDEST_PITCH = 106;
 const SIDE = 46;
-/** For the layer's name beside the newest column. */
+/** Width of the layer's name beside the newest column. */
 const END = 64;
 const NAMES = 64;
-/** Room above the columns: share of the height, and least pixels. */
+/** Space above the columns: share of the height, and least pixels. */
 const ABOVE = 0.26;
 const ABOVE_PX = 124;
 /** Least height of the columns. */
@@ -46,7 +46,7 @@ export function introGeometry({ width, height }, { positions, layers }) {
   };
 }
 
-/** @returns {number} n, where there is room for every nth label and each takes `least` pixels */
+/** @returns {number} n if every nth label fits and each takes `least` pixels */
 export function everyNth(pitch, least) {
   return Math.max(1, Math.ceil(least / pitch));
 }

@@ -1,4 +1,4 @@
-/** The intro of thirty seconds: one sentence, the moments of its run, three links. It replaces the stage and uses the same player. */
+/** The intro of thirty seconds: an opening sentence, the moments of the run, three links. It replaces the Stage and uses the same player. */
 
 import { html } from "htm/preact";
 import { useMemo, useRef } from "preact/hooks";

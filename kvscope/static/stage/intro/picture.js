@@ -33,7 +33,7 @@ export function Columns({ text, label, ...shown }) {
   </div>`;
 }
 
-/** @returns {number[]|null} x of each token of the prompt above the picture; null where the prompt takes more than two lines */
+/** @returns {number[]|null} x of each token of the prompt above the picture; null if the prompt takes more than two lines */
 function useAnchors(ref, text, size, run) {
   const [anchors, setAnchors] = useState(null);
   useLayoutEffect(() => {
@@ -70,7 +70,7 @@ function Drawing({ run, look, moment, progress, size, anchors }) {
   return html`<${Surface} width=${size.width} height=${size.height} ratio=${ratio} draw=${draw} />`;
 }
 
-/** The mean weights by layer and row, each computed once. */
+/** Returns the mean weights by layer and row, each computed once. */
 function layerWeights(run) {
   const known = new Map();
   return (layer, query) => {

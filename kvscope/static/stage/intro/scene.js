@@ -90,7 +90,7 @@ const MOMENTS = {
   },
 };
 
-/** One token's column rises beside the cached K and V of the earlier tokens, and reads them. */
+/** Draws one token's column, which rises beside the cached K and V of earlier tokens and reads them. */
 function decodes(context, progress, scene, step) {
   const { run, geometry, images } = scene;
   const own = run.promptLength + step - 1;
@@ -108,7 +108,7 @@ function decodes(context, progress, scene, step) {
   besideColumn(context, scene, own, layers);
 }
 
-/** A line from each token of the sentence to the bottom of its column. */
+/** Draws a line from each token of the sentence to the bottom of its column. */
 function falls(context, { anchors, geometry, theme }, grown, gone) {
   if (!anchors || gone >= 1) return;
   const { top, bottom, center } = geometry;
@@ -140,7 +140,7 @@ function sweep(run, step, shown) {
   return revealAt(shown * sweepShare(ms, run.layers), run.layers, ms);
 }
 
-/** Draw the columns of some positions of an image, up to some layers. */
+/** Draws the columns of some positions of an image, up to some layers. */
 function put(context, image, geometry, { positions, layers = geometry.layers, alpha = 1 }) {
   if (alpha <= 0 || layers <= 0 || positions[1] <= positions[0]) return;
   const { x, bottom, cell, pitch, width, height } = geometry;
@@ -166,7 +166,7 @@ function axis(context, { geometry, theme, run }) {
   context.fillText("0", left - 10, y(0) + cell / 2);
 }
 
-/** The token under each column; tilted where the labels would touch, and only some where even those would. */
+/** Draws the token under each column: tilted if labels would touch, and only some if tilted ones would too. */
 function names(context, { names: labels, geometry, theme, run }, { count, marked = [], alpha = 1 }) {
   const { pitch, bottom, center } = geometry;
   context.font = FONT;
@@ -196,7 +196,7 @@ function colourOf(position, isMarked, run, theme) {
   return position < run.promptLength ? theme.cachedInk : theme.outputInk;
 }
 
-/** The rising tips of the columns being computed. */
+/** Draws the rising tips of the columns that are being computed. */
 function tips(context, { geometry, theme }, layers, from, to) {
   const { bottom, cell, center, residual } = geometry;
   const size = Math.min(5, residual / 2);
@@ -229,7 +229,7 @@ function slopeOf(most, at, least, longest) {
   return longest > 0 ? Math.min(most, (room - least) / longest) : 0;
 }
 
-/** One head's row of attention: a thread from the query to each key, as thick as the weight. */
+/** Draws one head's row of attention: a thread from the query to each key, as thick as the weight. */
 function looks(context, { run, look, geometry, theme }, grown) {
   const { layer, head, query, key } = look;
   const { center, y, top } = geometry;
@@ -265,7 +265,7 @@ function looks(context, { run, look, geometry, theme }, grown) {
   context.fillText(msg`layer ${layer}, head ${head}`, from + 26, Math.max(top, at - 18));
 }
 
-/** What the newest token reads from the cache in one layer: a thread per token, the mean of the layer's heads. */
+/** Draws what the newest token reads from the cache in one layer: a thread per token, the mean of the layer's heads. */
 function reads(context, { geometry, theme, weights }, own, layer) {
   const { center, shelfAt, shelf, y, cell, residual } = geometry;
   const at = y(layer) + cell / 2;

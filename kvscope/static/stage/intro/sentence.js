@@ -6,7 +6,7 @@ import { ending } from "../../shared/facts/endings.js";
 import { sentenceOf } from "../../shared/facts/prose.js";
 import { useScroll } from "../ui/use-scroll.js";
 
-/** Progress of its moment at which the chosen token appears. */
+/** Progress, 0…1, of a moment at which the chosen token appears. */
 const APPEARS_AT = 0.55;
 
 /** @param {{run: Object, look: Object|null, moment: string, progress: number, text: Object}} props `text`: a ref to it */
@@ -26,7 +26,7 @@ export function Sentence({ run, moment, progress, look, text }) {
     }</p>${whole && html`<p class="muted">${ending(run.close)}</p>`}`;
 }
 
-/** The token of the answer that a moment is about. */
+/** Index of the answer's token that a moment explains. */
 const NEW = { choice: 0, cache: 0, decode: 0, again: 1 };
 
 function answered(moment, progress, length) {

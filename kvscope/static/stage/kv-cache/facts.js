@@ -1,10 +1,10 @@
-/** The KV cache in bytes, twice: the size of the engine's tensors, and by the formula. Pure. */
+/** The KV cache in bytes: measured, as the size of the engine's tensors, and computed by the formula. Pure. */
 
 import { integer } from "../../shared/facts/format.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
- * bytes = 2 · layers · KV heads · head dim · positions · bytes per element; the 2 is K and V.
+ * Computes bytes = 2 · layers · KV heads · head dim · positions · bytes per element; the 2 is K and V.
  *
  * @param {Object} model of an `open` frame
  * @param {number} positions
@@ -25,7 +25,7 @@ export function globalBytes(model) {
   return (model.layers - localLayers(model)) * layerBytes(model, 1);
 }
 
-/** Bytes in the first `layers` layers, by default in all, where layers with a window hold fewer positions. */
+/** Computes the bytes in the first `layers` layers, by default in all. Layers with a window hold fewer positions. */
 function heldBytes(model, positions, inWindow = positions, layers = model.layers) {
   const local = localLayers(model, layers);
   return (layers - local) * layerBytes(model, positions) + local * layerBytes(model, inWindow);
@@ -40,7 +40,7 @@ export function bytesDuring(run, step, layers) {
   return held(before) - held(before, layers) + held(after, layers);
 }
 
-/** Positions of an earlier run that the first step finds; of them, local layers hold no more than after the step. */
+/** Returns how many positions of an earlier run the first step finds; local layers hold at most as many as after it. */
 function keptBefore({ reused }, { windowed }) {
   return { positions: reused, windowed: windowed && { positions: Math.min(reused, windowed.positions) } };
 }
@@ -83,7 +83,7 @@ const BF16_BYTES = 2;
 const INT8_BYTES = 1;
 
 /**
- * What the same positions would take in other caches: arithmetic, by the formula.
+ * Computes what the same positions would take in other caches, by the formula.
  *
  * @param {Object} model of an `open` frame
  * @returns {{id: string, name: string, ratio: number}[]} `ratio`: to this model's cache; the kind of this model is left out

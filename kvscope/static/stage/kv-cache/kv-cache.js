@@ -19,14 +19,14 @@ export function KvCache({ state, dispatch, shelf, written }) {
   return html`<${Card} ...${opens} title=${title} dispatch=${dispatch} ...${content(state, written)}>${shelf}<//>`;
 }
 
-/** In place of the number while layers write: what the player has shown so far. */
+/** Shows the bytes written so far in the player, in place of the number after the step. */
 export function Written({ state: { run, step, reveal } }) {
   if (!run?.shows) return null;
   if (!run.steps.length) return bytesShort(cacheBytes(run.open.model, run.reused + run.partialRows));
   return bytesShort(bytesDuring(run, step, Math.min(run.layers, Math.floor(reveal))));
 }
 
-/** Bytes after a step are measured; those of an unfinished step are computed by the formula. */
+/** Shows measured bytes after a step, and bytes computed by the formula during a step. */
 function content({ run, step, settled }, written) {
   const { model } = run.open;
   const perToken = bytes(cacheBytes(model, 1));

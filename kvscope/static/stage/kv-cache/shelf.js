@@ -1,4 +1,4 @@
-/** The cache as columns, one per position: blue when cached before this step, amber as far as this step has written. */
+/** The cache as columns, one per position: blue if cached before this step, amber if this step has written it. */
 
 import { html } from "htm/preact";
 import { useCallback } from "preact/hooks";
@@ -8,7 +8,7 @@ import { useTheme } from "../../shared/ui/use-theme.js";
 import { msg } from "../../shared/words/msg.js";
 import { drawShelf, shelfOf } from "./shelf-columns.js";
 
-/** It may get a new run before the card around it does: then there is nothing to draw. */
+/** Draws nothing for a run that the card around it does not have yet. */
 export function Shelf({ state }) {
   return state.run?.shows && html`<${Drawn} ...${state} />`;
 }

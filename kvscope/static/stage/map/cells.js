@@ -24,7 +24,7 @@ export function mapParts(view) {
 }
 
 /**
- * Paint one part over what the image shows.
+ * Paints one part over what the image shows.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the map's size
  * @param {Object} view from mapView
@@ -55,7 +55,7 @@ export function paintMapPart(target, view, part, scales, { geometry, ratio }) {
   return residual;
 }
 
-/** The boxes of a layer, in device pixels. `upper` and `lower`: its cached K and V. */
+/** Returns the boxes of a layer, in device pixels. `upper` and `lower`: its cached K and V. */
 function boxesOf(geometry, ratio, layer) {
   const row = rowOf(geometry, layer);
   const half = halfOf(row);
@@ -75,7 +75,7 @@ function boxesOf(geometry, ratio, layer) {
   };
 }
 
-/** With one query, all pixel lines of a layer are equal, except that V follows K. So one line is painted and repeated. */
+/** Paints one line of pixels and repeats it: with one query, all lines of a layer are equal, except that V follows K. */
 function paintDecodeLayer(target, view, scales, boxes) {
   const { residual, upper, lower, layer } = boxes;
   const { y0, y1 } = residual;
@@ -101,7 +101,7 @@ function paintDecodeLayer(target, view, scales, boxes) {
   return residual;
 }
 
-/** Paint the empty cells of a layer, for a step that is not complete. As `paintMapPart`. */
+/** Paints the empty cells of a layer, for a step that is not complete. Parameters as of `paintMapPart`. */
 export function paintWaitingLayer(target, view, layer, { theme }, { geometry, ratio }) {
   const { residual, upper, lower, strip } = boxesOf(geometry, ratio, layer);
   const strips = Array.from({ length: view.heads }, (_, head) => strip(head));
@@ -163,17 +163,17 @@ function paintReadLanes(target, view, { upper, lower, layer }, { theme }) {
   }
 }
 
-/** Positions before the sliding window of a layer, which no longer holds their K and V. */
+/** Paints positions before the sliding window of a layer, which no longer holds their K and V. */
 export function paintDropped(target, lane, count, { hollow }) {
   if (count) paintHollow(target, lane, count, hollow);
 }
 
-/** K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
+/** Paints K and V of an earlier run: they are in the cache, but this log does not have their lengths. */
 export function paintRead(target, lane, count, colours) {
   if (count) paintHollow(target, lane, count, colours[READ_SHADE]);
 }
 
-/** The cells of this step in a lane, as dark as their lengths. */
+/** Paints the cells of this step in a lane; a longer vector is darker. */
 export function paintNew(target, box, { capacity, shades, firstNew, group, theme, ratio }) {
   if (firstNew >= shades.length) return;
   const lane = { ...box, capacity, group };
@@ -194,12 +194,12 @@ export function paintNew(target, box, { capacity, shades, firstNew, group, theme
   );
 }
 
-/** Amber in the step that computes the weights; in a step of the run that this one branched from, as in any earlier one. */
+/** Returns amber for the step that computes the weights, or the colours of earlier steps if another run computed it. */
 export function attentionColours({ inherited }, { attention, attentionNow }) {
   return inherited ? attention : attentionNow;
 }
 
-/** Prefill: all rows, newest at the bottom, keys left to right; masked cells and rows of an earlier run stay empty. */
+/** Paints the weights of prefill, newest row at the bottom. Masked cells and rows of an earlier run stay empty. */
 export function paintTriangle(target, view, layer, head, box, theme) {
   const { positions, reused } = view;
   const colours = attentionColours(view, theme).packed;
@@ -215,7 +215,7 @@ export function paintTriangle(target, view, layer, head, box, theme) {
   }
 }
 
-/** The largest weight per key over some query rows. */
+/** Returns the largest weight per key over some query rows. */
 function largest(view, layer, head, first, last) {
   if (last - first === 1) return view.row(layer, head, first);
   const shades = new Uint8Array(last);
@@ -227,7 +227,7 @@ function largest(view, layer, head, first, last) {
 }
 
 /**
- * Draw the shown layers of a painted step, and empty cells for the layers above.
+ * Draws the shown layers of a painted step, and empty cells for the layers above.
  *
  * @param {CanvasRenderingContext2D} context in CSS pixels
  * @param {CanvasImageSource} painted the whole step
@@ -251,7 +251,7 @@ export function drawMap(context, painted, { view, reveal, theme }, { geometry })
   context.fillRect(geometry.residual.x0, edge - 1, geometry.cache.x1 - geometry.residual.x0, 1.5);
 }
 
-/** Outlines of this step's cells that are not shown yet. */
+/** Draws outlines for this step's cells that are not shown yet. */
 function drawPending(context, x0, x1, edge, { computed }, { top }) {
   if (edge - top < 2) return;
   context.save();
@@ -263,7 +263,7 @@ function drawPending(context, x0, x1, edge, { computed }, { top }) {
   context.restore();
 }
 
-/** A line per head and layer that has no weights yet. */
+/** Draws a line per head and layer that has no weights yet. */
 function drawEmptyRows(context, first, { line }, geometry) {
   context.fillStyle = line;
   for (let layer = first; layer < geometry.layers; layer++) {

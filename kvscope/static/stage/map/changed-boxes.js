@@ -1,4 +1,4 @@
-/** What a changed run changes, as boxes on the map. Pure. */
+/** The boxes on the map around what a changed run changes. Pure. */
 
 import { columnOf, halfOf, rowOf, stripOf } from "./geometry.js";
 

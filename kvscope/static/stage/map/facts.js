@@ -1,5 +1,5 @@
 /**
- * The tooltip of a place on the map: which cell it is, its value, and where that value comes from. Pure.
+ * The tooltip of a cell on the map: which cell it is, its value, and where that value comes from. Pure.
  */
 
 import { readersOf, strongestCell } from "../../shared/facts/attention.js";
@@ -8,7 +8,7 @@ import { fixed, percent, quoted, significant } from "../../shared/facts/format.j
 import { isInherited } from "../../shared/facts/step-rows.js";
 import { msg } from "../../shared/words/msg.js";
 
-/** A row of the residual stream is dropped after its step; only its K and V stay in the cache. */
+/** Returns when a row was computed. A row of the residual stream is dropped after its step; K and V stay cached. */
 function rowWhen(run, position, step) {
   if (isComputedAgain(run, position, step)) return msg`computed again in this step and dropped after it`;
   if (position < run.reused) return msg`not computed in this run: its K and V were read from the cache`;
@@ -30,13 +30,13 @@ function cellWhen(run, layer, position, step) {
   return writtenIn === step ? msg`written in this step` : msg`in the cache since step ${writtenIn}`;
 }
 
-/** Without a cache every step computes all rows. */
+/** Returns whether this step computes a row again: without a cache every step computes all rows. */
 function isComputedAgain(run, position, step) {
   return run.open.study?.cache === "none" && run.stepOfQuery(position) < step;
 }
 
 /**
- * The cell under the pointer: the strongest one where several share a pixel.
+ * Describes the cell under the pointer; if several share a pixel, the strongest.
  *
  * @param {Object} hit from hitMap
  * @returns {{title: string, value: string, notes: string[], place: Object}}
@@ -68,7 +68,7 @@ function residualFacts(run, step, { layer, positions }) {
   };
 }
 
-/** The experts of the layer's MLP that the row went through, of a model that has some. */
+/** Returns the experts that computed the row, if the layer's MLP has experts. */
 function routed(run, layer, position) {
   const experts = run.experts(layer, position).map(({ expert, share }) => `${expert} (${percent(share, 0)})`);
   return experts.length ? [msg`the router chose experts ${experts.join(", ")}`] : [];

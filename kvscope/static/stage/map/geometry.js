@@ -7,17 +7,17 @@
 import { cellsAt } from "../draw/pixels.js";
 
 const HEAD_PX = 50;
-/** Tilted tokens, and beside them the heads' names and the legend of three lines. */
+/** Height below the rows: tilted tokens, beside them the heads' names and a legend of three lines. */
 const COLUMN_LABELS_PX = 84;
 const GUTTER_PX = 40;
 const GAP_PX = 34;
-/** Right of the cache: labels of its lanes in the lens. */
+/** Width right of the cache: labels of its lanes in the lens. */
 const END_PX = 20;
 const COMPACT_GUTTER_PX = 32;
-/** Beside the names of layers, of a model in which some have a sliding window: "global" or "local", or a dot for global. */
+/** Width beside the layers' names, if some layers have a sliding window: "global" or "local", or a dot for global. */
 const KIND_PX = 40;
 const COMPACT_KIND_PX = 12;
-/** The line of the legend that says what the dot means. */
+/** Height of the line of the legend that explains the dot. */
 const COMPACT_KINDS_PX = 18;
 const COMPACT_GAP_PX = 12;
 const COMPACT_LEGEND_PX = 62;
@@ -91,7 +91,7 @@ export function halfOf({ y0, y1 }) {
 }
 
 /**
- * The cell under a point.
+ * Returns the cell under a point.
  *
  * @param {Object} geometry
  * @param {{positions: number, prefill: boolean}} shown `positions` shown; `prefill`: a strip is a triangle
@@ -131,7 +131,7 @@ function hitAttention(geometry, { positions, prefill }, layer, row, x, y) {
   );
 }
 
-/** The keys under x in a head's strip, and the queries under y in its triangle: the newest one where there is only one row. */
+/** Returns the keys under x in a head's strip, and the queries under y in its triangle; in decode the newest query. */
 export function hitStrip({ positions, prefill }, { layer, head }, { x0, x1, y0, y1 }, x, y) {
   const newest = [positions - 1, positions - 1];
   const keys = cellsAt(x, x0, x1, positions, positions) ?? newest;

@@ -49,7 +49,7 @@ export function MapLabels({ geometry, run, step, view, selection, hover, complet
   </svg>`;
 }
 
-/** HTML, not SVG, because a term opens its definition. */
+/** Titles of the groups: HTML, because SVG has no terms that open their definition. */
 function Titles({ geometry, prefill }) {
   const count = integer(geometry.heads);
   const heads = plural(geometry.heads, form`${count} head`, form`${count} heads`);
@@ -95,7 +95,7 @@ function Titles({ geometry, prefill }) {
   });
 }
 
-/** What the cache of a model with local layers holds. */
+/** Says what the cache of a model with local layers holds. */
 function cacheLines({ windows }) {
   const window = windows?.find((each) => each !== null);
   if (!window) return [];
@@ -114,7 +114,7 @@ function RowMark({ geometry, layer }) {
 /** Names of the tensors that a group of columns shows (lit.js). */
 const NAMES = { residual: "resid_out", attention: "attn.weights", cache: "cache.k cache.v" };
 
-/** The selected layer's part of each group, which is outlined when it is lit: HTML, because only its elements have outlines. */
+/** The selected layer's part of each group, outlined when it is lit. HTML, because SVG elements have no outlines. */
 function Named({ geometry, layer }) {
   const { y0, y1 } = rowOf(geometry, layer);
   return Object.entries(NAMES).map(([group, names]) => {
@@ -126,7 +126,7 @@ function Named({ geometry, layer }) {
   });
 }
 
-/** What a row is called beside its layer's name: on a narrow map a dot, which the legend explains, for a global layer. */
+/** Returns the kind beside a layer's name; on a narrow map, a dot for a global layer, which the legend explains. */
 function kindName({ windows, compact }, layer) {
   const isGlobal = windows[layer] === null;
   if (compact) return isGlobal ? "●" : "";
@@ -197,7 +197,7 @@ function ColumnNames({ group, geometry, run, view, marked }) {
   });
 }
 
-/** Outlines of the selected head and cells, and of whatever is hovered on the page. */
+/** Outlines of the selected head and cells, and of what is hovered on the page. */
 function Marks({ geometry, run, view, selection, hover }) {
   const places = [
     ...(selection.layer === null ? [] : [{ place: selection, kind: "is-selected" }]),
@@ -237,7 +237,7 @@ function kvCell(geometry, position, kvHead) {
   return { x0: x0 + kvHead * pitch, x1: x0 + (kvHead + 1) * pitch };
 }
 
-/** Outlines of what a changed run changes. */
+/** Outlines around what a changed run changes. */
 function ChangedPlaces({ geometry, run, view }) {
   const changes = run.open.changed?.changes ?? [];
   const boxes = useMemo(() => changedBoxes(geometry, changes, view.positions), [geometry, changes, view.positions]);

@@ -5,7 +5,8 @@ import { gradient } from "../../shared/draw/theme.js";
 import { msg } from "../../shared/words/msg.js";
 
 /**
- * There is room for four labels. The label of the model's weights is left out first: they are only small marks in the lens.
+ * Shows four labels; there is no room for more. If rows were reused, the label of the weights is left out: they are only
+ * small marks in the lens.
  *
  * @param {{geometry: Object, ranges: Object|null, theme: Object, reused: number}} props `reused`: rows that were read from the cache;
  *   `geometry.windows`: local layers drop K and V too
@@ -43,7 +44,7 @@ function Norm({ name, range, colours }) {
   </span>`;
 }
 
-/** `robustRange` has rounded the ends of a scale to two significant digits. */
+/** Formats the end of a scale, which `robustRange` has rounded to two significant digits. */
 function brief(value) {
   return value >= 1000 ? `${value / 1000}k` : String(value);
 }

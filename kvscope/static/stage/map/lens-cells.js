@@ -17,7 +17,7 @@ export function lensParts(view) {
 }
 
 /**
- * Paint one part over what the image shows.
+ * Paints one part over what the image shows.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the size `lensSize`
  * @param {Object} view from mapView
@@ -56,7 +56,7 @@ export function paintLensPart(target, view, part, scales, { lens, geometry, rati
   return strip;
 }
 
-/** Below the point where attention adds its output, a column has the shade of its input; above it, of its output. */
+/** Paints columns: shaded by the layer's input below the point where attention adds its output, above it by its output. */
 function paintColumns(target, view, { shades, theme }, { lens, geometry, ratio, box }) {
   const { positions, firstQuery, columns } = view;
   const whole = box(geometry.residual, lens.inside);

@@ -2,7 +2,7 @@
  * Positions in the lens, in CSS pixels of the map, and the cell under a point. Pure.
  *
  * The lens is a card over some rows of the map. Its columns and its cached cells have the same x as on the map, but
- * are taller; each head has a line of its own for its weights, each KV head one for its keys and one for its values.
+ * are taller; each head has a lane for its weights, each KV head one for its keys and one for its values.
  */
 
 import { cellsAt } from "../draw/pixels.js";
@@ -11,21 +11,21 @@ import { columnOf, hitStrip, rowOf } from "./geometry.js";
 const HEAD_LINE_PX = 12;
 const LEAST_INNER_PX = 84;
 const MOST_INNER_PX = 118;
-/** For a large and for a small card. */
+/** Height of the titles of a large and of a small card. */
 const TITLES_PX = { roomy: 30, compact: 25 };
 const FOOT_PX = { roomy: 12, compact: 9 };
 /** Largest share of the map's height, so that layers above and below stay visible. */
 const MOST_SHARE = 0.48;
 const EDGE_PX = 3;
-/** Shares of the attention group: where the dots of Q are, and where the weights end. */
+/** Where the dots of Q are, and where the weights end, as shares of the attention group's width. */
 const DOTS = 0.14;
 const WEIGHTS_FROM = 0.2;
 const WEIGHTS_TO = 0.5;
-/** Shares of the height inside: where the column is read, where the outputs of attention and MLP are added. */
+/** Where the column is read, and where the outputs of attention and MLP are added, as shares of the height inside. */
 const TAP = 0.64;
 const BACK = 0.3;
 const MLP = 0.12;
-/** Room for the lines between K and V of a KV head. */
+/** Space for the lines between K and V of a KV head, as a share. */
 const THREADS_SHARE = 0.16;
 const LANES_GAP_SHARE = 0.12;
 

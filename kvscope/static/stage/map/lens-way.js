@@ -47,7 +47,7 @@ export function isVisible({ group, positions }, { firstQuery }, legs) {
  * @param {CanvasRenderingContext2D} context
  * @param {CanvasImageSource} image the cells, from `paintLensPart`
  * @param {Object} scene {lens, geometry, view, threads, legs, marked, lengthOfQ, range, theme}; `threads` from `threadsOf`,
- *   `marked`: {head, query, key} to highlight; `lengthOfQ(head)`, and `range`: their scale, null where the log has none
+ *   `marked`: {head, query, key} to highlight; `lengthOfQ(head)`, and `range`: their scale, null if the log has none
  */
 export function drawLens(context, image, scene) {
   const { lens, geometry, view, legs } = scene;
@@ -101,7 +101,7 @@ function risenTo({ inside, back, tap }, { added, left }) {
   return start + (after - start) * Math.max(0, (added - 0.8) / 0.2);
 }
 
-/** Outlines of cells that this layer has not computed yet. */
+/** Draws outlines for the cells that this layer has not computed yet. */
 function drawPending(context, { lens, view, geometry, theme, legs }, columns, shelf) {
   const dashed = (x0, x1, { y0, y1 }) =>
     context.strokeRect(x0 + 0.5, y0 + 0.5, Math.max(1, x1 - x0 - 2), Math.max(1, y1 - y0 - 1));
@@ -126,7 +126,7 @@ function drawPending(context, { lens, view, geometry, theme, legs }, columns, sh
   context.restore();
 }
 
-/** From the column through the weights of Q to a dot per head, as dark as that head's q is long. */
+/** Draws lines from the column through the weights of Q to a dot per head; a longer q is darker. */
 function drawQueries(context, { lens, view, lengthOfQ, range, theme, legs, marked }, columns) {
   const { tick, tap, dots, column } = lens;
   if (legs.queried <= 0) return;
@@ -159,7 +159,7 @@ function drawQueries(context, { lens, view, lengthOfQ, range, theme, legs, marke
   weightsTick(context, theme, tick, tap, Math.min(1, legs.queried * 3));
 }
 
-/** K and V of this step move from the column, below the heads, into the cache. */
+/** Draws how K and V of this step move from the column, below the heads, into the cache. */
 function drawWrites(context, { lens, view, geometry, theme, legs }, shelf, put) {
   const { written } = legs;
   if (written <= 0) return;
@@ -196,7 +196,7 @@ function drawWrites(context, { lens, view, geometry, theme, legs }, shelf, put) 
   }
 }
 
-/** A line per key that a head reads, as thick as its weight, from the cache to that head. */
+/** Draws a line from the cache to a head for each key that it reads, as thick as its weight. */
 function drawReads(context, { lens, geometry, threads, theme, legs, marked }) {
   if (legs.read <= 0) return;
   const { weights, shelf } = lens;
@@ -221,7 +221,7 @@ function drawReads(context, { lens, geometry, threads, theme, legs, marked }) {
   context.globalAlpha = 1;
 }
 
-/** The heads' output goes through the output weights and is added to the column. */
+/** Draws the heads' output, which goes through the output weights and is added to the column. */
 function drawOutput(context, { lens, theme, legs }) {
   if (legs.added <= 0) return;
   const { weights, over, back, tick, column, inside } = lens;
@@ -242,7 +242,7 @@ function drawOutput(context, { lens, theme, legs }) {
   if (legs.added > 0.5) weightsTick(context, theme, tick + 12, over, (legs.added - 0.5) * 2);
 }
 
-/** The second half of the layer: the column goes through the weights of the MLP. */
+/** Draws the MLP, the second part of the layer: the column goes through its weights. */
 function drawMlp(context, { lens, theme, legs }, columns) {
   if (legs.left <= 0) return;
   context.fillStyle = theme.weights;
@@ -251,7 +251,7 @@ function drawMlp(context, { lens, theme, legs }, columns) {
   context.globalAlpha = 1;
 }
 
-/** The selected head's weights; the column and the key that are selected or hovered. */
+/** Outlines the selected head's weights, and the column and the key that are selected or hovered. */
 function drawOutlines(context, { lens, geometry, view, theme, marked, legs }) {
   context.strokeStyle = theme.ink;
   context.lineWidth = OUTLINE_PX;
@@ -277,7 +277,7 @@ function line(context, [x0, y0], [x1, y1]) {
   context.stroke();
 }
 
-/** A curve, horizontal at both ends, and a straight line on to `end` if given. */
+/** Draws a curve, horizontal at both ends, and a straight line on to `end` if given. */
 function curve(context, [x0, y0], [x1, y1], end = null) {
   const middle = (x0 + x1) / 2;
   context.beginPath();

@@ -12,9 +12,9 @@ import { usePainting } from "../ui/use-painting.js";
 import { lensParts, lensSize, paintLensPart } from "./lens-cells.js";
 import { drawLens } from "./lens-way.js";
 
-/** Width of two whole headings between the dots and the cache. */
+/** Least width between the dots and the cache for two whole headings. */
 const BOTH_PX = 260;
-/** Beside the name of the weights, on a small map. */
+/** Width beside the name of the weights, on a small map. */
 const TOP_PX = 100;
 /** Lanes lower than this have no label. */
 const LEAST_LANE_PX = 9;
@@ -151,7 +151,7 @@ function Labels({ run, step, lens, view, geometry, most, reader }) {
   </svg>`;
 }
 
-/** Which row's lines are drawn, where several rows are computed; and how many lines, where there is no room for all. */
+/** Says which row's lines are drawn, if several rows are computed; and how many, if there is no room for all. */
 function aboutLines(run, { view, most, reader, compact }) {
   if (compact) return most === null ? "" : msg`top ${most}`;
   const token = view.positions - view.firstQuery > 1 ? quoted(run.tokens[reader]) : null;

@@ -55,7 +55,7 @@ function useRanges(run, begun) {
   return known.run === run ? known.ranges : null;
 }
 
-/** What an empty map waits for. */
+/** Says what an empty map waits for. */
 function Empty({ state: { phase, run, opening } }) {
   const text =
     run && !run.close
@@ -211,7 +211,7 @@ function useLens(shown, { geometry, view }) {
   return at && { at, legs: legsAt(shown), stands: shown.stands };
 }
 
-/** The highlighted cells of the lens: what is hovered in its layer, or else the selection. */
+/** Returns the cells to highlight in the lens: those hovered in its layer, or else the selected ones. */
 function markedIn({ layer }, run, selection, hover) {
   const { head, query, key } = selection;
   if (hover?.layer !== layer) return { head, query, key };
@@ -229,7 +229,7 @@ function lazily(compute) {
   return () => (value ??= compute());
 }
 
-/** While a step is being shown, the layers above its edge have no cells of this step yet. */
+/** Returns whether the layer has cells of this step: while it is being shown, the layers above its edge have none. */
 function layerShown(hit, view, reveal) {
   if (hit.layer < reveal) return true;
   return hit.group !== "attention" && hit.positions[1] < view.firstQuery;
@@ -239,7 +239,7 @@ function samePlace(a, b) {
   return b !== null && ["layer", "head", "kvHead", "query", "key"].every((name) => a[name] === b[name]);
 }
 
-/** A click locks its cell. A click on the newest query keeps following the newest row. */
+/** Returns the selection after a click, which locks its cell. On the newest query, it follows the newest row. */
 function selectionFrom(run, view, selection, hit, place) {
   if (hit.group === "residual") return { layer: place.layer, query: place.query, key: null };
   if (hit.group === "attention")

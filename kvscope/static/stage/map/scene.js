@@ -6,7 +6,7 @@ import { robustRange } from "../../shared/draw/scales.js";
 import { isInherited, stepRows } from "../../shared/facts/step-rows.js";
 
 /**
- * How many columns the map has room for: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout changes
+ * Returns the number of columns on the map: 1, 2, 3, 4, 6, 8, 12, 16, … blocks of the paged cache. So the layout changes
  * only a few times in a run, and is the same live and in replay.
  *
  * @param {number} positions shown
@@ -67,7 +67,7 @@ export function mapView(run, step) {
 const ROWS_FOR_A_SCALE = 16;
 
 /**
- * Scales of the lengths, from the prompt's rows alone, so that they do not change while the run grows.
+ * Computes the scales of the lengths from the prompt's rows alone, so that they do not change while the run grows.
  *
  * @returns {{residual: {low, high}, k: {low, high}, v: {low, high}}}
  */

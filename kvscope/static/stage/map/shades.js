@@ -29,7 +29,7 @@ export function residualShades(run, range) {
   return grown(run.layers, 1, range, (layer, _, position) => run.residualNorm(layer, position));
 }
 
-/** Shades by layer, computed up to the largest position that was requested. */
+/** Returns a function that gives the shades of a layer up to a position, each computed once. */
 function grown(layers, heads, range, read) {
   const scale = logScale(range);
   const lines = Array.from({ length: layers }, () => ({ shades: new Uint8Array(64 * heads), known: 0 }));

@@ -55,7 +55,7 @@ export function Header({ state, dispatch, controller, client }) {
   `;
 }
 
-/** Start the intro of the shown run. */
+/** Starts the intro of the shown run. */
 function toIntro(dispatch) {
   dispatch({ type: "select", selection: { view: "intro" } });
   dispatch({ type: "moment", moment: 0 });

@@ -31,7 +31,7 @@ function Sheet({ state, dispatch, controller, client }) {
 
 /**
  * @param {{state: Object, dispatch: Function, controller: Object, client: Object, onClose: null|(() => void), children?: *}} props `onClose`:
- *   null where there is no run to return to; `children`: between the prompt and the buttons
+ *   null if there is no run to return to; `children`: between the prompt and the buttons
  */
 export function PromptForm({ state, dispatch, controller, client, onClose, children = null }) {
   const field = useRef(null);

@@ -22,7 +22,7 @@ function csvBlob(table) {
   return new Blob(["\ufeff", toCsv(table)], { type: "text/csv;charset=utf-8" });
 }
 
-/** A spreadsheet reads text that starts with one of these as a formula, and a token may start with any. */
+/** Characters that start a formula in a spreadsheet; a token may start with any. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 

@@ -26,7 +26,7 @@ export function PanelSaver({ panel, state, client }) {
 const MOST_CHARACTERS = 40;
 
 /**
- * It has the first words of the prompt instead of the run's id, because whoever knows the id can stop or branch the run.
+ * Returns a file name. It has the first words of the prompt instead of the run's id, because whoever knows the id can stop or branch the run.
  *
  * @param {{run: import("../../shared/log/run.js").Run, step: number, selection: {layer: number, head: number}}} state
  * @param {string} panel

@@ -21,7 +21,7 @@ export async function svgOf(panel, wanted) {
   return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 }
 
-/** The whole panel, including what is scrolled out of view, on the page's background. */
+/** Returns the options for a picture of the whole panel, including what is scrolled out of view, on the page's background. */
 async function options(panel, wanted) {
   const { backgroundColor } = getComputedStyle(document.documentElement);
   return {
@@ -36,7 +36,7 @@ async function options(panel, wanted) {
   };
 }
 
-/** Scrollbars are useless in a picture and would take room from the content. */
+/** Hides scrollbars, which are useless in a picture and would take space from the content. */
 function withoutScrollbars(clone) {
   if (clone instanceof HTMLElement) clone.style.overflow &&= "hidden";
 }

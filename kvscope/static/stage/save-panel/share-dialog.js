@@ -10,7 +10,7 @@ import { momentInWords, momentOf } from "../state/moment.js";
 import { ShareValues } from "./share-values.js";
 
 /**
- * The form keeps its text while the dialog is closed, so that notes can be written on several steps.
+ * The dialog. Its form keeps its text while it is closed, so that notes can be written on several steps.
  *
  * @param {{state: Object, opened: number, client: Object}} props `opened`: how often the button was pressed
  */

@@ -66,7 +66,7 @@ function Progress({ computing }) {
   </p>`;
 }
 
-/** The server's choices, requested when the control becomes visible, and repeatedly while the server computes. */
+/** Returns the server's choices, requested when the control becomes visible, and repeatedly while the server computes. */
 function useChoices(run, client, seen, computing) {
   const [choices, setChoices] = useState(null);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { tokenText } from "../../shared/facts/format.js";
 import { formatOf } from "../../shared/facts/weights.js";
 import { distribution } from "../next-token/sampling.js";
 
-/** Lengths of every row on the map at a step: one line per layer and position. */
+/** Returns the lengths of every row on the map at a step: one line per layer and position. */
 export function mapTable(run, step) {
   const kvHeads = range(run.kvHeads);
   const positions = run.lastQueryOfStep(step) + 1;
@@ -26,7 +26,7 @@ export function mapTable(run, step) {
   return { header, rows };
 }
 
-/** One head's whole matrix at a step: one line per query, one column per key; masked cells are empty. */
+/** Returns one head's whole matrix at a step: one line per query, one column per key; masked cells are empty. */
 export function matrixTable(run, step, { layer, head }) {
   const positions = range(run.lastQueryOfStep(step) + 1);
   return {
@@ -38,7 +38,7 @@ export function matrixTable(run, step, { layer, head }) {
   };
 }
 
-/** The listed candidates of a step under some settings. */
+/** Returns the listed candidates of a step under some settings. */
 export function candidatesTable(run, step, settings) {
   const { data, topIds, topLogits, tailCounts } = run.steps[step];
   const { scaled, final, cut } = distribution({ topLogits, tailCounts, tail: data.tail }, settings);
@@ -60,7 +60,7 @@ export function candidatesTable(run, step, settings) {
   };
 }
 
-/** Bytes in the cache, step by step. */
+/** Returns the bytes in the cache, step by step. */
 export function cacheTable(run) {
   return {
     header: ["step", "token_fed", "positions", "bytes_written", "bytes_used", "bytes_reserved", "blocks"],
@@ -70,7 +70,7 @@ export function cacheTable(run) {
   };
 }
 
-/** Measured milliseconds and computed work, step by step. */
+/** Returns measured milliseconds and computed work, step by step. */
 export function timeTable(run) {
   return {
     header: [
@@ -93,7 +93,7 @@ export function timeTable(run) {
   };
 }
 
-/** Every number of some tensors: one line each. */
+/** Returns every number of some tensors, one line each. */
 export function tensorsTable(tensors) {
   const rows = [];
   for (const [name, { shape, data }] of Object.entries(tensors)) {
@@ -102,7 +102,7 @@ export function tensorsTable(tensors) {
   return { header: ["tensor", "index", "value"], rows };
 }
 
-/** One dot product: one line per dimension. */
+/** Returns one dot product, one line per dimension. */
 export function pairTable({ q, k }, row, key) {
   const size = q.shape[1];
   return {
@@ -114,7 +114,7 @@ export function pairTable({ q, k }, row, key) {
   };
 }
 
-/** The most probable tokens after each layer, by the logit lens. */
+/** Returns the most probable tokens after each layer, by the logit lens. */
 export function lensTable({ layers }) {
   return {
     header: ["layer", "rank", "token", "probability"],

@@ -6,11 +6,11 @@ import { measuredTogether } from "../../shared/facts/step-rows.js";
 
 /**
  * @param {Object} run
- * @param {number} step the step in sight; later steps do not count, nor do those that another run measured
+ * @param {number} step the shown step; later steps do not count, nor do those that another run measured
  * @returns {{prefill: null|{ms: number, tokens: number, perToken: number},
  *   decode: null|{here: number|null, median: number, perSecond: number, steps: number[], of: number, disturbed: boolean},
  *   parts: {name: string, ms: number}[], total: number, batch: number}}
- *   ms throughout; `median`: of the `of` undisturbed steps, or of all where every one was disturbed; `prefill` null: another run computed it; `tokens`: the prompt tokens that were computed; `parts`: of the `total` of the step in sight
+ *   ms throughout; `median`: of the `of` undisturbed steps, or of all if every one was disturbed; `prefill` null: another run computed it; `tokens`: the prompt tokens that were computed; `parts`: of the `total` of the shown step
  */
 export function timeFacts(run, step) {
   const { from } = measuredTogether(run, step);
@@ -43,21 +43,21 @@ export function timeFacts(run, step) {
   };
 }
 
-/** @returns {{steps: Object[], disturbed: boolean}} the undisturbed steps, or all where every one was disturbed */
+/** @returns {{steps: Object[], disturbed: boolean}} the undisturbed steps, or all if every one was disturbed */
 function quietOf(steps) {
   const quiet = undisturbed(steps);
   return quiet.length ? { steps: quiet, disturbed: false } : { steps, disturbed: steps.length > 0 };
 }
 
 /**
- * A typical step of a phase: its rows, its cost, and its arithmetic per byte read.
+ * Returns a typical step of a phase: its rows, its cost, and its arithmetic per byte read.
  *
  * @param {Object} run
  * @param {"prefill"|"decode"} phase decode: each figure is the median over its steps
  * @param {{from: number, to: number}} [measured] of `measuredTogether`; the run's own steps by default
  * @returns {null|{steps: number, disturbed: boolean, rows: number, ms: number, msTotal: number, msPerToken: number, flops: number, read: number,
  *   flopsPerToken: number, readPerToken: number, intensity: number, flopsPerSecond: number, bytesPerSecond: number}}
- *   `ms`: the forward passes only, as `flops` and `read`; `msTotal`: the whole step; null where there is no such step
+ *   `ms`: the forward passes only, as `flops` and `read`; `msTotal`: the whole step; null if there is no such step
  */
 export function phaseFacts(run, phase, { from, to } = measuredTogether(run, run.steps.length - 1)) {
   const all = run.steps.slice(from, to);

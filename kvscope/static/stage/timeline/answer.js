@@ -1,4 +1,4 @@
-/** The prompt and its answer as running text, with the tokens being computed marked; or, on demand, token by token with times. */
+/** The prompt and its answer as running text, with marks on the tokens that are being computed; or, on request, token by token with times. */
 
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -77,7 +77,7 @@ function useCut(text, changes) {
   return isCut;
 }
 
-/** A prompt can have hundreds of tokens, which never change: they are rendered once per run, spread over several frames. */
+/** Renders the prompt once per run, spread over several frames: it can have hundreds of tokens, which never change. */
 function Prompt({ run, split, isNow, isSwept }) {
   const count = useGradually(run.promptLength, { first: TOKENS_AT_ONCE, more: TOKENS_AT_ONCE, of: run });
   const { prompt } = useMemo(() => sentenceOf(run), [run]);
@@ -120,7 +120,7 @@ function PromptPart({ run, pieces, begin, split }) {
   });
 }
 
-/** The tokens chosen so far. A click on one goes to the step that chose it. */
+/** Shows the tokens chosen so far. A click on one goes to the step that chose it. */
 function AnswerTokens({ state, split }) {
   const { run, step } = state;
   const { steps } = run;

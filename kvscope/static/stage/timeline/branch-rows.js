@@ -46,10 +46,10 @@ function byAge(a, b) {
 }
 
 /**
- * Where two related runs begin to differ: at the token that one of them was given.
+ * Returns where two related runs begin to differ: at the token that one of them was given.
  *
  * @param {Object[]} rows of `branchRows`
- * @returns {number|null} the position of that token; null where no token was given, as in a changed run
+ * @returns {number|null} the position of that token; null if no token was given, as in a changed run
  */
 export function divergingPosition(rows, from, to) {
   const byId = new Map(rows.map((row) => [row.id, row]));

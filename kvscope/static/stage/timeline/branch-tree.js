@@ -60,7 +60,7 @@ function relativesInWords(rows) {
     .join(" ");
 }
 
-/** What it cost to go on after the engine was lost. */
+/** Says what was computed again to continue after the engine ended. */
 function Continued({ run }) {
   const { rows, ms } = run.open.parent.recomputed;
   const label = html`<b>${msg`Continued:`}</b>`;

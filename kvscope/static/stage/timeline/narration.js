@@ -1,4 +1,4 @@
-/** A step in a few short sentences, built from the run's own numbers. */
+/** Sentences about a step, built from the run's own numbers. */
 
 import { timed } from "../../shared/facts/conditions.js";
 import { bytes, integer, percent, quoted } from "../../shared/facts/format.js";
@@ -25,7 +25,7 @@ export function narrate(run, step, sweeping = false) {
   return [...work, msg`Time: ${time}.`, choice(data), outcome(run, step)].filter(Boolean).join(" ");
 }
 
-/** A step that the run before the branch computed and timed. */
+/** Returns sentences about a step that the run before the branch computed and timed. */
 function inheritedWork(run, step) {
   const { data, rows, firstQuery } = run.steps[step];
   const [tokens, own, token] = [integer(rows), firstOwnStep(run), quoted(run.tokens[firstQuery], TOKEN_CHARS)];
@@ -113,7 +113,7 @@ function decodeWork(run, step) {
   ];
 }
 
-/** @returns {number|null} how many earlier tokens a local layer reads, where that is fewer than global layers do */
+/** @returns {number|null} how many earlier tokens a local layer reads, if that is fewer than global layers do */
 function newestRead(run, query) {
   const { windows } = run.open.model;
   const fewest = Math.min(...(windows ?? []).filter((window) => window !== null)) - 1;

@@ -37,7 +37,7 @@ export function Notes({ state, dispatch }) {
   </section>`;
 }
 
-/** The selected note comes first: it is the only one shown where there is room for one. */
+/** Returns the notes, the selected one first: on a small screen only the first is shown. */
 function firstOf(notes, read) {
   return read ? [read, ...notes.filter((note) => note !== read)] : notes;
 }

@@ -94,7 +94,7 @@ export function drawSegments(
   }
 }
 
-/** One outline for all later steps, where their segments are too narrow for one each. */
+/** Draws one outline for all later steps if their segments are too narrow for one each. */
 function drawTrack(context, { step, recorded, theme, geometry, top, tall }) {
   const from = segmentOf(geometry, Math.max(1, step + 1)).x;
   const to = segmentOf(geometry, Math.max(0, recorded - 1));

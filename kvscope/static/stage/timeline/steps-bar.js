@@ -57,7 +57,7 @@ export function StepsBar({ state, dispatch }) {
     <output class="steps-place strong nowrap still" aria-label=${msg`Step and layer`} aria-live=${state.layerStop ? "polite" : "off"}>${placeOf(state)}</output>`;
 }
 
-/** The computed part of the shown step, by layers; of a prefill that is not complete, by rows. */
+/** Returns the computed part of the shown step, by layers; of a prefill that is not complete, by rows. */
 function shareOf(run, reveal) {
   if (!run?.steps.length) return run?.promptLength ? run.partialRows / run.prefillRows : 0;
   return run.layers ? Math.min(1, reveal / run.layers) : 1;

@@ -74,7 +74,7 @@ function AnswerActions({ state, dispatch, client, split, onSplit }) {
   </div>`;
 }
 
-/** A changed run beside the one that it changes, any other beside one to be chosen. */
+/** Links to the comparison of a changed run with the original, or of any other run with one to be chosen. */
 function CompareLink({ run }) {
   const other = run.open.changed?.of ?? null;
   const [a, b] = other && !run.saved ? [other, run.id] : [idOf(run), null];
@@ -84,7 +84,7 @@ function CompareLink({ run }) {
 const PACE_TITLE = msg`Each step is shown for its measured time multiplied by one factor for the whole run. An open layer takes longer.`;
 const SANDBOXED = msg`The page around this one does not allow runs here. Open the link in its own tab.`;
 
-/** `shown`: about the shown step, complete or not; `complete`: about the last step that is shown to its end. */
+/** Returns `shown`, about the shown step, complete or not, and `complete`, about the last step shown to its end. */
 function sentencesOf({ run, step, settled }) {
   if (!run) return { shown: "", complete: "" };
   return { shown: narrate(run, step, settled < step), complete: settled < 0 ? "" : narrate(run, settled) };
@@ -103,7 +103,7 @@ function Narration({ shown, complete }) {
   `;
 }
 
-/** The run's settings, and how much slower or faster than measured it is shown. */
+/** Shows the run's settings, and how much slower or faster than measured it is played. */
 function Pace({ state }) {
   const { run, step, speed, following } = state;
   // An empty line before the run opens, so that nothing below moves.

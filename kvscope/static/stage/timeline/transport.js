@@ -1,4 +1,4 @@
-/** Play, pause, step, layer, speed. */
+/** Buttons of the player: play, pause, step, layer, speed. */
 
 import { html } from "htm/preact";
 import { SPEEDS } from "../../shared/state/player.js";

@@ -74,7 +74,7 @@ const MLP_POINTS = ["mlp.normed", "mlp.gate", "mlp.raised", "mlp.hidden", "mlp.c
  *
  * @param {{name: string, old: Difference, new: Difference}[]} differences from `client.ask("operations")`
  * @param {string[]} points hook points of an operation; an MLP without a gate lacks some
- * @returns {{old: Difference, new: Difference}|null} the largest of them; null where nothing is computed
+ * @returns {{old: Difference, new: Difference}|null} the largest of them; null if nothing is computed
  * @typedef {{largest: number, size: number}} Difference
  */
 export function differencesOf(differences, points) {

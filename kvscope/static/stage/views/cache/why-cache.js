@@ -158,7 +158,7 @@ function differentFormats(run, twin) {
 
 const bothSides = (run, twin, count) => [run, twin].flatMap(({ steps }) => steps.slice(0, count));
 
-/** @returns {string|null} which steps' times are not compared, and why; null where all are */
+/** @returns {string|null} which steps' times are not compared, and why; null if all are */
 function disturbedTimes({ steps, times: took }) {
   const causes = steps.map(({ cached, twin }) => disturbance(cached) ?? disturbance(twin)).filter(Boolean);
   if (!causes.length) return null;

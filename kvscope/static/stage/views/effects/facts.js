@@ -13,7 +13,7 @@ const LOOKS = 0.5;
  * Returns where each head looks from the newest token of a step: its largest weight on any token but the first.
  *
  * @param {import("../../../shared/log/run.js").Run} run
- * @returns {{share: number, key: number|null}[]} layer by layer; `key` null where the first token is the only one
+ * @returns {{share: number, key: number|null}[]} layer by layer; `key` null if the first token is the only one
  */
 export function looksOf(run, step) {
   const query = run.lastQueryOfStep(step);

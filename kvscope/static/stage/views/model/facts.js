@@ -19,7 +19,7 @@ import { matricesOf } from "../../../shared/log/model.js";
  *   `block`: one block, its `attention` and `mlp` matrices and what is `small`; `head` is 0 when `tied`: the LM head then
  *   is the embedding table again. `total` is the sum of embedding, positions, blocks, norm and head. `bytes`: size in
  *   memory, the embedding with the positions; matrices and the embedding may have a smaller format than the rest;
- *   null where they are in groups, whose sizes a log gives only in total, and of a model with experts.
+ *   null if they are in groups, whose sizes a log gives only in total, and of a model with experts.
  */
 export function partsOf(model) {
   const { layers, d, vocab, parameters, tied } = model;

@@ -8,7 +8,7 @@ export function stackSize({ layers }, { width, rowPx, ratio }) {
 }
 
 /**
- * Paint one layer's line over the previous picture.
+ * Paints one layer's line over the previous picture.
  *
  * @param {{data: Uint32Array, width: number, height: number}} target of the stack's size
  * @param {Object} view from mapView

@@ -75,7 +75,7 @@ export function columnGaps({ runs, pitch }) {
   });
 }
 
-/** @returns {{x0: number, x1: number}|null} a position's column, null where it is not shown */
+/** @returns {{x0: number, x1: number}|null} a position's column, null if it is not shown */
 export function columnAt({ runs, pitch }, position) {
   let x = 0;
   for (const [from, to] of runs) {
