@@ -185,9 +185,9 @@ class Runner:
     ) -> Pass:
         """Computes the new rows of `entries` in one ragged batch, with `observers` by hook point name.
 
-                `capture`: also returns the rows that frames show. `attention`: also returns how much attention each row got.
-        `layers`: runs only the first ones. `alike`: uses neither `native` nor `steps`. Raises what the
-                transformer or an observer raises, and KeyError for an unknown hook point.
+        `capture`: also returns the rows that frames show. `attention`: also returns how much attention each row got.
+        `layers`: runs only the first ones. `alike`: uses neither `native` nor `steps`. Raises what the transformer or
+        an observer raises, and KeyError for an unknown hook point.
 
         In a computation in pieces, each pass ends a piece, and a pass of many rows also pauses between layers. Its
         observers do not see passes during a pause.

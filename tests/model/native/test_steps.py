@@ -305,7 +305,7 @@ class TestUnknown:
             new_part(nn.Identity()),
             new_part(nn.Parameter(torch.zeros(4))),
             new_part(NewNorm(32, 1e-5), "norm"),
-            new_part(nn.LayerNorm(32, bias=False), "norm"),
+            new_part(nn.GroupNorm(1, 32), "norm"),
             lambda transformer: transformer.blocks[-1].register_buffer("scale", torch.ones(1)),
         ],
         ids=["a module", "a weight", "a kind of norm", "another norm", "a buffer"],
