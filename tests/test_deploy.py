@@ -1,7 +1,5 @@
 """The examples for containers: what can be checked of them without containers."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """README, CONTRIBUTING and docs agree with the code: their paths, commands and options exist."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

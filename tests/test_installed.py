@@ -1,7 +1,5 @@
 """An installation is one package: it shadows nobody's `app` and `model`, and nobody's shadow it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import site

@@ -1,7 +1,5 @@
 """What an installation carries: the page's libraries, pinned and complete, and the files of the page in the wheel."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The test command counts what happened: nothing that went wrong can look like a pass."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The words that docs/style.md replaces appear in no message, document, help text, comment, docstring or name."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

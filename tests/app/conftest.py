@@ -1,7 +1,5 @@
 """An application with the fake model, in this process or as a real server."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two web processes on one PostgreSQL: one leads, the other serves the same and takes over when the first one ends."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import signal

@@ -4,8 +4,6 @@ KVSCOPE_DURABILITY_TIMES says how often (8; 4 while sharing, and 2 for each sign
 KVSCOPE_DURABILITY_MODEL names a real model instead of the fake: `default`, or anything that --model takes.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

@@ -1,7 +1,5 @@
 """On a full disk what is there can be read, and deleting works: it is how one makes room."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dependencies point one way: the web process never loads torch, the model never loads the web."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Behind jupyter-server-proxy on a hub with TLS, started as docs/operating.md has it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Checkpoints as the README names them, one of each way of reading, are served and answer a run over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Behind nginx, as docs/operating.md has it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole server with the default model: what the frames say is what the exact values say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

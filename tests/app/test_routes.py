@@ -1,7 +1,5 @@
 """The table of routes is what the server does: each asks for what it says there, and costs no more."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Files that people write are read whatever their editor and system did to them, or refused in a sentence."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Holds answers against the published document: whatever a test asks for over HTTP is checked by the way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

@@ -1,7 +1,5 @@
 """The description of a model, without one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

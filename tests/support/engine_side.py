@@ -1,7 +1,5 @@
 """The web process's side of an engine, without HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

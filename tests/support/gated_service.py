@@ -1,7 +1,5 @@
 """The real model behind a gate: it loads once the file named as the model is there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A model of `transformers` whose rows are replaced by hooks made by hand: what judges changes to a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """A real server with the fake model."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

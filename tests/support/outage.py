@@ -1,7 +1,5 @@
 """A database that goes away and comes back, in the process that uses it."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """An application with the fake model in this process, and what its client asks of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

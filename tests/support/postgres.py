@@ -1,7 +1,5 @@
 """A PostgreSQL of the tests' own, and the databases that store tests run on."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """Runs and sessions in a database, and what befalls them there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

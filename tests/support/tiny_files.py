@@ -1,7 +1,5 @@
 """Tiny random checkpoints, written by the libraries that write real ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A viewer from outside the project: python-socketio's own client and nothing of `app`."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from threading import Condition, Event

@@ -1,7 +1,5 @@
 """Real web processes that share a PostgreSQL, each with the fake model and a data folder of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command line, with the fake model."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is stored is listed, deleted and exported from the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

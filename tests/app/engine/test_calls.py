@@ -1,7 +1,5 @@
 """Calls and who waits for their answers."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress

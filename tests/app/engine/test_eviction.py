@@ -1,7 +1,5 @@
 """Paused runs are evicted for others, and go on later where they were."""
 
-from __future__ import annotations
-
 from functools import partial
 from threading import Event, Thread
 from typing import Any

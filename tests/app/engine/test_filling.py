@@ -1,7 +1,5 @@
 """A queued request is the same after it was stored, and is filled from the log of the run that it names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the engine answers first, and how much of its time questions get."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from kvscope.app.engine.inbox import QUESTIONS_SHARE, Inbox, Share

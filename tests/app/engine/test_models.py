@@ -1,7 +1,5 @@
 """Several models: each in an engine of its own, within the memory that they may take together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Engines in a Ray cluster: they are placed, lost and placed again; what keeps one from being placed is said."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

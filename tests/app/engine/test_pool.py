@@ -1,7 +1,5 @@
 """Several engines behind one interface: which takes a run, and what becomes of runs when one is lost or drained."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """The engine leaves the processors to others, and its process ends with the web process, however it comes to know."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs start, or are queued until they have a place."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

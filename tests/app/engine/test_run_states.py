@@ -1,7 +1,5 @@
 """A run is in one state at any moment, and the engine's last answer is the one that counts."""
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever happens in whatever order, the scheduler takes runs along the table of transitions, and along all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Frames of the engine, in the log."""
 
-from __future__ import annotations
-
 from threading import Thread
 
 import pytest

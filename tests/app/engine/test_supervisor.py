@@ -1,7 +1,5 @@
 """The engine's process dies, is started again and ends; the database goes away; runs go on or end."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which processes count as hung: those that were stopped, and none that works without a word."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """With a token, viewing is open to everybody and the rest to who has it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

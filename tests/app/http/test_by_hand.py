@@ -1,7 +1,5 @@
 """Worked examples over HTTP: the address has all that was changed, and what cannot be taken is named."""
 
-from __future__ import annotations
-
 import pytest
 from flask.testing import FlaskClient
 from numpy.testing import assert_allclose

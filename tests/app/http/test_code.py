@@ -1,7 +1,5 @@
 """The model's source over HTTP, as it is installed."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 from flask.testing import FlaskClient

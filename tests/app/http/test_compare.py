@@ -1,7 +1,5 @@
 """The page of two runs: what it is given to choose from, and that it names nobody else's runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What is sent compressed, and that nothing else about the answer changes."""
 
-from __future__ import annotations
-
 import gzip
 import re
 

@@ -1,7 +1,5 @@
 """What a session is elsewhere: the embed's page and headers, oEmbed, cards, the picture."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator

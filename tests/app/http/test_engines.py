@@ -1,7 +1,5 @@
 """The engines of a server, listed, added and drained over HTTP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

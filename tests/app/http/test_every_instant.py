@@ -2,8 +2,6 @@
 through: in line, opening, running, paused, given way, in line again, closed, forgotten.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Sessions as files: what was exported comes back as the same session; what strangers made is refused or harmless."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import importlib

@@ -1,7 +1,5 @@
 """The gallery: its recordings are saved sessions from the first start on, and its page leads to them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

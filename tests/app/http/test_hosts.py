@@ -1,7 +1,5 @@
 """By which names the server answers, and whom it believes where a request comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product

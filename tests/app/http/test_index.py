@@ -1,7 +1,5 @@
 """`/api/index`: what the search finds, and that each of its addresses leads to a place that is there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The language of a page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Lessons over HTTP: the page comes with its lesson, and any run can take the place of the recording."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient

@@ -1,7 +1,5 @@
 """What one client may do in a minute, and what all of an address may."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

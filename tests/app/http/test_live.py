@@ -1,7 +1,5 @@
 """Live viewing over a real server: whoever reads a run, however and whenever, ends with the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path

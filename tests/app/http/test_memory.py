@@ -1,7 +1,5 @@
 """The memory calculator over HTTP: what its page is given, and the measuring of the machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from statistics import median

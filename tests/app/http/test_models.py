@@ -1,7 +1,5 @@
 """Several models over HTTP: their list, runs of each, and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The published document says what the server does: every route is in it, and any request it allows is answered as it
 says (schemathesis; every other test over HTTP holds its answers against it too, tests/support/contract.py)."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter

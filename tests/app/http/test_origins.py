@@ -1,7 +1,5 @@
 """Whose page sent a request, however its origin and the server's are written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

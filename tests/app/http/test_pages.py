@@ -1,7 +1,5 @@
 """The page, its headers, and what watches the server."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

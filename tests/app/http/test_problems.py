@@ -1,7 +1,5 @@
 """What goes wrong, as problem documents."""
 
-from __future__ import annotations
-
 import logging
 
 import psycopg

@@ -1,7 +1,5 @@
 """Requests for values wait for a turn; requests about runs and those that wait for the engine hold none."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

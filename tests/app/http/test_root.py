@@ -1,7 +1,5 @@
 """Below a path that a proxy puts before the server, whether it says so or not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """The HTTP contract for runs, its good and its bad input, over the real engine process with the fake model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A workload that is over is saved, linked, embedded, exported and taken back on the paths of a run."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Response headers: who may read what."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient

@@ -1,7 +1,5 @@
 """Exact values stored with a session: offered with their size, computed step by step, served, checked, dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Thread

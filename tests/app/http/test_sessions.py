@@ -1,7 +1,5 @@
 """The HTTP contract for saved sessions, good and bad input, over the real engine process with the fake model."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

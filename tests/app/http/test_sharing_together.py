@@ -1,7 +1,5 @@
 """Several people at the same run at once: each sharing is whole, and none undoes another's."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever comes in by Socket.IO is answered or ended with a sentence, and none of it leaves a trace in the log."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """What the server says that it holds."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

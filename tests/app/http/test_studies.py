@@ -1,7 +1,5 @@
 """Twins, beam searches and families over HTTP, good and bad input, with the fake model."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

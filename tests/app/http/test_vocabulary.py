@@ -1,7 +1,5 @@
 """What the vocabulary makes of a text, and a token's row, over HTTP: no run is started."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

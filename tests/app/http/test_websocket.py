@@ -1,7 +1,5 @@
 """Engine.IO's websocket: closing, compression, and the place in the library through which it is served."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`POST /api/workloads`: what is taken, what is refused with the field and the limit, and how its log is read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from flask.testing import FlaskClient

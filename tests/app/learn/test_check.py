@@ -1,7 +1,5 @@
 """`kvscope lessons check`: the lessons that ship hold on their runs, and each kind of mistake is found."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

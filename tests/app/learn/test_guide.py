@@ -1,7 +1,5 @@
 """docs/lessons.md says what is so: its tables are those of the recordings and the pages, its example is right."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A lesson file is read step by step; what is wrong is named with its line, and the rest stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from kvscope.app.learn.nodes import text_of

@@ -1,7 +1,5 @@
 """Reading paths and questions: each lead is a lesson, a step of one, or an address; what is not is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Recorded runs to read: in files, in a data folder, and on a server."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

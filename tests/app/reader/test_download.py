@@ -1,7 +1,5 @@
 """Every address of a session or a run leads to it, on any server; a server is a stranger."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

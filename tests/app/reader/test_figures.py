@@ -1,7 +1,5 @@
 """Figures have the log's numbers, say where they come from, and never take a token's text for HTML."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

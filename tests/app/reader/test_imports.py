@@ -1,7 +1,5 @@
 """Importing kvscope costs nothing, and reading a run no torch."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

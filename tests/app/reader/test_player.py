@@ -1,7 +1,5 @@
 """In a notebook's cell a run is the page that plays by itself, in a frame without rights."""
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import replace

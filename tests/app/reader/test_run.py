@@ -1,7 +1,5 @@
 """What a run gives is what its log has, and what it does not have is named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

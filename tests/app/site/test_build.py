@@ -1,7 +1,5 @@
 """A site as it is written: every address leads to a file, only what changed is written, and nothing is lost."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """A folder of a site: what a killed build wrote is removed later, and nothing outside the folder ever is."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Addresses of databases as people have them: several hosts of which one leads, and poolers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Backup and restore: the same content, of one moment, from and to either kind of database, or nothing at all."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path

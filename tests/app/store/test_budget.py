@@ -1,7 +1,5 @@
 """What is stored stays within its bytes: the oldest runs that nobody needs go, and nothing else does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

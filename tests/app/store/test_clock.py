@@ -1,7 +1,5 @@
 """When the wall clock is believed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kvscope.app.store.clock import UPTIME_AFTER_JUMP_S, UPTIME_S, Clock

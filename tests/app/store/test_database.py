@@ -1,7 +1,5 @@
 """The database: made, brought up to date and taken over, as an SQLite file and in PostgreSQL."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys

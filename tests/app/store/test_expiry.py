@@ -1,7 +1,5 @@
 """Runs that nobody shared are forgotten after some days, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What branches and studies connect: who belongs together, and what is told of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The recorded runs that ship with the project, as they lie in the folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

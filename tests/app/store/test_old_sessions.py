@@ -4,8 +4,6 @@ Within one version the files are never written again. A new version gets new fil
 refused.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ changes is missing or torn, the database opens and every log in it is whole up t
 is committed with a sync.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sqlite3

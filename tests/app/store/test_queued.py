@@ -1,7 +1,5 @@
 """Rows of queued runs: in order, without those that were begun."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kvscope.app.store.queued import QueuedRun, QueuedRuns

@@ -1,7 +1,5 @@
 """The run log: order, durability, waiting, a full disk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime

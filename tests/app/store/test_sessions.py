@@ -1,7 +1,5 @@
 """Saved sessions: named by their content, whole or absent, checked when read, there until all have withdrawn them."""
 
-from __future__ import annotations
-
 import json
 import struct
 from base64 import b32encode

@@ -1,7 +1,5 @@
 """When a request is whole, and how long it may take to become so."""
 
-from __future__ import annotations
-
 import socket
 import time
 

@@ -1,7 +1,5 @@
 """The server as a process: start, kills, a full disk, a taken port."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

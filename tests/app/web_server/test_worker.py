@@ -1,7 +1,5 @@
 """Clients that begin something and stop: they are let go with a sentence, and nobody else waits for them."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time

@@ -1,7 +1,5 @@
 """The log says what happened, and does not guess."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

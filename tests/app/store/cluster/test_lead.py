@@ -1,7 +1,5 @@
 """Which of several processes leads: each begins an epoch, and what the process of an earlier one stores is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread

@@ -1,7 +1,5 @@
 """A process that follows shows of a log what the leader says of it, as soon as it says so, and nothing beyond."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator
