@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE, LiveServer
-from tests.support.over_http import started
+from tests.support.over_http import NewClient, serving, started
 from tests.support.postgres import cluster, database, postgresql
 from tests.support.waiting import eventually
 
@@ -46,13 +47,17 @@ def make_app() -> Iterator[Callable[..., Flask]]:
         app.extensions["kvscope"].close()
 
 
+@pytest.fixture
+def new_client(make_app: Callable[..., Flask], settings: Settings) -> NewClient:
+    return lambda ready=True, **changes: make_app(replace(settings, **changes), ready=ready).test_client()
+
+
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """One application for all tests that leave it as it was."""
     folder = tmp_path_factory.mktemp("app")
-    app = started(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder))
-    yield app
-    app.extensions["kvscope"].close()
+    with serving(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder)) as app:
+        yield app
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,17 @@ class LiveServer:
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._errors.close()
+
+
+@contextmanager
+def live(folder: Path, model: str | None = "delay=0.01", **options: Any) -> Iterator[LiveServer]:
+    """A server that is ready for runs, ended afterwards."""
+    server = LiveServer(folder / "data", model, **options)
+    try:
+        eventually(lambda: server.get("readyz").ok, 120)
+        yield server
+    finally:
+        server.close()
 
 
 def engine_of(server: LiveServer) -> psutil.Process:

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +28,18 @@ def started(settings: Settings, ready: bool = True) -> Flask:
     return app
 
 
+@contextmanager
+def serving(settings: Settings, ready: bool = True) -> Iterator[Flask]:
+    """A started application, closed afterwards."""
+    app = started(settings, ready)
+    yield app
+    app.extensions["kvscope"].close()
+
+
+NewClient = Callable[..., FlaskClient]
+"""Of a started application of its own; `ready`: whether its model is to be loaded. All other options are settings."""
+
+
 def start(client: FlaskClient, **fields: Any) -> str:
     response = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3, **fields})
     assert response.status_code == 201, response.text
@@ -36,10 +50,27 @@ def frames(client: FlaskClient, run: str, query: str = "") -> list[bytes]:
     return list(from_stream(client.get(f"/api/runs/{run}/frames{query}").data))
 
 
-def finished(client: FlaskClient, **fields: Any) -> str:
-    run = start(client, **fields)
+def ended(client: FlaskClient, run: str) -> str:
+    """The id of a run, once that has ended."""
     eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
     return run
+
+
+def finished(client: FlaskClient, **fields: Any) -> str:
+    return ended(client, start(client, **fields))
+
+
+def control(client: FlaskClient, run: str, action: str) -> str:
+    """The status that the answer states."""
+    return str(client.post(f"/api/runs/{run}/control", json={"action": action}).json["status"])
+
+
+def derived(client: FlaskClient, run: str, kind: str, **body: Any) -> str:
+    """A branch, a study or a changed run of the run, once it has ended; its id."""
+    response = client.post(f"/api/runs/{run}/{kind}", json=body)
+    assert response.status_code == 201, response.text
+    assert response.json["url"] == f"/?run={response.json['id']}"
+    return ended(client, response.json["id"])
 
 
 def problem(response: Any, status: int, field: str | None = None) -> dict[str, Any]:

@@ -1,18 +1,13 @@
 """What one client may do in a minute, and what all of an address may."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from kvscope.app.http.limits import MOST_COUNTED, Limits
 from kvscope.app.http.problems import Problem
 from kvscope.app.http.visitors import Visitor
-from kvscope.app.settings import Settings
-from tests.support.over_http import problem
-from tests.support.waiting import eventually
+from tests.support.over_http import NewClient, finished, problem
 
 ELSEWHERE = "203.0.113.7"
 NOTHING = {"runs": 0, "shares": 0, "imports": 0, "bytes": 0}
@@ -91,11 +86,9 @@ def test_what_is_remembered_does_not_grow_with_the_tokens_that_are_made_up() -> 
 
 
 @pytest.mark.parametrize("what", ["runs", "shares", "imports"])
-def test_a_server_keeps_to_its_limits(make_app: Callable[..., Flask], settings: Settings, what: str) -> None:
-    app = make_app(replace(settings, **{f"{what}_per_minute": 2}))
-    client = app.test_client()
-    here = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}).json["id"]
-    eventually(lambda: client.get(f"/api/runs/{here}").json["status"] == "closed")
+def test_a_server_keeps_to_its_limits(new_client: NewClient, what: str) -> None:
+    client = new_client(**{f"{what}_per_minute": 2})
+    here = finished(client, max_new_tokens=1)
     asks = {
         "runs": ("/api/runs", {"json": {"prompt": "abc", "max_new_tokens": 1}}),
         "shares": (f"/api/runs/{here}/share", {"json": {}}),

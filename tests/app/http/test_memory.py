@@ -1,16 +1,12 @@
 """The memory calculator over HTTP: what its page is given, and the measuring of the machine."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
 from kvscope.model.settings import MAX_ASKS
-from tests.support.over_http import bootstrap, problem, start
+from tests.support.over_http import NewClient, bootstrap, control, problem, start
 
 
 @pytest.mark.parametrize("page", ["memory", "serving", "by-hand/a"])
@@ -38,12 +34,10 @@ def test_the_machine_is_measured_and_the_best_take_counts(client: FlaskClient) -
         assert found["per_second"] == found[amount] / (median(found["takes_ms"]) / 1000)
 
 
-def test_while_a_run_is_computed_the_machine_is_not_measured(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    client = make_app(replace(settings, model="delay=0.05")).test_client()
+def test_while_a_run_is_computed_the_machine_is_not_measured(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.05")
     run = start(client, max_new_tokens=40)
     refused = problem(client.post("/api/measure", json={}), 409, "run")
     assert "A run is being computed" in refused["detail"]
-    client.post(f"/api/runs/{run}/control", json={"action": "pause"})
+    control(client, run, "pause")
     assert client.post("/api/measure", json={}).status_code == 200, "a paused run leaves the machine alone"

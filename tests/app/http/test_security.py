@@ -9,7 +9,7 @@ ANYONE = "Access-Control-Allow-Origin"
 
 def test_only_what_a_shared_run_is_shown_with_can_be_read_from_a_frame_without_an_origin(client: FlaskClient) -> None:
     nowhere = {"Origin": "null"}
-    for path in ("/static/main.js", "/api/sessions/none", "/readyz"):
+    for path in ("/static/main.js", "/api/sessions/none", "/readyz", "/api/code"):
         with client.get(path, headers=nowhere) as response:
             assert response.headers[ANYONE] == "*", path
     for path in ("/", "/api/runs/none", "/api/runs/none/frames", "/metrics", "/healthz"):
