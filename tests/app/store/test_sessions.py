@@ -30,7 +30,7 @@ from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
 from tests.support.integrity import damage_of
 from tests.support.outage import away, crowded
-from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, log_of, run_of
+from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, change, count, log_of, run_of
 
 NAMES = (b"child", b"mother")
 
@@ -281,18 +281,6 @@ def test_a_reader_under_way_is_told_of_a_deletion(log: RunLog, store: SessionSto
     store.withdraw(session, token)
     with pytest.raises(Deleted):
         list(reading)
-
-
-@SQLITE_ONLY
-def test_on_a_full_disk_nothing_of_a_session_is_stored(log: RunLog, store: SessionStore) -> None:
-    log.append(run_of("big", 30, size=5_000))
-    limit_pages(log)
-    with pytest.raises(StoreError, match="full"):
-        store.share("big", WORDS)
-    assert [count(store, table) for table in (sessions_table, parts_table, tokens_table)] == [0, 0, 0]
-    allow_pages(log)
-    session, _ = store.share("big", WORDS)
-    assert damage_of(store, session) == []
 
 
 USES: tuple[Callable[[SessionStore, str, str], object], ...] = (
