@@ -32,8 +32,10 @@ def started(settings: Settings, ready: bool = True) -> Flask:
 def serving(settings: Settings, ready: bool = True) -> Iterator[Flask]:
     """A started application, closed afterwards."""
     app = started(settings, ready)
-    yield app
-    app.extensions["kvscope"].close()
+    try:
+        yield app
+    finally:
+        app.extensions["kvscope"].close()
 
 
 NewClient = Callable[..., FlaskClient]
