@@ -217,8 +217,6 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     tables = (sessions_table, parts_table, values_table, origins_table, tokens_table)
     command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), database or ""]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as forks:
-        assert forks.stdin is not None
-        assert forks.stdout is not None
         for point in itertools.count():
             print(point, file=forks.stdin, flush=True)
             said = forks.stdout.readline().split()

@@ -60,5 +60,4 @@ def _operation(app: Flask, published: dict[str, Any], response: TestResponse) ->
         )
     except HTTPException:
         return None
-    operation: dict[str, Any] | None = published["paths"].get(path_of(rule), {}).get(response.request.method.lower())
-    return operation
+    return published["paths"].get(path_of(rule), {}).get(response.request.method.lower())

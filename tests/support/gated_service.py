@@ -12,7 +12,6 @@ def load_service(
     model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
 ) -> Service:
     """Like kvscope.model.service.load_service, of the default model."""
-    assert model is not None
     progress(Progress("loading", 1, 4, "Waiting at the gate"))
     while not Path(model).exists():
         time.sleep(0.05)

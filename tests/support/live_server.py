@@ -48,7 +48,6 @@ class LiveServer:
             start_new_session=True,
             preexec_fn=preexec,  # limits of the child alone
         )
-        assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
 
     @property
@@ -97,7 +96,6 @@ class LiveServer:
             self.kill(signal.SIGTERM)
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        assert self.process.stdout is not None
         self.process.stdout.close()
         self._errors.close()
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -15,6 +14,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import parts_table, sessions_table
 from kvscope.model.log.frames import from_stream
 from tests.support.contract import ContractClient
+from tests.support.stored import change
 from tests.support.waiting import eventually
 
 
@@ -97,8 +97,7 @@ WORDS = {
 def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str, str]:
     response = client.post(f"/api/runs/{run or finished(client)}/share", json=words)
     assert response.status_code == 201, response.text
-    shared: dict[str, str] = response.json
-    return shared
+    return response.json
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -113,19 +112,13 @@ def delete(client: FlaskClient, shared: dict[str, str]) -> None:
 
 def damage(app: Flask, session: str, part: int | None) -> None:
     """Change the stored bytes of a part, of the manifest for None."""
-    table, column, key = (
-        (sessions_table, "manifest", sessions_table.c.id)
-        if part is None
-        else (parts_table, "payload", parts_table.c.session)
-    )
-    where = key == session if part is None else sa.and_(key == session, parts_table.c.seq == part)
-    with app.extensions["kvscope"].runs.engine.begin() as connection:
-        stored = connection.scalar(sa.select(table.c[column]).where(where))
-        connection.execute(sa.update(table).where(where).values({column: stored[:-2] + bytes([stored[-2] ^ 4]) + b"}"}))
+    store = app.extensions["kvscope"].sessions
+    if part is None:
+        change(store, sessions_table, "manifest", 50, id=session)
+    else:
+        change(store, parts_table, "payload", 50, session=session, seq=part)
 
 
 def bootstrap(page: str) -> dict[str, Any]:
     match = re.search(r'<script type="application/json" id="bootstrap">(.*?)</script>', page, re.DOTALL)
-    assert match
-    parsed: dict[str, Any] = json.loads(match[1])
-    return parsed
+    return json.loads(match[1])

@@ -9,7 +9,6 @@ from kvscope.app.engine.messages import Call
 def given(inbox: Inbox) -> int:
     """The number of the call that is given out next."""
     call = inbox.urgent() or inbox.question()
-    assert call is not None
     return call.number
 
 

@@ -1,6 +1,5 @@
 """Several models: each in an engine of its own, within the memory that they may take together."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,8 @@ import pytest
 
 from kvscope.app.engine import pool as pools
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.models import ENGINE_BYTES, Models
+from kvscope.app.engine.models import ENGINE_BYTES
 from kvscope.app.engine.queue import Requester
-from kvscope.app.settings import Settings
 from kvscope.model.api import ForkRequest, Refused
 from tests.support.engine_side import EngineSide, Started, closed
 from tests.support.fake_service import write_fake
@@ -111,20 +109,16 @@ def test_a_model_with_an_open_run_is_not_ended_and_the_refusal_has_the_figures(
     assert computed_by(side, "b") == "two"
 
 
-def test_a_model_that_is_too_large_alone_is_refused(engine_side: Started, tmp_path: Path, settings: Settings) -> None:
+def test_a_model_that_is_too_large_alone_is_refused(engine_side: Started, tmp_path: Path) -> None:
     large = write_fake(tmp_path, "large", size=700 * MB)
-    chosen = models(tmp_path, "one", model_memory_bytes=800 * MB)
-    side = engine_side(**{**chosen, "more_models": (large,)})
+    side = engine_side(**models(tmp_path, "one", model_memory_bytes=800 * MB) | {"more_models": (large,)})
     with pytest.raises(Refused, match=r"large needs about 1\.10 GB of memory; the models may take 800 MB"):
         side.pool.load(side.pool.models.named("large"))
-    with pytest.raises(Refused, match="large needs about"):
-        Models(replace(settings, model=large, more_models=(chosen["model"],), model_memory_bytes=800 * MB)).check()
 
 
 def test_a_model_that_does_not_load_leaves_the_others_alone(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(
-        **{**models(tmp_path, "one"), "more_models": (write_fake(tmp_path, "bad", "refused"), "no/such.gguf")}
-    )
+    others = (write_fake(tmp_path, "bad", "refused"), "no/such.gguf")
+    side = engine_side(**models(tmp_path, "one") | {"more_models": others})
     bad, unknown = side.pool.models.all[1:]
     side.pool.load(bad)
     eventually(lambda: side.pool.readiness_of(bad).state == "failed")
@@ -177,10 +171,3 @@ def test_a_paused_run_does_not_keep_its_model_in_memory_and_resumes_when_that_is
     assert computed_by(side, "a") == "one"
     assert loaded(side) == ["one"]
     assert len(side.log.chosen("a")) == 40
-
-
-def test_two_models_of_one_name_are_refused(tmp_path: Path, settings: Settings) -> None:
-    (tmp_path / "other").mkdir()
-    both = write_fake(tmp_path, "one"), write_fake(tmp_path / "other", "one")
-    with pytest.raises(Refused, match="Two models are called one"):
-        Models(replace(settings, model=both[0], more_models=both[1:])).check()

@@ -79,7 +79,6 @@ class World:
             self.close_run(run)
             return "closed"
         self.runs[run] = "running" if action == "resume" else "paused"
-        assert noted is not None
         noted(self.runs[run])
         return self.runs[run]
 

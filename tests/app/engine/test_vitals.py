@@ -23,7 +23,6 @@ HOLDS_THE_LOCK = "print('up', flush=True)\nsum(range(10**15))"
 @contextmanager
 def process(code: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
         assert running.stdout.readline() == "up\n"
         try:
             yield running

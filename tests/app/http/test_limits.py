@@ -38,7 +38,6 @@ def test_a_share_is_used_up_and_grows_again() -> None:
     me = Visitor("a" * 16, ELSEWHERE)
     assert [refused(mine, me) for _ in range(3)] == [None] * 3
     found = refused(mine, me)
-    assert found is not None
     assert (found.status, found.limit, found.headers["Retry-After"]) == (429, 3, "20")
     clock.now += 20
     assert refused(mine, me) is None
@@ -64,7 +63,6 @@ def test_bytes_are_counted_when_they_are_there_and_refuse_what_would_add_to_them
     mine.charge(me, 1200)
     for what in ("runs", "shares", "imports"):
         found = refused(mine, me, what)
-        assert found is not None
         assert (found.limit, found.headers["Retry-After"]) == (600, "60")
     clock.now += 61
     assert refused(mine, me) is None

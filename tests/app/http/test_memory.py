@@ -2,26 +2,17 @@
 
 from statistics import median
 
-import pytest
 from flask.testing import FlaskClient
 
 from kvscope.model.settings import MAX_ASKS
 from tests.support.over_http import NewClient, bootstrap, control, problem, start
 
 
-@pytest.mark.parametrize("page", ["memory", "serving", "by-hand/a"])
-def test_a_page_may_be_framed_below_embed_only(client: FlaskClient, page: str) -> None:
-    alone, framed = client.get(f"/{page}"), client.get(f"/embed/{page}")
-    assert "frame-ancestors 'self'" in alone.headers["Content-Security-Policy"]
-    assert "frame-ancestors" not in framed.headers["Content-Security-Policy"]
-    if page != "by-hand/a":
-        assert [bootstrap(each.text)["framed"] for each in (alone, framed)] == [False, True]
-
-
 def test_the_pages_have_the_models_the_gpus_and_the_limits(client: FlaskClient) -> None:
     limits = bootstrap(client.get("/serving").text)["limits"]
     assert (limits["workload"]["requests"], limits["workload"]["blocks"]) == ([1, MAX_ASKS], [1, 256])
-    given = bootstrap(client.get("/memory").text)
+    given, framed = (bootstrap(client.get(f"{below}/memory").text) for below in ("", "/embed"))
+    assert (given["framed"], framed["framed"]) == (False, True)
     assert {"llama-3-8b", "deepseek-v3"} <= {model["id"] for model in given["models"]}
     assert "h100-sxm" in {gpu["id"] for gpu in given["gpus"]}
     assert given["session"] is None, "no recordings here"

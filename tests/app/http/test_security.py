@@ -53,11 +53,13 @@ def test_what_is_framed_elsewhere_can_be_framed_by_an_isolated_page_and_is_not_r
     headers = client.get(f"/embed/{path}", headers={"Origin": "null"}).headers
     assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
     assert headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert "frame-ancestors" not in headers["Content-Security-Policy"]
     assert ANYONE not in headers
 
 
-@pytest.mark.parametrize("path", ["/", "/s/none", "/gallery", "/api/runs/none", "/metrics"])
+@pytest.mark.parametrize("path", ["/", "/s/none", "/gallery", "/memory", "/by-hand/a", "/api/runs/none"])
 def test_nothing_else_is_loaded_by_other_sites(client: FlaskClient, path: str) -> None:
     headers = client.get(path).headers
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "frame-ancestors 'self'" in headers["Content-Security-Policy"]
     assert "Cross-Origin-Embedder-Policy" not in headers

@@ -92,13 +92,6 @@ class TestOverHttp:
         again = share(client, run, values="qkv")
         assert len(layer_of(client, again["id"], 1)) == 3
 
-    def test_what_was_read_is_not_sent_again(self, client: FlaskClient) -> None:
-        session = share(client, values="qkv")["id"]
-        for query in ("layer=1", "layer=1&step=2"):
-            url = f"/api/sessions/{session}/values?{query}"
-            tag = client.get(url).headers["ETag"]
-            assert client.get(url, headers={"If-None-Match": tag}).status_code == 304
-
     def test_a_session_without_values_has_none(self, client: FlaskClient) -> None:
         session = share(client)["id"]
         problem(client.get(f"/api/sessions/{session}/values?layer=0"), 404, "values")

@@ -1,8 +1,6 @@
 """The database: made, brought up to date and taken over, as an SQLite file and in PostgreSQL."""
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -26,7 +24,7 @@ from kvscope.app.store.queued import queued_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import from_stream, header
-from tests.support.live_server import ROOT, LiveServer
+from tests.support.live_server import LiveServer
 from tests.support.postgres import run_sql, started_cluster
 from tests.support.stored import log_of, run_of
 from tests.support.viewer import Viewer
@@ -39,7 +37,6 @@ UNREADABLE = (
     "postgresql://me:p@secret@localhost:1/none",
     "postgresql://me:p@localhost/secret@localhost:1/none",
 )
-VERSIONS = ROOT / "kvscope" / "app" / "store" / "migrations" / "versions"
 
 
 def test_the_newest_migration_is_the_one_that_is_named() -> None:
@@ -189,15 +186,6 @@ def test_a_server_works_on_postgresql(
     fork = server.post(f"api/runs/{run}/fork", {"position": 4, "token": 900}).json()["id"]
     session = server.post(f"api/runs/{run}/share", {}).json()["id"]
     assert server.get("api/runs/%00").status_code == server.get("api/sessions/%00").status_code == 404
-    refused = subprocess.run(
-        [sys.executable, "-m", "kvscope", "--port", "0", "--data", str(tmp_path / "another")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert "in use by another KVScope" in refused.stderr
     cut = server.start_run(max_new_tokens=200)
     server.kill()
     again = serve("delay=0.01")

@@ -55,7 +55,6 @@ def test_a_session_is_read_as_its_run_is(log: RunLog, store: SessionStore) -> No
     assert list(store.all_frames(session, 2, 4)) == frames[3:5]
     assert list(store.all_frames(session, 700)) == []
     head = log.head("a")
-    assert head
     assert store.head(session) == replace(head, bytes=sum(map(len, frames)))
     assert store.opening(session) == log.opening("a")
     assert store.chosen(session) == log.chosen("a")

@@ -80,11 +80,8 @@ def test_a_server_that_is_to_outlive_its_terminal_does_and_odd_signals_and_chunk
 def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_file(serve: Serve) -> None:
     server = serve("delay=0.01")
     server.start_run(max_new_tokens=3)
-    parent, engine, folder = (
-        psutil.Process(server.process.pid),
-        engine_of(server),
-        server.data / ENGINES_FOLDER / "engine-1",
-    )
+    parent, engine = psutil.Process(server.process.pid), engine_of(server)
+    folder = server.data / ENGINES_FOLDER / "engine-1"
     (folder / "unpacked").mkdir()
     (folder / "unpacked" / "code").write_bytes(b"x")
     engine.kill()
@@ -180,11 +177,7 @@ def test_what_keeps_it_from_starting_is_named_in_a_line(serve: Serve, tmp_path: 
     ],
 )
 def test_only_a_viewer_who_left_is_passed_over(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    target: str,
-    failure: Exception,
-    reported: bool,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, target: str, failure: Exception, reported: bool
 ) -> None:
     def fail() -> None:
         raise failure
