@@ -11,7 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from tests.support.live_server import FAKE, LiveServer
+from tests.support.live_server import FAKE, LiveServer, Serve
 from tests.support.over_http import NewClient, serving, started
 from tests.support.postgres import cluster, database, postgresql
 from tests.support.waiting import eventually
@@ -66,7 +66,7 @@ def client(app: Flask) -> FlaskClient:
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
+def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts real servers, all on the same data folder."""
     servers: list[LiveServer] = []
 

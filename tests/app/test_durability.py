@@ -12,7 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -35,7 +34,7 @@ from kvscope.app.store.sessions import (
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.integrity import damage_of
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, closed_log, engine_of
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -49,7 +48,6 @@ MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
 OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
 
 pytestmark = [pytest.mark.durability, pytest.mark.timeout(1800)]
-Serve = Callable[..., LiveServer]
 
 
 def start(serve: Serve, port: int = 0) -> LiveServer:

@@ -100,6 +100,10 @@ class LiveServer:
         self._errors.close()
 
 
+Serve = Callable[..., LiveServer]
+"""Starts servers, all on the same data folder."""
+
+
 @contextmanager
 def live(folder: Path, model: str | None = "delay=0.01", **options: Any) -> Iterator[LiveServer]:
     """A server that is ready for runs, ended afterwards."""

@@ -2,22 +2,19 @@
 
 import os
 import signal
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import pytest
-import sqlalchemy as sa
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.store.errors import StoreError
 from tests.support.engine_side import Started, closed
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.waiting import eventually
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
 def test_a_database_that_goes_away_ends_the_run_and_nothing_else(
-    engine_side: Started, said: list[str], fault: Callable[[sa.Engine], AbstractContextManager[None]]
+    engine_side: Started, said: list[str], fault: Fault
 ) -> None:
     engine = engine_side(model="delay=0.01")
     engine.start("a", max_new_tokens=200)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -33,12 +33,9 @@ def process(code: str) -> Iterator[subprocess.Popen[str]]:
 def is_hung(running: subprocess.Popen[str], seconds: float = 4 * SILENCE_S) -> bool:
     """Whether it is found to hang within that time."""
     found = threading.Event()
-    vitals = Vitals(running.pid, SILENCE_S, found.set)
-    vitals.start()
-    try:
+    with closing(Vitals(running.pid, SILENCE_S, found.set)) as vitals:
+        vitals.start()
         return found.wait(seconds)
-    finally:
-        vitals.close()
 
 
 @pytest.mark.parametrize("code", [WORKS, HOLDS_THE_LOCK])

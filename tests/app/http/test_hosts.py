@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from kvscope.app.http import hosts
 from kvscope.app.http.visitors import is_loopback
 from kvscope.model.log.frames import header
-from tests.support.live_server import LiveServer, live
+from tests.support.live_server import LiveServer, Serve, live
 from tests.support.over_http import NewClient, frames, problem
 
 ANSWERED = ["localhost", "localhost:5000", "kv.localhost", "127.0.0.1:5000", "[::1]:5000", "192.0.2.7", "LOCALHOST."]
@@ -130,8 +130,8 @@ def test_the_name_that_a_proxy_forwards_is_checked_too() -> None:
 
 
 @pytest.mark.processes
-def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(serve: Any) -> None:
-    server: LiveServer = serve()
+def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(serve: Serve) -> None:
+    server = serve()
     socket = f"ws://127.0.0.1:{server.port}/socket.io/?EIO=4&transport=websocket"
     with pytest.raises(websocket.WebSocketBadStatusException, match="421"):
         websocket.create_connection(socket, host="evil.example", origin="http://evil.example")

@@ -13,7 +13,7 @@ import requests
 from kvscope.app.http.live import Watch
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from tests.support.live_server import LiveServer, live
+from tests.support.live_server import LiveServer, Serve, live
 from tests.support.local_viewer import LocalViewer
 from tests.support.outage import away
 from tests.support.over_http import NewClient, finished
@@ -22,8 +22,6 @@ from tests.support.viewer import Viewer, kind
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
-
-Serve = Callable[..., LiveServer]
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.support.asking import BODIES
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.over_http import finished, problem, start
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
 def test_while_the_database_is_away_whatever_needs_it_is_to_come_back_later(
-    client: FlaskClient, app: Flask, fault: type[away]
+    client: FlaskClient, app: Flask, fault: Fault
 ) -> None:
     run = finished(client)
     session = client.post(f"/api/runs/{run}/share", json={"title": "kept"}).json["id"]

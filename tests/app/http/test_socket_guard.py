@@ -14,7 +14,7 @@ import websocket
 from kvscope.app.http import socket_guard
 from kvscope.app.http.socket_guard import MOST_UNREADABLE
 from kvscope.app.http.websocket import MAX_MESSAGE_BYTES
-from tests.support.live_server import LiveServer, live
+from tests.support.live_server import LiveServer, Serve, live
 from tests.support.local_viewer import LocalViewer
 from tests.support.over_http import NewClient
 from tests.support.viewer import Viewer
@@ -105,8 +105,8 @@ def test_a_polling_client_that_says_what_is_no_packet_is_refused_at_once(server:
     assert requests.post(f"{url}&sid={session}", data="40", timeout=30).text == "OK"
 
 
-def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
-    server: LiveServer = serve(options=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
+def test_one_address_has_its_own_cap_below_that_of_all(serve: Serve) -> None:
+    server = serve(options=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
 
     def statuses(address: str, count: int) -> list[int]:
@@ -119,8 +119,8 @@ def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
     assert (refused.json()["limit"], refused.headers["Retry-After"]) == (5, "30")
 
 
-def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_comes(serve: Any) -> None:
-    server: LiveServer = serve(options=["--max-viewers", "2"])
+def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_comes(serve: Serve) -> None:
+    server = serve(options=["--max-viewers", "2"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
     session = json.loads(requests.get(url, timeout=30).text[1:])["sid"]
     assert requests.post(f"{url}&sid={session}", data="40", timeout=30).text == "OK"

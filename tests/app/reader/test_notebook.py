@@ -1,22 +1,18 @@
 """A real Jupyter kernel runs a notebook that opens a recorded run and draws its figures; Chromium shows them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nbformat
 import plotly
 import pytest
 from nbclient import NotebookClient
+from playwright.sync_api import Browser, Page
 
 from tests.support.recorded import CAPITAL, ROOT
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.processes
 

@@ -1,7 +1,7 @@
 """Backup and restore: the same content, of one moment, from and to either kind of database, or nothing at all."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -19,7 +19,7 @@ from kvscope.app.store.sessions import SessionStore, sessions_table
 from kvscope.model.log.frames import encode
 from tests.support.command import command
 from tests.support.integrity import damage_of
-from tests.support.live_server import LiveServer
+from tests.support.live_server import Serve
 from tests.support.postgres import made_database
 from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, log_of, run_of, values_of
 
@@ -214,7 +214,7 @@ def test_the_commands_say_what_they_did(place: Place, tmp_path: Path) -> None:
 
 
 @pytest.mark.processes
-def test_a_server_at_work_is_backed_up_and_not_restored_over(serve: Callable[..., LiveServer], tmp_path: Path) -> None:
+def test_a_server_at_work_is_backed_up_and_not_restored_over(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     run = server.start_run(max_new_tokens=3)
     frames = server.finished(run)

@@ -1,7 +1,6 @@
 """The database: made, brought up to date and taken over, as an SQLite file and in PostgreSQL."""
 
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from kvscope.app.store.queued import queued_table
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import from_stream, header
-from tests.support.live_server import LiveServer
+from tests.support.live_server import Serve
 from tests.support.postgres import run_sql, started_cluster
 from tests.support.stored import log_of, run_of
 from tests.support.viewer import Viewer
@@ -177,7 +176,7 @@ def test_ids_that_no_database_takes_are_unknown(tmp_path: Path, database: str | 
 
 @pytest.mark.processes
 def test_a_server_works_on_postgresql(
-    serve: Callable[..., LiveServer], tmp_path: Path, postgresql: str, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, tmp_path: Path, postgresql: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", postgresql)
     server = serve("delay=0.01")
@@ -199,7 +198,7 @@ def test_a_server_works_on_postgresql(
 
 @pytest.mark.processes
 def test_a_server_outlives_its_postgresql_and_keeps_it_for_itself(
-    serve: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with started_cluster() as cluster:
         run_sql(cluster.url.format("postgres"), "CREATE DATABASE kvscope")

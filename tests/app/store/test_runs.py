@@ -1,20 +1,18 @@
 """The run log: order, durability, waiting, a full disk."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from operator import methodcaller
 from pathlib import Path
 from threading import Thread
 
 import pytest
-import sqlalchemy as sa
 
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import encode, header
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.stored import allow_pages, limit_pages, log_of
 
 
@@ -145,9 +143,7 @@ USES: tuple[Callable[[RunLog], object], ...] = (
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
-def test_a_database_that_cannot_be_used_is_one_kind_of_error(
-    tmp_path: Path, fault: Callable[[sa.Engine], AbstractContextManager[None]]
-) -> None:
+def test_a_database_that_cannot_be_used_is_one_kind_of_error(tmp_path: Path, fault: Fault) -> None:
     with RunLog(tmp_path, cache_bytes=0) as log:
         log.append(log_of("a", 2, closed=True))
         for use in USES:

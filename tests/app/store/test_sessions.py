@@ -4,7 +4,6 @@ import json
 import struct
 from base64 import b32encode
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -29,7 +28,7 @@ from kvscope.app.store.sessions import (
 from kvscope.model.log import frames as codec
 from kvscope.model.log.frames import encode, relabel
 from tests.support.integrity import damage_of
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.stored import OTHER, SQLITE_ONLY, WORDS, change, count, log_of, run_of
 
 NAMES = (b"child", b"mother")
@@ -285,9 +284,7 @@ USES: tuple[Callable[[SessionStore, str, str], object], ...] = (
 
 @SQLITE_ONLY
 @pytest.mark.parametrize("fault", [away, crowded])
-def test_a_database_that_cannot_be_used_is_one_kind_of_error(
-    log: RunLog, store: SessionStore, fault: Callable[[sa.Engine], AbstractContextManager[None]]
-) -> None:
+def test_a_database_that_cannot_be_used_is_one_kind_of_error(log: RunLog, store: SessionStore, fault: Fault) -> None:
     session, token = store.share("a", WORDS)
     for use in USES:
         with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections are in use\."):

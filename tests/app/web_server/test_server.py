@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -20,13 +20,11 @@ from kvscope.app.engine.process import NICENESS
 from kvscope.app.web_server.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, engine_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
-
-Serve = Callable[..., LiveServer]
 
 
 def gone(process: psutil.Process) -> bool:
@@ -92,7 +90,7 @@ def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_fil
     run, worker, engine = server.start_run(max_new_tokens=250), parent.children()[0], engine_of(server)
     worker.kill()
     eventually(lambda: gone(engine))
-    following = eventually(lambda: _try(lambda: server.start_run(max_new_tokens=3)))
+    following = eventually(lambda: _started(server))
     assert header(server.finished(following)[-1]).data["reason"] == "length"
     check_interrupted(server.frames(run), [])
 
@@ -190,8 +188,7 @@ def test_only_a_viewer_who_left_is_passed_over(
     assert [record.exc_info and record.exc_info[1] for record in caplog.records] == [failure] * reported
 
 
-def _try(attempt: Callable[[], str]) -> str | None:
-    try:
-        return attempt()
-    except (requests.ConnectionError, AssertionError):
-        return None
+def _started(server: LiveServer) -> str | None:
+    with suppress(requests.ConnectionError, AssertionError):
+        return server.start_run(max_new_tokens=3)
+    return None
