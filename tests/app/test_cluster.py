@@ -15,7 +15,7 @@ from kvscope.app.http.hosts import PEER
 from kvscope.app.store.run_tables import runs_table
 from kvscope.app.web_server.arriving import MAX_WHOLE_BODY_BYTES
 from kvscope.model.log.frames import from_stream, header
-from tests.support.live_server import ROOT, LiveServer, check_interrupted
+from tests.support.live_server import ROOT, LiveServer, check_interrupted, gone
 from tests.support.nginx import AT_THE_ROOT, NAME, nginx_before
 from tests.support.over_http import bearer
 from tests.support.postgres import cluster, made_database, started_cluster
@@ -218,7 +218,7 @@ def test_a_leader_that_was_frozen_while_another_took_over_stores_nothing_more(pr
     eventually(lambda: is_ready(follower), 60)
     for process in stopped:
         process.resume()
-    eventually(lambda: not frozen.is_running() or frozen.status() == "zombie", 30)
+    eventually(lambda: gone(frozen), 30)
     eventually(lambda: is_ready(leader), 60)
     assert leader.frames(run) == follower.frames(run) == seen
     assert "Another web process leads now. This one ends and starts again." in leader.errors

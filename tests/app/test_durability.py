@@ -34,7 +34,7 @@ from kvscope.app.store.sessions import (
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.integrity import damage_of
-from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, closed_log, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, closed_log, engine_of, gone
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -109,7 +109,7 @@ def test_kill_9_of_the_server(serve: Serve) -> None:
         run, viewer = watch_some(server, chance)
         engine = engine_of(server)
         server.kill()
-        eventually(lambda engine=engine: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
+        eventually(lambda engine=engine: gone(engine))
         viewer.client.wait()
         server = start(serve, server.port)
         kept[run] = server.finished(run)
@@ -130,7 +130,7 @@ def test_a_signal_that_ends_the_server(serve: Serve, tmp_path: Path, number: sig
         if round_ % 2:
             os.killpg(server.process.pid, number)
         server.kill(number)
-        assert not [process for process in ours if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+        assert all(map(gone, ours))
         viewer.client.wait()
         check_interrupted(closed_log(tmp_path / "data", run), viewer.frames)
         port = server.port

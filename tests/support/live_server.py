@@ -115,6 +115,10 @@ def live(folder: Path, model: str | None = "delay=0.01", **options: Any) -> Iter
         server.close()
 
 
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
 def engine_of(server: LiveServer) -> psutil.Process:
     """The engine process: the spawned child that is not multiprocessing's resource tracker."""
 

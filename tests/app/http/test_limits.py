@@ -98,7 +98,7 @@ def test_a_server_keeps_to_its_limits(new_client: NewClient, what: str) -> None:
         return client.post(path, environ_overrides={"REMOTE_ADDR": address}, **body)
 
     assert all(ask(ELSEWHERE).status_code != 429 for _ in range(2))
-    assert int(ask(ELSEWHERE).headers["Retry-After"]) in range(25, 31)
+    assert 0 < int(ask(ELSEWHERE).headers["Retry-After"]) <= 30
     assert problem(ask(ELSEWHERE), 429)["limit"] == 2
     assert ask("203.0.113.8").status_code != 429
     assert ask("127.0.0.1").status_code != 429

@@ -20,15 +20,11 @@ from kvscope.app.engine.process import NICENESS
 from kvscope.app.web_server.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
-from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, engine_of, gone
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
-
-
-def gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: Serve) -> None:
