@@ -4,8 +4,6 @@ The tools are installed first where they are not there as static/package-lock.js
 from the test requirements.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import shutil

@@ -1,7 +1,5 @@
 """`python -m tests.snapshots`: writes what each page says into tests/browser/snapshots/, to be read in the change."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,11 +1,11 @@
 """The examples for containers: what can be checked of them without containers."""
 
-from __future__ import annotations
-
+import os
 import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
@@ -17,8 +17,7 @@ DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 
 
 def compose() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
-    return found
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
 
 
 def kubernetes() -> list[dict[str, Any]]:
@@ -29,24 +28,17 @@ def commands() -> list[list[str]]:
     """The arguments of every `kvscope` that the examples start."""
     services = compose()["services"].values()
     written = [service["command"] for service in services if service.get("command") and "image" in service]
-    containers = [
-        container
-        for document in kubernetes()
-        if document["kind"] == "StatefulSet"
-        for container in document["spec"]["template"]["spec"]["containers"]
-    ]
-    found = re.search(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
-    assert found is not None
-    return [*written, *(container["args"] for container in containers), yaml.safe_load(found[1])]
+    sets = [document for document in kubernetes() if document["kind"] == "StatefulSet"]
+    containers = [container for each in sets for container in each["spec"]["template"]["spec"]["containers"]]
+    (found,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    return [*written, *(container["args"] for container in containers), yaml.safe_load(found)]
 
 
 @pytest.mark.parametrize("arguments", commands())
 def test_every_command_is_one_that_the_program_takes(arguments: list[str]) -> None:
     said = [str(argument).replace("$(POD_IP)", "10.0.0.5") for argument in arguments]
     environment = {"DATABASE_URL": "postgresql://kvscope@database/kvscope", "KVSCOPE_TOKEN": "eight-letters"}
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in environment.items():
-            patched.setenv(name, value)
+    with patch.dict(os.environ, environment):
         context = main.make_context("kvscope", said)
     assert context.params["cluster"] or "--cluster" not in said
 

@@ -1,13 +1,10 @@
 """An installation is one package: it shadows nobody's `app` and `model`, and nobody's shadow it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import site
 import subprocess
 import sys
-import time
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +15,8 @@ import pytest
 import requests
 
 from tests.support import described, fake_service
+from tests.support.live_server import FAKE
+from tests.support.waiting import eventually
 from tests.support.wheel import ROOT
 
 pytestmark = pytest.mark.processes
@@ -70,19 +69,11 @@ class Environment:
     @contextmanager
     def serving(self, *program: str) -> Iterator[str]:
         """The address of a server that one of its programs starts, with a model that the folder has."""
-        options = [
-            "--port",
-            "0",
-            "--data",
-            str(self.folder / "data"),
-            "--service",
-            "tests.support.fake_service:load_service",
-        ]
+        options = ["--port", "0", "--data", str(self.folder / "data"), "--service", FAKE]
         environment = {**clean(), "PYTHONPATH": str(self.folder)}
         command = [str(self.bin / program[0]), *program[1:], *options]
         with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
             try:
-                assert server.stdout is not None
                 yield server.stdout.readline().strip()
             finally:
                 server.terminate()
@@ -91,16 +82,6 @@ class Environment:
 def clean() -> dict[str, str]:
     """The environment's variables without those that lead to other modules."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-
-
-def answers(url: str, seconds: float = 30) -> bool:
-    """Whether it answers 200 in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if requests.get(url, timeout=10).ok:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.fixture(scope="module", params=["wheel", "editable"])
@@ -127,7 +108,7 @@ def test_its_programs_work_in_a_folder_with_files_of_the_names_of_its_own(enviro
     with environment.serving("kvscope") as url:
         assert requests.get(f"{url}healthz", timeout=10).json()["status"] == "ok"
         assert requests.get(f"{url}static/main.js", timeout=10).ok
-        assert answers(f"{url}readyz")
+        eventually(lambda: requests.get(f"{url}readyz", timeout=10).ok)
 
 
 def test_it_reads_a_run_and_shows_it(environment: Environment) -> None:

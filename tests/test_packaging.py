@@ -1,7 +1,5 @@
 """What an installation carries: the page's libraries, pinned and complete, and the files of the page in the wheel."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json
@@ -13,7 +11,7 @@ import tarfile
 import tomllib
 import zipfile
 from importlib import metadata
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -36,10 +34,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINS = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 # What a CUDA build of torch requires by itself, in the one version that fits it.
 GPU_LIBRARIES = ("cuda-", "nvidia-", "triton")
-KNOWN_BY = (
-    *(".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards"),
-    ".words-cosines",
-)
+KNOWN_BY = [".lesson", ".timeline", ".matrix", ".verdict", ".lanes", ".compare-sides", ".cards", ".words-cosines"]
 """A name that each of the pages' style sheets has, once those that it imports are in it."""
 IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*["']([^"'\s]+)["']""")
 
@@ -222,27 +217,18 @@ def test_the_wheel_carries_the_page_and_its_libraries(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = set(archive.namelist())
     assert not (STATIC / "chunks").exists(), "nothing of the build is left"
-    page = {
-        f"kvscope/{folder}/{name}"
-        for folder in ("static", "templates", "lessons")
-        for name in files_of(PACKAGE / folder)
-    }
+    folders = ("static", "templates", "lessons")
+    page = {f"kvscope/{folder}/{name}" for folder in folders for name in files_of(PACKAGE / folder)}
     tools = hatch_build.NOT_SHIPPED
     modules = {name for name in page if name.endswith(hatch_build.MODULES)}
     wanted = {name for name in page - modules if tools.isdisjoint(Path(name).parts)}
     assert wanted <= names
     licences = {name.rpartition("/LICENSE")[0] for name in names}
     assert {f"kvscope/static/vendor/{library}" for library in LIBRARIES["vendor"]} <= licences
-    assert {
-        "kvscope/app/commands/cli.py",
-        "kvscope/model/api.py",
-        "kvscope/model/native/kernels.c",
-        "kvscope/app/reader/run.py",
-        "kvscope/templates/shell.html",
-    } <= names
-    assert {
-        f"kvscope/app/recordings/{path.name}" for path in (PACKAGE / "app" / "recordings").glob("*.safetensors")
-    } <= names
+    code = {f"kvscope/{path.relative_to(PACKAGE)}" for end in ("py", "c") for path in PACKAGE.rglob(f"*.{end}")}
+    assert {name for name in code if tools.isdisjoint(Path(name).parts)} <= names
+    recordings = (PACKAGE / "app" / "recordings").glob("*.safetensors")
+    assert {f"kvscope/app/recordings/{path.name}" for path in recordings} <= names
     bundled = {name for name in names if name.endswith((*hatch_build.MODULES, ".map"))}
     chunks = {name for name in bundled if re.fullmatch(r"kvscope/static/chunks/[\w.-]+-[0-9A-Z]{8}\.js", name)}
     entries = {f"kvscope/static/{entry}" for entry in (*hatch_build.ENTRIES, "embed.js")}
@@ -265,9 +251,7 @@ def test_the_archive_of_sources_builds_the_same_wheel(tmp_path: Path, wheel: Pat
     tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).split("\n")
     stray = {path.split("/")[0] for path in files_of(unpacked)} - {path.split("/")[0] for path in tracked}
     assert stray == {"PKG-INFO"}
-    assert {"kvscope/app/commands/cli.py", "kvscope/model/native/kernels.c", "tests/test_packaging.py"} <= files_of(
-        unpacked
-    )
+    assert {"kvscope/app/commands/cli.py", "tests/test_packaging.py"} <= files_of(unpacked)
     again = zipfile.ZipFile(build("wheel", tmp_path / "again", unpacked)).namelist()
     assert sorted(again) == sorted(zipfile.ZipFile(wheel).namelist())
 
@@ -319,11 +303,8 @@ OURS = {"kvscope", "tests", "tools", "hatch_build", *sys.stdlib_module_names}
 
 def imported_by(*rooms: str) -> dict[str, str]:
     """Top-level packages of other projects that the files of these rooms import → one of the files."""
-    files = [
-        path for room in rooms for path in ([ROOT / room] if room.endswith(".py") else (ROOT / room).rglob("*.py"))
-    ]
     packages = {}
-    for path in files:
+    for path in chain.from_iterable(ROOT.glob(room if room.endswith(".py") else f"{room}/**/*.py") for room in rooms):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []

@@ -1,7 +1,5 @@
 """The test command counts what happened: nothing that went wrong can look like a pass."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,11 +26,6 @@ def of_commands(*commands: list[str]) -> Tier:
     return Tier("", lambda report, extra: [[*command, str(report)] for command in commands])
 
 
-def run(monkeypatch: pytest.MonkeyPatch, scratch: Path, *commands: list[str]) -> Counts:
-    monkeypatch.setitem(tiers.TIERS, "tried", of_commands(*commands))
-    return tiers.run_tier("tried", [], scratch, keep=True).counts
-
-
 @pytest.fixture
 def tier_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, str], None]:
     """Adds a pytest tier, as the real ones are, of one file with this text."""
@@ -51,22 +44,23 @@ def test_a_report_is_counted_case_by_case(tmp_path: Path) -> None:
     assert tiers.read_report(report) == Counts(failed=2, passed=2, skipped=1)
 
 
-def test_a_check_without_a_report_passes_or_fails_by_its_exit_status(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+ONE_PASSED = "<testsuite><testcase/></testsuite>"
+
+
+@pytest.mark.parametrize(
+    ("commands", "counts"),
+    [
+        pytest.param([ending(0), ending(1)], Counts(failed=1, passed=1), id="without a report, by exit status"),
+        pytest.param([ending(1, REPORT)], Counts(failed=2, passed=2, skipped=1), id="a failed test counts once"),
+        pytest.param([ending(3, ONE_PASSED)], Counts(failed=1, passed=1), id="a crash after passing tests"),
+        pytest.param([ending(0, "<testsuite/>")], Counts(failed=1), id="no test at all"),
+    ],
+)
+def test_what_went_wrong_is_counted(
+    commands: list[list[str]], counts: Counts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert run(monkeypatch, tmp_path, ending(0), ending(1)) == Counts(failed=1, passed=1)
-
-
-def test_a_failed_test_is_counted_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert run(monkeypatch, tmp_path, ending(1, REPORT)) == Counts(failed=2, passed=2, skipped=1)
-
-
-def test_a_crash_after_passing_tests_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert run(monkeypatch, tmp_path, ending(3, "<testsuite><testcase/></testsuite>")) == Counts(failed=1, passed=1)
-
-
-def test_a_tier_without_a_test_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert run(monkeypatch, tmp_path, ending(0, "<testsuite/>")) == Counts(failed=1)
+    monkeypatch.setitem(tiers.TIERS, "tried", of_commands(*commands))
+    assert tiers.run_tier("tried", [], tmp_path, keep=True).counts == counts
 
 
 def test_the_command_fails_and_says_so_in_its_last_line(

@@ -3,8 +3,6 @@
 Docstrings of functions are in the third person.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -1,9 +1,8 @@
 """An application with the fake model, in this process or as a real server."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
-from tests.support.live_server import FAKE, LiveServer
-from tests.support.over_http import started
+from tests.support.live_server import FAKE, LiveServer, Serve
+from tests.support.over_http import NewClient, serving, started
 from tests.support.postgres import cluster, database, postgresql
 from tests.support.waiting import eventually
 
@@ -48,13 +47,17 @@ def make_app() -> Iterator[Callable[..., Flask]]:
         app.extensions["kvscope"].close()
 
 
+@pytest.fixture
+def new_client(make_app: Callable[..., Flask], settings: Settings) -> NewClient:
+    return lambda ready=True, **changes: make_app(replace(settings, **changes), ready=ready).test_client()
+
+
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """One application for all tests that leave it as it was."""
     folder = tmp_path_factory.mktemp("app")
-    app = started(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder))
-    yield app
-    app.extensions["kvscope"].close()
+    with serving(Settings(data_dir=folder / "data", service=FAKE, recordings_dir=folder)) as app:
+        yield app
 
 
 @pytest.fixture
@@ -63,7 +66,7 @@ def client(app: Flask) -> FlaskClient:
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
+def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts real servers, all on the same data folder."""
     servers: list[LiveServer] = []
 

@@ -1,7 +1,5 @@
 """A body is bounded by how many values it has, not by its bytes alone."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -4,8 +4,6 @@ KVSCOPE_DURABILITY_TIMES says how often (8; 4 while sharing, and 2 for each sign
 KVSCOPE_DURABILITY_MODEL names a real model instead of the fake: `default`, or anything that --model takes.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random
@@ -14,7 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -37,7 +34,7 @@ from kvscope.app.store.sessions import (
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.integrity import damage_of
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, closed_log, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, closed_log, engine_of, gone
 from tests.support.stored import count, run_of
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
@@ -51,7 +48,6 @@ MODEL = os.environ.get("KVSCOPE_DURABILITY_MODEL")
 OPEN_FIELDS = ("step", "layer", "head", "query", "key", "view")
 
 pytestmark = [pytest.mark.durability, pytest.mark.timeout(1800)]
-Serve = Callable[..., LiveServer]
 
 
 def start(serve: Serve, port: int = 0) -> LiveServer:
@@ -113,7 +109,7 @@ def test_kill_9_of_the_server(serve: Serve) -> None:
         run, viewer = watch_some(server, chance)
         engine = engine_of(server)
         server.kill()
-        eventually(lambda engine=engine: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE)
+        eventually(lambda engine=engine: gone(engine))
         viewer.client.wait()
         server = start(serve, server.port)
         kept[run] = server.finished(run)
@@ -134,7 +130,7 @@ def test_a_signal_that_ends_the_server(serve: Serve, tmp_path: Path, number: sig
         if round_ % 2:
             os.killpg(server.process.pid, number)
         server.kill(number)
-        assert not [process for process in ours if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+        assert all(map(gone, ours))
         viewer.client.wait()
         check_interrupted(closed_log(tmp_path / "data", run), viewer.frames)
         port = server.port
@@ -219,8 +215,6 @@ def test_kill_9_at_every_statement_of_sharing(tmp_path: Path, database: str | No
     tables = (sessions_table, parts_table, values_table, origins_table, tokens_table)
     command = [sys.executable, "-c", SHARE_AND_DIE, str(tmp_path), database or ""]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as forks:
-        assert forks.stdin is not None
-        assert forks.stdout is not None
         for point in itertools.count():
             print(point, file=forks.stdin, flush=True)
             said = forks.stdout.readline().split()

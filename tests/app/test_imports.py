@@ -1,48 +1,23 @@
 """Dependencies point one way: the web process never loads torch, the model never loads the web."""
 
-from __future__ import annotations
-
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.fresh import loaded_by
 from tests.support.live_server import ROOT
 
 pytestmark = pytest.mark.processes
 
 INTERFACE = (
-    "api.",
-    "packaged.",
-    "checkpoint.fetch.",
-    "settings.",
-    "by_hand.examples.",
-    "log.frames",
-    "log.archive",
-    "log.check",
-    "log.schema",
-    "log.reader",
-    "log.untrusted",
-    "companding",
-    "niceness.",
-    "source.listing.",
-    "sources.",
-    "stored.expected_bytes",
-    "pieces.",
-    "work_folder.",
+    *(f"log.{name}" for name in ("frames", "archive", "check", "schema", "reader", "untrusted")),
+    *("api.", "settings.", "packaged.", "sources.", "stored.expected_bytes", "checkpoint.fetch.", "work_folder."),
+    *("by_hand.examples.", "source.listing.", "companding", "niceness.", "pieces."),
 )
 """Modules of the model that the web may know."""
 TENSORS = ("torch", "numpy", "transformers")
 WEB = ("flask", "flask_socketio", "socketio", "sqlalchemy", "gunicorn")
-
-
-def loaded_by(code: str) -> set[str]:
-    """Top-level names of the modules that a fresh interpreter has after `code`."""
-    command = [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    return set(done.stdout.split())
 
 
 MODULES = [

@@ -1,11 +1,8 @@
 """Behind jupyter-server-proxy on a hub with TLS, started as docs/operating.md has it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -14,8 +11,7 @@ import requests
 import websocket
 
 from tests.support.jupyter import Jupyter, jupyter
-from tests.support.live_server import ROOT, LiveServer
-from tests.support.waiting import eventually
+from tests.support.live_server import ROOT, LiveServer, live
 
 pytestmark = pytest.mark.processes
 
@@ -33,20 +29,10 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jupyter]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    with served(tmp_path_factory.mktemp("server"), OPTIONS) as server:
+    with live(tmp_path_factory.mktemp("server"), options=OPTIONS) as server:
         yield server
     # Some requests here come without the address that a hub's proxy adds.
     assert [line for line in server.errors.splitlines() if "without visitors' addresses" not in line] == []
-
-
-@contextmanager
-def served(folder: Path, options: list[str]) -> Iterator[LiveServer]:
-    server = LiveServer(folder / "data", "delay=0.01", options=options)
-    try:
-        eventually(lambda: server.get("readyz").ok, 60)
-        yield server
-    finally:
-        server.close()
 
 
 def said(hub: Jupyter) -> dict[str, str]:
@@ -89,7 +75,7 @@ def test_a_run_is_made_watched_and_shared_by_the_hubs_name(hub: Jupyter, server:
 
 
 def test_without_its_proxy_the_page_comes_but_is_not_told_of_path_and_protocol(hub: Jupyter, tmp_path: Path) -> None:
-    with served(tmp_path, OPTIONS[: OPTIONS.index("--proxy")]) as server:
+    with live(tmp_path, options=OPTIONS[: OPTIONS.index("--proxy")]) as server:
         url = hub.proxied(server.port)
         run = server.start_run(max_new_tokens=2)
         server.finished(run)

@@ -1,17 +1,13 @@
 """Checkpoints as the README names them, one of each way of reading, are served and answer a run over HTTP."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sentencepiece import SentencePieceTrainer
 
-from tests.support.server import ROOT, Server
-from tests.support.tiny_files import VOCAB, gguf_metadata, write_folder, write_gguf
+from tests.support.server import Server, running
+from tests.support.tiny_files import VOCAB, gguf_metadata, write_folder, write_gguf, write_pieces
 
 pytestmark = pytest.mark.processes
 
@@ -40,19 +36,7 @@ def pieces(folder: Path) -> Path:
     """Mistral's way: SentencePiece's own file, and no tokenizer.json."""
     write_folder(folder, "mistral", words=[f"word{number}" for number in range(600 - len(VOCAB))])
     (folder / "tokenizer.json").unlink()
-    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
-    SentencePieceTrainer.train(
-        input=str(ROOT / "README.md"),
-        model_prefix=str(folder / "tokenizer"),
-        vocab_size=600,
-        model_type="bpe",
-        byte_fallback=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        max_sentence_length=20_000,
-        minloglevel=2,
-    )
-    return folder
+    return write_pieces(folder, split_digits=False)
 
 
 KINDS: dict[str, Callable[[Path], Path]] = {
@@ -65,13 +49,10 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 def test_a_checkpoint_of_each_kind_answers(kind: str, tmp_path: Path) -> None:
     written = tmp_path / "model"
     written.mkdir()
-    server = Server(tmp_path, "--model", str(KINDS[kind](written)))
-    try:
+    with running(Server(tmp_path, "--model", str(KINDS[kind](written)))) as server:
         server.wait_until_ready()
         log = server.log(server.finished_run("hi", max_new_tokens=4))
-        (closed,) = log.of_kind("close")
-        assert closed["reason"] in ("length", "eos"), closed
-        assert log.open["model"]["name"] in ("model", "tiny")
-        assert len(log.steps) >= 1
-    finally:
-        server.kill()
+    (closed,) = log.of_kind("close")
+    assert closed["reason"] in ("length", "eos"), closed
+    assert log.open["model"]["name"] in ("model", "tiny")
+    assert len(log.steps) >= 1

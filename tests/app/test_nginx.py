@@ -1,7 +1,5 @@
 """Behind nginx, as docs/operating.md has it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +8,9 @@ from urllib.parse import quote
 import pytest
 import requests
 
-from tests.support.live_server import ROOT, LiveServer
+from tests.support.live_server import ROOT, LiveServer, live
 from tests.support.nginx import AT_THE_ROOT, BELOW_A_PATH, NAME, answers, nginx_before
 from tests.support.viewer import Viewer
-from tests.support.waiting import eventually
 from tools.load.floods import HALF_HEAD, flood
 
 pytestmark = pytest.mark.processes
@@ -23,13 +20,11 @@ pytestmark = pytest.mark.processes
 def server_behind(block: str, folder: Path) -> Iterator[tuple[LiveServer, str]]:
     """A server that three viewers of one address may watch, and the address of the nginx before it."""
     options = ["--proxy", "127.0.0.1", "--allowed-host", NAME, "--max-viewers-per-address", "3"]
-    server = LiveServer(folder / "data", "delay=0.01,bytes=20000", options=options)
-    try:
-        with nginx_before(server.port, block, folder) as url:
-            eventually(lambda: server.get("readyz").ok, 60)
-            yield server, url
-    finally:
-        server.close()
+    with (
+        live(folder, "delay=0.01,bytes=20000", options=options) as server,
+        nginx_before(server.port, block, folder) as url,
+    ):
+        yield server, url
     assert server.errors == ""
 
 

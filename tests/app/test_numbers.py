@@ -1,7 +1,5 @@
 """The server writes numbers as the page does: tests/static/shared/facts/numbers.test.js reads the same cases."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

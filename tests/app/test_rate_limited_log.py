@@ -1,7 +1,5 @@
 """What anyone can cause is written once a minute, and faults of different kinds are not taken for one."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """The whole server with the default model: what the frames say is what the exact values say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +10,7 @@ import safetensors.numpy
 from kvscope.app.settings import DEFAULT_SERVICE
 from kvscope.model.log.frames import header, tensors
 from kvscope.model.packaged import DEFAULT
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, live
 from tests.support.viewer import Viewer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -20,9 +18,8 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("real") / "data", None, service=DEFAULT_SERVICE)
-    yield server
-    server.close()
+    with live(tmp_path_factory.mktemp("real"), None, service=DEFAULT_SERVICE) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Where the data of a user is when nobody says, and what settings say of each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,19 +1,16 @@
 """Files that people write are read whatever their editor and system did to them, or refused in a sentence."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from kvscope.app.commands.cli import main
 from kvscope.app.learn.library import Library
 from kvscope.app.learn.parse import read
 from kvscope.app.learn.paths import read_paths
 from kvscope.app.learn.report import report_of
 from kvscope.app.text_files import NotUtf8, files_with, text_of
+from tests.support.command import command
 from tests.support.lessons import GOOD, RECORDINGS
 
 LESSON = GOOD.replace("Words.", "Café, “quoted”.")
@@ -95,7 +92,7 @@ def test_the_id_of_a_lesson_is_composed_however_the_disk_has_its_name(tmp_path: 
 
 def test_a_lesson_that_may_not_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.md").symlink_to(tmp_path / "away")
-    result = CliRunner().invoke(main, ["lessons", "check", str(tmp_path)])
+    result = command("lessons", "check", tmp_path)
     assert (result.exit_code, "a.md cannot be read" in result.output) == (2, True)
 
 
@@ -117,14 +114,14 @@ def test_a_reading_path_of_another_encoding_is_a_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"secret-1234", b"secret-1234\r\n", BOM + b"secret-1234\r\n", b" secret-1234\r"])
 def test_a_token_is_what_its_file_says(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
-    result = CliRunner().invoke(main, ["--token-file", str(tmp_path / "token"), "models"])
+    result = command("--token-file", tmp_path / "token", "models")
     assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize("content", ["secret-1234".encode("utf-16"), "secrét-1234".encode("cp1252"), b"\0" * 9, BOM])
 def test_a_token_file_that_has_no_token_is_refused_in_a_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
-    result = CliRunner().invoke(main, ["--token-file", str(tmp_path / "token"), "models"])
+    result = command("--token-file", tmp_path / "token", "models")
     assert (result.exit_code, "contains no valid token" in result.output) == (2, True)
 
 

@@ -1,7 +1,5 @@
 """What each route takes: parameters and bodies that are right, about what there is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 QUERY: dict[str, Any] = {

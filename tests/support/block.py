@@ -1,7 +1,5 @@
 """The zoom into one layer: its values, as the page writes them into a table."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import expect

@@ -1,7 +1,5 @@
 """Captured rows, without a model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kvscope.model.engine.capture import CapturedRows

@@ -1,7 +1,5 @@
 """Logs as they are recorded, one thing in them changed, and what they are refused for."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

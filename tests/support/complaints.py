@@ -1,7 +1,5 @@
 """What a page says that it should not."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

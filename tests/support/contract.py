@@ -1,7 +1,5 @@
 """Holds answers against the published document: whatever a test asks for over HTTP is checked by the way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs
@@ -62,5 +60,4 @@ def _operation(app: Flask, published: dict[str, Any], response: TestResponse) ->
         )
     except HTTPException:
         return None
-    operation: dict[str, Any] | None = published["paths"].get(path_of(rule), {}).get(response.request.method.lower())
-    return operation
+    return published["paths"].get(path_of(rule), {}).get(response.request.method.lower())

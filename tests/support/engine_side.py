@@ -1,7 +1,7 @@
 """The web process's side of an engine, without HTTP."""
 
-from __future__ import annotations
-
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,23 @@ class EngineSide:
         """Start a run, of a client of its own unless one is named; where it stands in line, None where it has begun."""
         return self.scheduler.start(RunRequest(run, prompt, **fields), Requester(client or run, address or run)).waits
 
+    def wait_for_steps(self, run: str) -> None:
+        """Until some steps of the run are stored."""
+        eventually(lambda: (head := self.log.head(run)) and head.steps > 3)
+
+    def kill_engine(self) -> None:
+        """kill -9 of its first engine."""
+        os.kill(self.supervisor.pid or 0, signal.SIGKILL)
+
+    def chosen(self, run: str) -> list[int]:
+        """The run's tokens so far."""
+        return [token for _, token in self.log.chosen(run)]
+
+    def computes(self, run: str = "next") -> bool:
+        """Whether a run can be started and ends as it should."""
+        self.start(run, max_new_tokens=2)
+        return closed(self.log, run) == "length"
+
     def close(self) -> None:
         self.scheduler.close()
         self.pool.close()
@@ -49,6 +66,4 @@ Started = Callable[..., EngineSide]
 def closed(log: RunLog, run: str) -> str:
     """Why the run ended, once it has."""
     eventually(lambda: (head := log.head(run)) and head.closed)
-    closing = log.closing(run)
-    assert closing is not None
-    return str(closing["reason"])
+    return log.closing(run)["reason"]

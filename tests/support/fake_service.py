@@ -96,14 +96,7 @@ class FakeRun:
 class FakeService:
     """Implements model.api.Service. The token after n is n + 1."""
 
-    def __init__(
-        self,
-        delay: float,
-        layer_bytes: int,
-        dtype: WeightDtype = "float32",
-        compiled: bool = False,
-        name: str = "fake",
-    ) -> None:
+    def __init__(self, delay: float, layer_bytes: int, dtype: WeightDtype, compiled: bool, name: str) -> None:
         sizes = {"head_dim": HEAD_DIM, "d_mlp": 16, "context": 1024}
         self.info = {**described(LAYERS, HEADS, 1, VOCAB), "name": name, **sizes, "weight_dtype": dtype}
         if name != "fake":
@@ -173,19 +166,9 @@ class FakeService:
 
     def fork(self, request: ForkRequest) -> list[Frame]:
         log = [relabel(payload, request.run, seq) for seq, payload in enumerate(request.frames)]
-        log[0] = relabel(
-            log[0].payload,
-            request.run,
-            0,
-            {
-                "parent": {
-                    "run": request.parent,
-                    "position": request.position,
-                    "token": request.token,
-                    "recomputed": {"rows": 0, "ms": 0.0, "held": True},
-                }
-            },
-        )
+        parent = {"run": request.parent, "position": request.position, "token": request.token}
+        parent["recomputed"] = {"rows": 0, "ms": 0.0, "held": True}
+        log[0] = relabel(log[0].payload, request.run, 0, {"parent": parent})
         log[-1] = relabel(log[-1].payload, request.run, len(log) - 1, {"token": _token(request.token)})
         ids = token_ids(frame.payload for frame in log)
         assert ids[request.position] == request.token
@@ -212,13 +195,7 @@ class FakeService:
         """One candidate per depth: the token after."""
         if len(request.ids) + request.length > 40:
             raise Refused("length", "length must be smaller.", limit=40 - len(request.ids))
-        study = {
-            "kind": "beam",
-            "of": request.of,
-            "step": request.step,
-            "beams": request.beams,
-            "length": request.length,
-        }
+        study = {"kind": "beam", **{name: getattr(request, name) for name in ("of", "step", "beams", "length")}}
         opened = relabel(request.opening, request.run, 0, {"study": study, "parent": None})
         self._runs[request.run] = FakeRun(list(request.ids), 0, request.length, seq=1, searching=True)
         return [opened]
@@ -369,13 +346,9 @@ class FakeService:
         return {"ms": float(rows), "rows": rows, "weights_read": {"float32": 8}, "conditions": QUIET}
 
     def losses(self, ids: list[int]) -> dict[str, Any]:
-        positions = [
-            {
-                "best": {**_token(number + 1), "prob": 0.5},
-                "came": {"prob": 0.25, "rank": 1, "loss": 1.4} if place + 1 < len(ids) else None,
-            }
-            for place, number in enumerate(ids)
-        ]
+        came = {"prob": 0.25, "rank": 1, "loss": 1.4}
+        positions = [{"best": {**_token(number + 1), "prob": 0.5}, "came": came} for number in ids]
+        positions[-1]["came"] = None
         told = {"loss": 1.4, "perplexity": 4.0} if len(ids) > 1 else {"loss": None, "perplexity": None}
         return {"positions": positions, **told, "bytes": {"logits": 4 * len(ids), "last_logits": 4, "kv": len(ids)}}
 
@@ -411,22 +384,15 @@ class FakeService:
     def measure(self) -> dict[str, Any]:
         if self.busy:
             raise Refused("run", BUSY, status=409)
-        takes = [2.0, 1.0, 4.0]
-        quiet = {"conditions": QUIET}
+        takes = {"takes_ms": [2.0, 1.0, 4.0], "conditions": QUIET}
+        moved = {"bytes": 10**7, "per_second": 5e9, "spread": [2.5e9, 1e10], **takes}
         return {
             "device": "cpu",
             "threads": 2,
             "dtype": "float32",
-            "bandwidth": {"bytes": 10**7, "per_second": 5e9, "spread": [2.5e9, 1e10], "takes_ms": takes, **quiet},
-            "peak": {"flops": 10**8, "per_second": 5e10, "spread": [2.5e10, 1e11], "takes_ms": takes, **quiet},
-            "weights": {
-                "formats": {"4-bit groups": 10**7},
-                "bytes": 10**7,
-                "per_second": 5e9,
-                "spread": [2.5e9, 1e10],
-                "takes_ms": takes,
-                **quiet,
-            },
+            "bandwidth": moved,
+            "peak": {"flops": 10**8, "per_second": 5e10, "spread": [2.5e10, 1e11], **takes},
+            "weights": {"formats": {"4-bit groups": 10**7}, **moved},
         }
 
     def values(self, request: ValuesRequest) -> list[Frame]:
@@ -435,23 +401,13 @@ class FakeService:
         self._calls += 1
         rows = len(request.ids) - request.first_query
         position = np.arange(request.first_query, len(request.ids), dtype=np.float32)[None, :, None]
-        tensors = {
-            name: np.broadcast_to(position, (heads, rows, HEAD_DIM)).copy()
-            for name, heads in (("q", HEADS), ("k", 1), ("v", 1))
-        }
-        tensors["v"][:] = self._calls
+        tensors = {name: np.tile(position, (heads, 1, HEAD_DIM)) for name, heads in (("q", HEADS), ("k", 1))}
+        tensors["v"] = np.full((1, rows, HEAD_DIM), self._calls, np.float32)
         data = {"step": request.step, "first_query": request.first_query, "level": request.level, "window": None}
-        lens = {"lens": self.lens(request.ids, request.token)}
-        return [
-            encode(
-                request.run,
-                request.step * LAYERS + layer,
-                "values",
-                {**data, "layer": layer} | (lens if layer == LAYERS - 1 else {}),
-                tensors,
-            )
-            for layer in range(LAYERS)
-        ]
+        datas = [{**data, "layer": layer} for layer in range(LAYERS)]
+        datas[-1]["lens"] = self.lens(request.ids, request.token)
+        first = request.step * LAYERS
+        return [encode(request.run, first + layer, "values", each, tensors) for layer, each in enumerate(datas)]
 
     def _step(self, run: str, state: FakeRun) -> list[Frame]:
         chosen = (state.ids[-1] + 1) % VOCAB
@@ -486,23 +442,15 @@ class FakeService:
 
     def _close(self, run: str, reason: str) -> Frame:
         state = self._runs.pop(run)
-        return encode(
-            run, state.seq, "close", {"reason": reason, "error": None, "steps": 0 if state.searching else state.step}
-        )
+        steps = 0 if state.searching else state.step
+        return encode(run, state.seq, "close", {"reason": reason, "error": None, "steps": steps})
 
 
 def _pass(number: int, asked: list[dict[str, Any]]) -> dict[str, Any]:
     """The only pass of a round, in which every request is read and answered."""
+    read = {"phase": "prefill", "first": 0, "more": [], "guessed": 0}
     members = [
-        {
-            "request": request,
-            "phase": "prefill",
-            "first": 0,
-            "rows": each["tokens"],
-            "token": _token(ord(each["prompt"][-1]) + 1),
-            "more": [],
-            "guessed": 0,
-        }
+        {"request": request, "rows": each["tokens"], "token": _token(ord(each["prompt"][-1]) + 1), **read}
         for request, each in enumerate(asked)
     ]
     done = [{"ms": 2.0, "what": "done", "request": at, "count": None, "other": None} for at in range(len(asked))]

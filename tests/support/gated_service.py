@@ -1,7 +1,5 @@
 """The real model behind a gate: it loads once the file named as the model is there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +12,6 @@ def load_service(
     model: str | None, device: str, dtype: WeightDtype, progress: Callable[[Progress], None], compiled: bool = False
 ) -> Service:
     """Like kvscope.model.service.load_service, of the default model."""
-    assert model is not None
     progress(Progress("loading", 1, 4, "Waiting at the gate"))
     while not Path(model).exists():
         time.sleep(0.05)

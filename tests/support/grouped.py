@@ -1,7 +1,5 @@
 """Weights in GGUF's groups: random ones of every kind, and tiny models that have all their matrices in groups."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A model of `transformers` whose rows are replaced by hooks made by hand: what judges changes to a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -29,8 +27,7 @@ class Hooked:
         """[T, V], with the rows of one place replaced."""
         with ExitStack() as hooks:
             cache = hooks.enter_context(self._at(site, layer or 0, head, replace))
-            logits: Tensor = self._model(torch.tensor([ids]), past_key_values=cache, use_cache=True).logits[0]
-            return logits
+            return self._model(torch.tensor([ids]), past_key_values=cache, use_cache=True).logits[0]
 
     def rows(self, ids: list[int], site: str, layer: int | None, head: int | None) -> Tensor:
         """[T, W]: what lies at the place."""

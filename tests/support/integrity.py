@@ -1,7 +1,5 @@
 """Whether a stored session is still what its name was made of."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from kvscope.app.store import values

@@ -1,7 +1,5 @@
 """A Jupyter server with jupyter-server-proxy, as JupyterHub starts one for somebody."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

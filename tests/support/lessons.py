@@ -1,7 +1,5 @@
 """A lesson in text, its beginning, and a recorded run that lessons are computed over."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

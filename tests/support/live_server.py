@@ -1,14 +1,12 @@
 """A real server with the fake model."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +48,6 @@ class LiveServer:
             start_new_session=True,
             preexec_fn=preexec,  # limits of the child alone
         )
-        assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
 
     @property
@@ -99,9 +96,27 @@ class LiveServer:
             self.kill(signal.SIGTERM)
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        assert self.process.stdout is not None
         self.process.stdout.close()
         self._errors.close()
+
+
+Serve = Callable[..., LiveServer]
+"""Starts servers, all on the same data folder."""
+
+
+@contextmanager
+def live(folder: Path, model: str | None = "delay=0.01", **options: Any) -> Iterator[LiveServer]:
+    """A server that is ready for runs, ended afterwards."""
+    server = LiveServer(folder / "data", model, **options)
+    try:
+        eventually(lambda: server.get("readyz").ok, 120)
+        yield server
+    finally:
+        server.close()
+
+
+def gone(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def engine_of(server: LiveServer) -> psutil.Process:

@@ -1,7 +1,5 @@
 """A viewer in the server's own process: its packets go through Engine.IO's socket, without a network."""
 
-from __future__ import annotations
-
 import json
 from queue import Empty
 from typing import Any

@@ -1,7 +1,5 @@
 """An nginx before a server, with the blocks of docs/operating.md as they are printed there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The page's own modules, asked from Python."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

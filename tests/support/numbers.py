@@ -1,7 +1,5 @@
 """Numbers as the page writes them."""
 
-from __future__ import annotations
-
 import re
 from decimal import ROUND_HALF_UP, Decimal
 

@@ -1,13 +1,13 @@
 """A database that goes away and comes back, in the process that uses it."""
 
-from __future__ import annotations
-
 import sqlite3
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import sqlalchemy as sa
+
+Fault = Callable[[sa.Engine], AbstractContextManager[None]]
 
 
 @contextmanager

@@ -1,12 +1,11 @@
 """An application with the fake model in this process, and what its client asks of it."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -15,6 +14,7 @@ from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import parts_table, sessions_table
 from kvscope.model.log.frames import from_stream
 from tests.support.contract import ContractClient
+from tests.support.stored import change
 from tests.support.waiting import eventually
 
 
@@ -28,6 +28,20 @@ def started(settings: Settings, ready: bool = True) -> Flask:
     return app
 
 
+@contextmanager
+def serving(settings: Settings, ready: bool = True) -> Iterator[Flask]:
+    """A started application, closed afterwards."""
+    app = started(settings, ready)
+    try:
+        yield app
+    finally:
+        app.extensions["kvscope"].close()
+
+
+NewClient = Callable[..., FlaskClient]
+"""Of a started application of its own; `ready`: whether its model is to be loaded. All other options are settings."""
+
+
 def start(client: FlaskClient, **fields: Any) -> str:
     response = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3, **fields})
     assert response.status_code == 201, response.text
@@ -38,10 +52,27 @@ def frames(client: FlaskClient, run: str, query: str = "") -> list[bytes]:
     return list(from_stream(client.get(f"/api/runs/{run}/frames{query}").data))
 
 
-def finished(client: FlaskClient, **fields: Any) -> str:
-    run = start(client, **fields)
+def ended(client: FlaskClient, run: str) -> str:
+    """The id of a run, once that has ended."""
     eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
     return run
+
+
+def finished(client: FlaskClient, **fields: Any) -> str:
+    return ended(client, start(client, **fields))
+
+
+def control(client: FlaskClient, run: str, action: str) -> str:
+    """The status that the answer states."""
+    return str(client.post(f"/api/runs/{run}/control", json={"action": action}).json["status"])
+
+
+def derived(client: FlaskClient, run: str, kind: str, **body: Any) -> str:
+    """A branch, a study or a changed run of the run, once it has ended; its id."""
+    response = client.post(f"/api/runs/{run}/{kind}", json=body)
+    assert response.status_code == 201, response.text
+    assert response.json["url"] == f"/?run={response.json['id']}"
+    return ended(client, response.json["id"])
 
 
 def problem(response: Any, status: int, field: str | None = None) -> dict[str, Any]:
@@ -66,8 +97,7 @@ WORDS = {
 def share(client: FlaskClient, run: str | None = None, **words: Any) -> dict[str, str]:
     response = client.post(f"/api/runs/{run or finished(client)}/share", json=words)
     assert response.status_code == 201, response.text
-    shared: dict[str, str] = response.json
-    return shared
+    return response.json
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -82,19 +112,13 @@ def delete(client: FlaskClient, shared: dict[str, str]) -> None:
 
 def damage(app: Flask, session: str, part: int | None) -> None:
     """Change the stored bytes of a part, of the manifest for None."""
-    table, column, key = (
-        (sessions_table, "manifest", sessions_table.c.id)
-        if part is None
-        else (parts_table, "payload", parts_table.c.session)
-    )
-    where = key == session if part is None else sa.and_(key == session, parts_table.c.seq == part)
-    with app.extensions["kvscope"].runs.engine.begin() as connection:
-        stored = connection.scalar(sa.select(table.c[column]).where(where))
-        connection.execute(sa.update(table).where(where).values({column: stored[:-2] + bytes([stored[-2] ^ 4]) + b"}"}))
+    store = app.extensions["kvscope"].sessions
+    if part is None:
+        change(store, sessions_table, "manifest", 50, id=session)
+    else:
+        change(store, parts_table, "payload", 50, session=session, seq=part)
 
 
 def bootstrap(page: str) -> dict[str, Any]:
     match = re.search(r'<script type="application/json" id="bootstrap">(.*?)</script>', page, re.DOTALL)
-    assert match
-    parsed: dict[str, Any] = json.loads(match[1])
-    return parsed
+    return json.loads(match[1])

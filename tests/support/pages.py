@@ -1,7 +1,5 @@
 """Pages for tests that use them one after another: made as they are wanted, taken back as they were."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from typing import Any

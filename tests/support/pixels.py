@@ -1,7 +1,5 @@
 """What a canvas of the page shows, without the page's own context being read: Chromium complains of many reads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.sync_api import Locator

@@ -1,7 +1,5 @@
 """A PgBouncer of the tests' own, before the tests' PostgreSQL."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -1,7 +1,5 @@
 """A PostgreSQL of the tests' own, and the databases that store tests run on."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -63,7 +61,6 @@ class Cluster:
     @contextmanager
     def frozen(self) -> Iterator[None]:
         """While this lasts, no process of the server does anything, and nobody hears of it."""
-        assert self._server is not None
         # Sessions are processes of their own. The leader alone would still be answered for by the kernel.
         processes = [psutil.Process(self._server.pid), *psutil.Process(self._server.pid).children(recursive=True)]
         for process in processes:
@@ -84,7 +81,6 @@ class Cluster:
 
     def kill(self) -> None:
         """kill -9 of the server and of all its sessions."""
-        assert self._server is not None
         main = psutil.Process(self._server.pid)
         for process in [main, *main.children(recursive=True)]:
             with suppress(psutil.NoSuchProcess):

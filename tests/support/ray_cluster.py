@@ -1,7 +1,5 @@
 """A Ray cluster of several nodes on this machine, as the tests of engines in one need it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

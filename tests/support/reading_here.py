@@ -1,7 +1,5 @@
 """Files that are brought back are read in this process: a process for each of very many takes half a second."""
 
-from __future__ import annotations
-
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Where the recorded runs are, and what a data folder is known to hold."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A GGUF file as `transformers` reads it, the prompts that it is compared on, and what an engine gives of one."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable, Iterator

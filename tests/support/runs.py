@@ -1,7 +1,5 @@
 """Runs that many tests look at, and what is done with one without the page: shared, exported."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

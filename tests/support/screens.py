@@ -1,7 +1,5 @@
 """The screens and views that tests go through, and what axe finds wrong in a view."""
 
-from __future__ import annotations
-
 from axe_playwright_python.base import AXE_FILE_PATH
 from playwright.sync_api import Page, expect
 

@@ -48,17 +48,8 @@ class Server:
     def start(self) -> None:
         """Start it, on the port it had before if it had one; back when it answers."""
         port = self.url.rstrip("/").rpartition(":")[2] or "0"
-        command = [
-            sys.executable,
-            "-m",
-            "kvscope",
-            "--port",
-            port,
-            "--data",
-            str(self.data),
-            *("--hung-after", "0"),  # tests put its engine to sleep
-            *self._options,
-        ]
+        command = [sys.executable, "-m", "kvscope", "--port", port, "--data", str(self.data)]
+        command += ["--hung-after", "0", *self._options]  # tests put its engine to sleep
         self._errors = (self._folder / "stderr").open("a")
         self._process = subprocess.Popen(
             command,
@@ -69,15 +60,11 @@ class Server:
             text=True,
             start_new_session=True,
         )
-        assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
         assert self.url, (self._folder / "stderr").read_text("utf-8")
 
     def kill(self) -> None:
         """kill -9 of the serving process and whatever it started."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        assert self._errors is not None
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(15)
@@ -104,7 +91,6 @@ class Server:
             engine.resume()
 
     def _engine(self) -> psutil.Process:
-        assert self._process is not None
         children = psutil.Process(self._process.pid).children(recursive=True)
         return max(children, key=lambda process: process.memory_info().rss)
 

@@ -1,7 +1,5 @@
 """A disk of some megabytes that can be filled."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,6 @@
 """Runs and sessions in a database, and what befalls them there."""
 
-from __future__ import annotations
-
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import (
-    SessionStore,
-)
+from kvscope.app.store.sessions import SessionStore
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.model.api import Frame
 from kvscope.model.log.frames import encode
@@ -64,7 +61,6 @@ def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where:
     chosen = sa.and_(*(table.c[name] == value for name, value in where.items()))
     with store._engine.begin() as connection:
         value = connection.scalar(sa.select(table.c[column]).where(chosen))
-        assert value is not None
         flipped = bytearray(value.encode() if isinstance(value, str) else value)
         flipped[bit // 8] ^= 1 << bit % 8
         new = flipped.decode("latin1") if isinstance(value, str) else bytes(flipped)
@@ -72,11 +68,8 @@ def change(store: SessionStore, table: sa.Table, column: str, bit: int, **where:
 
 
 def values_of(steps: int, size: int = 40) -> Values:
-    frames = [
-        encode(
-            "a", step * 2 + layer, "values", {"step": step, "layer": layer, "level": "qkv", "pad": "x" * size}
-        ).payload
-        for step in range(steps)
-        for layer in range(2)
-    ]
+    frames = []
+    for step, layer in product(range(steps), range(2)):
+        data = {"step": step, "layer": layer, "level": "qkv", "pad": "x" * size}
+        frames.append(encode("a", step * 2 + layer, "values", data).payload)
     return Values("qkv", [describe(frame) for frame in frames], lambda: iter(frames))

@@ -1,7 +1,5 @@
 """Tiny random models, and what tests of several modules ask of an engine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Tiny random checkpoints, written by the libraries that write real ones."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,18 +39,10 @@ def write_pieces(folder: Path, **changes: Any) -> Path:
     """A small tokenizer.model in `folder`, which is returned, made as Llama 2's was."""
     from sentencepiece import SentencePieceTrainer
 
-    settings = {
-        "input": str(Path(__file__).parents[2] / "README.md"),
-        "model_prefix": str(folder / "tokenizer"),
-        "vocab_size": 600,
-        "model_type": "bpe",
-        "byte_fallback": True,
-        "normalization_rule_name": "identity",
-        "remove_extra_whitespaces": False,
-        "split_digits": True,
-        "max_sentence_length": 20_000,
-        "minloglevel": 2,
-    }
+    readme = str(Path(__file__).parents[2] / "README.md")
+    settings = {"input": readme, "model_prefix": str(folder / "tokenizer"), "vocab_size": 600, "model_type": "bpe"}
+    settings |= {"byte_fallback": True, "normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    settings |= {"split_digits": True, "max_sentence_length": 20_000, "minloglevel": 2}
     SentencePieceTrainer.train(**(settings | changes))
     (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": "<s>", "eos_token": "</s>"}))
     return folder
@@ -147,29 +137,17 @@ def write_gguf(
     `tokenizer`: its keys, where they are not those of `gguf_metadata()`.
     """
     tensors = gguf_tensors(arch) if tensors is None else tensors
-    values: dict[str, Any] = {
-        "block_count": 2,
-        "context_length": 64,
-        "embedding_length": 32,
-        "feed_forward_length": 64,
-        "attention.head_count": 4,
-    }
+    values: dict[str, Any] = {"block_count": 2, "context_length": 64, "embedding_length": 32, "feed_forward_length": 64}
+    values["attention.head_count"] = 4
     if arch == "gpt2":
         values["attention.layer_norm_epsilon"] = 1e-5
     else:
         values |= {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 10000.0}
     values |= {key.replace("__", "."): value for key, value in metadata.items()}
     writer = gguf.GGUFWriter(path, arch, split_max_tensors=split)
-    adders: dict[type, Any] = {
-        int: writer.add_uint32,
-        float: writer.add_float32,
-        str: writer.add_string,
-        list: writer.add_array,
-    }
-    for key, value in values.items():
-        if key not in omit:
-            adders[type(value)](f"{arch}.{key}", value)
-    for key, value in (gguf_metadata() if tokenizer is None else tokenizer).items():
+    adders = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string, list: writer.add_array}
+    keys = {f"{arch}.{key}": value for key, value in values.items() if key not in omit}
+    for key, value in (keys | (gguf_metadata() if tokenizer is None else tokenizer)).items():
         adders[type(value)](key, value)
     writer.add_chat_template(TEMPLATE)
     for name, tensor in tensors.items():

@@ -1,7 +1,5 @@
 """Runs of a tiny model, from their request to their end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The real engine with a tiny random model, slow enough that a page sees its steps arrive one after another."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

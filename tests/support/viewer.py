@@ -1,7 +1,5 @@
 """A viewer from outside the project: python-socketio's own client and nothing of `app`."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from threading import Condition, Event
@@ -45,12 +43,10 @@ class Viewer:
 
     def watch(self, run: str, after: int = -1) -> dict[str, Any]:
         """The server's acknowledgement."""
-        answer: dict[str, Any] = self.client.call("watch", {"run": run, "after": after}, timeout=30)
-        return answer
+        return self.client.call("watch", {"run": run, "after": after}, timeout=30)
 
     def call(self, event: str, body: Any) -> dict[str, Any]:
-        answer: dict[str, Any] = self.client.call(event, body, timeout=30)
-        return answer
+        return self.client.call(event, body, timeout=30)
 
     def wait_for(self, count: int, seconds: float = 60) -> list[bytes]:
         """The frames, once there are `count`."""

@@ -1,7 +1,5 @@
 """Real web processes that share a PostgreSQL, each with the fake model and a data folder of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -70,8 +68,7 @@ def web_processes(folder: Path, database: str, *options: str, model: str = MODEL
 
 def worker_of(server: LiveServer) -> psutil.Process:
     """The process that answers requests; the engine, where there is one, is a child of it."""
-    found: psutil.Process = eventually(lambda: next(iter(psutil.Process(server.process.pid).children()), None))
-    return found
+    return eventually(lambda: next(iter(psutil.Process(server.process.pid).children()), None))
 
 
 def kill(server: LiveServer) -> None:

@@ -1,7 +1,5 @@
 """What an installation has: the wheel of this checkout."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import zipfile

@@ -1,7 +1,5 @@
 """The quick attacks of `python -m tools.faults.attack`, which makes all of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.faults.attack import QUICK, attacked

@@ -1,7 +1,5 @@
 """The benches say who did not take part and why, and which claims were reached. What they measure is not tested."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

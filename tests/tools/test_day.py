@@ -1,7 +1,5 @@
 """A day of visitors on a small disk, some seconds of it; `python -m tools.faults.day` lets all of it pass."""
 
-from __future__ import annotations
-
 import pytest
 
 from tools.faults.day import Day, Looked, Visits, day, table

@@ -1,7 +1,5 @@
 """What is to be translated: all that people read, nothing that a page only uses, and one catalogue that is current."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Requests and files that were made wrong, some of them; `python -m tools.faults.mutants` sends very many."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The web process's side of an engine that runs the fake model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,9 +1,6 @@
 """Calls and who waits for their answers."""
 
-from __future__ import annotations
-
-import os
-import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import Pipe
 from threading import Thread
@@ -28,20 +25,11 @@ def test_a_refusal_crosses_the_pipe_whole(engine_side: Started) -> None:
 def test_a_call_that_waits_when_the_engine_dies_is_told(engine_side: Started) -> None:
     engine = engine_side(model="delay=5")
     engine.start("a")
-    raised: list[Exception] = []
-
-    def ask() -> None:
-        try:
-            engine.calls.call("lens", [1])
-        except EngineUnavailable as error:
-            raised.append(error)
-
-    thread = Thread(target=ask)
-    thread.start()
-    eventually(lambda: engine.calls._waiting)  # the engine sleeps in its step and has not answered
-    os.kill(engine.supervisor.pid or 0, signal.SIGKILL)
-    thread.join(10)
-    assert raised
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(engine.calls.call, "lens", [1])
+        eventually(lambda: engine.calls._waiting)  # the engine sleeps in its step and has not answered
+        engine.kill_engine()
+        assert isinstance(answer.exception(10), EngineUnavailable)
 
 
 def test_a_call_without_an_engine_is_refused_at_once() -> None:

@@ -1,7 +1,5 @@
 """The memory that a model is expected to take is what its weights take once they are loaded, however they are held."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,9 +1,8 @@
 """Paused runs are evicted for others, and go on later where they were."""
 
-from __future__ import annotations
-
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
@@ -23,13 +22,9 @@ def pause(engine: EngineSide, run: str, tokens: int = 256) -> None:
 
 def step_to(engine: EngineSide, run: str, tokens: int) -> None:
     """Step a paused run until it has so many tokens, one step after another: it must not end by itself."""
-    while (before := len(chosen(engine, run))) < tokens:
+    while (before := len(engine.chosen(run))) < tokens:
         engine.scheduler.control(run, "step")
-        eventually(lambda: len(chosen(engine, run)) > before)
-
-
-def chosen(engine: EngineSide, run: str) -> list[int]:
-    return [token for _, token in engine.log.chosen(run)]
+        eventually(lambda: len(engine.chosen(run)) > before)
 
 
 def test_a_paused_run_leaves_the_room_that_it_does_not_use(engine_side: Started) -> None:
@@ -60,13 +55,10 @@ def test_paused_runs_are_evicted_one_by_one_and_go_on_later_where_they_were(engi
     engine = engine_side(model="delay=0.05", max_open_runs=2)
     pause(engine, "a", 60)
     pause(engine, "b", 60)
-    steps = len(chosen(engine, "a"))
+    steps = len(engine.chosen("a"))
     engine.start("c", max_new_tokens=60)
-    assert (engine.scheduler.evicted, engine.scheduler.is_paused("a"), engine.scheduler.is_paused("b")) == (
-        1,
-        True,
-        True,
-    )
+    assert engine.scheduler.evicted == 1
+    assert all(map(engine.scheduler.is_paused, "ab"))
     assert sorted(engine.log.open_runs()) == ["a", "b", "c"]
     assert engine.scheduler.control("a", "resume") == "running"  # b is evicted
     assert engine.scheduler.evicted == 1
@@ -76,20 +68,20 @@ def test_paused_runs_are_evicted_one_by_one_and_go_on_later_where_they_were(engi
     for run in ("a", "b"):
         frames = list(engine.log.all_frames(run))
         assert [header(frame).seq for frame in frames] == list(range(len(frames)))
-        assert chosen(engine, run) == chosen(engine, "c")
-        assert len(chosen(engine, run)) == 60 > steps
+        assert engine.chosen(run) == engine.chosen("c")
+        assert len(engine.chosen(run)) == 60 > steps
 
 
 def test_an_evicted_run_can_be_stepped_and_stopped_and_is_queued_for_its_turn(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.05", max_open_runs=1)
     pause(engine, "a")
-    steps = len(chosen(engine, "a"))
+    steps = len(engine.chosen("a"))
     engine.start("b", max_new_tokens=256)
     assert engine.scheduler.control("a", "pause") == "paused"
     assert engine.scheduler.control("a", "step") == "queued"
     assert not engine.scheduler.is_paused("a")
     engine.scheduler.control("b", "stop")
-    eventually(lambda: len(chosen(engine, "a")) == steps + 1)
+    eventually(lambda: len(engine.chosen("a")) == steps + 1)
     eventually(lambda: engine.scheduler.is_paused("a"))
     engine.start("c", max_new_tokens=256)
     assert engine.scheduler.control("a", "stop") == "closed"
@@ -132,9 +124,7 @@ def test_a_run_can_be_controlled_while_it_is_evicted(
 ) -> None:
     engine = engine_side(model="delay=0.05", max_open_runs=1)
     pause(engine, "a")
-    call, refused = engine.calls.call, Event()
-    statuses: list[str] = []
-    controlling = Thread(target=lambda: statuses.append(engine.scheduler.control("a", action)))
+    call, refused, answers = engine.calls.call, Event(), list[Future[str]]()
 
     def control_meanwhile(method: str, *arguments: Any, **options: Any) -> Any:
         """The engine no longer has the run, and the scheduler does not know it yet."""
@@ -144,14 +134,14 @@ def test_a_run_can_be_controlled_while_it_is_evicted(
             refused.set()
             raise
         if method == "evict_run":
-            controlling.start()
+            answers.append(pool.submit(engine.scheduler.control, "a", action))
             assert refused.wait(30)
         return answer
 
     monkeypatch.setattr(engine.calls, "call", control_meanwhile)
-    engine.start("b", max_new_tokens=256)
-    controlling.join()
-    assert statuses == [status]
+    with ThreadPoolExecutor(1) as pool:
+        engine.start("b", max_new_tokens=256)
+    assert [answer.result() for answer in answers] == [status]
 
 
 @pytest.mark.parametrize(("action", "status"), [("stop", "closed"), ("pause", "paused"), ("step", "paused")])
@@ -162,25 +152,20 @@ def test_a_run_can_be_controlled_while_it_is_readmitted(
     pause(engine, "a")
     engine.start("b", max_new_tokens=1)
     assert closed(engine.log, "b") == "length"
-    call, readmitted = engine.calls.call, list[str]()
-    statuses: list[str] = []
-    controlling = Thread(target=lambda: statuses.append(engine.scheduler.control("a", action)))
+    call, answers = engine.calls.call, list[Future[str]]()
 
     def control_meanwhile(method: str, *arguments: Any, **options: Any) -> Any:
         """The engine has the run again, and the scheduler does not know it yet."""
         answer = call(method, *arguments, **options)
         if method == "readmit":
-            readmitted.append(method)
-            if not controlling.ident:
-                controlling.start()
-                controlling.join(0.5)
+            answers.append(pool.submit(engine.scheduler.control, "a", action))
+            wait(answers, 0.5)
         return answer
 
     monkeypatch.setattr(engine.calls, "call", control_meanwhile)
-    engine.scheduler.control("a", "resume")
-    controlling.join()
-    assert statuses == [status]
-    assert len(readmitted) == 1
+    with ThreadPoolExecutor(1) as pool:
+        engine.scheduler.control("a", "resume")
+    assert [answer.result() for answer in answers] == [status]
     if action == "stop":
         assert closed(engine.log, "a") == "stopped"
         with pytest.raises(Refused):

@@ -1,7 +1,5 @@
 """What the engine answers first, and how much of its time questions get."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from kvscope.app.engine.inbox import QUESTIONS_SHARE, Inbox, Share
@@ -11,7 +9,6 @@ from kvscope.app.engine.messages import Call
 def given(inbox: Inbox) -> int:
     """The number of the call that is given out next."""
     call = inbox.urgent() or inbox.question()
-    assert call is not None
     return call.number
 
 

@@ -1,8 +1,5 @@
 """Several models: each in an engine of its own, within the memory that they may take together."""
 
-from __future__ import annotations
-
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +8,8 @@ import pytest
 
 from kvscope.app.engine import pool as pools
 from kvscope.app.engine.calls import EngineUnavailable
-from kvscope.app.engine.models import ENGINE_BYTES, Models
+from kvscope.app.engine.models import ENGINE_BYTES
 from kvscope.app.engine.queue import Requester
-from kvscope.app.settings import Settings
 from kvscope.model.api import ForkRequest, Refused
 from tests.support.engine_side import EngineSide, Started, closed
 from tests.support.fake_service import write_fake
@@ -28,10 +24,15 @@ def _soon_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "JUST_LOADED_S", 0.0)
 
 
-def models(folder: Path, *names: str, options: str = "delay=0.02", size: int = 0, **more: Any) -> dict[str, Any]:
-    """Settings of a server that has them."""
-    first, *others = [write_fake(folder, name, options, size) for name in names]
-    return {"model": first, "more_models": tuple(others), **more}
+@pytest.fixture
+def with_models(engine_side: Started, tmp_path: Path) -> Started:
+    """Makes the engines of servers that have these models."""
+
+    def make(*names: str, options: str = "delay=0.02", more: tuple[str, ...] = (), **settings: Any) -> EngineSide:
+        first, *others = [write_fake(tmp_path, name, options) for name in names]
+        return engine_side(model=first, more_models=(*others, *more), **settings)
+
+    return make
 
 
 def load(side: EngineSide, name: str) -> None:
@@ -50,10 +51,8 @@ def loaded(side: EngineSide) -> list[str]:
     return [engine.model.name for engine in side.pool.engines]
 
 
-def test_a_model_is_loaded_when_it_is_first_used_and_computes_its_own_runs(
-    engine_side: Started, tmp_path: Path
-) -> None:
-    side = engine_side(**models(tmp_path, "one", "two"))
+def test_a_model_is_loaded_when_it_is_first_used_and_computes_its_own_runs(with_models: Started) -> None:
+    side = with_models("one", "two")
     assert loaded(side) == ["one"]
     with pytest.raises(EngineUnavailable, match="two: "):
         side.pool.choose("two")
@@ -63,8 +62,8 @@ def test_a_model_is_loaded_when_it_is_first_used_and_computes_its_own_runs(
     assert (computed_by(side, "a"), computed_by(side, "b")) == ("one", "two")
 
 
-def test_a_branch_and_a_question_go_to_the_engine_of_the_runs_model(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(**models(tmp_path, "one", "two", options=""))
+def test_a_branch_and_a_question_go_to_the_engine_of_the_runs_model(with_models: Started) -> None:
+    side = with_models("one", "two", options="")
     load(side, "two")
     side.start("a", max_new_tokens=4, model="two")
     assert computed_by(side, "a") == "two"
@@ -78,8 +77,8 @@ def test_a_branch_and_a_question_go_to_the_engine_of_the_runs_model(engine_side:
     assert side.pool.serving({**described, "sha256": "0" * 64}) is None
 
 
-def test_the_model_used_least_recently_is_ended_for_another(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(**models(tmp_path, "one", "two", "three", "four", options=""))
+def test_the_model_used_least_recently_is_ended_for_another(with_models: Started) -> None:
+    side = with_models("one", "two", "three", "four", options="")
     pool = side.pool
     for name in ("two", "three"):
         load(side, name)
@@ -95,11 +94,9 @@ def test_the_model_used_least_recently_is_ended_for_another(engine_side: Started
     assert pool.memory_of(pool.models.named("two"))[1]  # how much it takes is known now
 
 
-def test_a_model_with_an_open_run_is_not_ended_and_the_refusal_has_the_figures(
-    engine_side: Started, tmp_path: Path
-) -> None:
+def test_a_model_with_an_open_run_is_not_ended_and_the_refusal_has_the_figures(with_models: Started) -> None:
     budget = ENGINE_BYTES + 5 * MB
-    side = engine_side(**models(tmp_path, "one", "two", model_memory_bytes=budget))
+    side = with_models("one", "two", model_memory_bytes=budget)
     side.start("a", max_new_tokens=200)
     two = side.pool.models.named("two")
     with pytest.raises(Refused, match=r"two needs about 400 MB of memory, and one is in use; .* 405 MB") as refused:
@@ -113,20 +110,15 @@ def test_a_model_with_an_open_run_is_not_ended_and_the_refusal_has_the_figures(
     assert computed_by(side, "b") == "two"
 
 
-def test_a_model_that_is_too_large_alone_is_refused(engine_side: Started, tmp_path: Path, settings: Settings) -> None:
+def test_a_model_that_is_too_large_alone_is_refused(with_models: Started, tmp_path: Path) -> None:
     large = write_fake(tmp_path, "large", size=700 * MB)
-    chosen = models(tmp_path, "one", model_memory_bytes=800 * MB)
-    side = engine_side(**{**chosen, "more_models": (large,)})
+    side = with_models("one", more=(large,), model_memory_bytes=800 * MB)
     with pytest.raises(Refused, match=r"large needs about 1\.10 GB of memory; the models may take 800 MB"):
         side.pool.load(side.pool.models.named("large"))
-    with pytest.raises(Refused, match="large needs about"):
-        Models(replace(settings, model=large, more_models=(chosen["model"],), model_memory_bytes=800 * MB)).check()
 
 
-def test_a_model_that_does_not_load_leaves_the_others_alone(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(
-        **{**models(tmp_path, "one"), "more_models": (write_fake(tmp_path, "bad", "refused"), "no/such.gguf")}
-    )
+def test_a_model_that_does_not_load_leaves_the_others_alone(with_models: Started, tmp_path: Path) -> None:
+    side = with_models("one", more=(write_fake(tmp_path, "bad", "refused"), "no/such.gguf"))
     bad, unknown = side.pool.models.all[1:]
     side.pool.load(bad)
     eventually(lambda: side.pool.readiness_of(bad).state == "failed")
@@ -140,8 +132,8 @@ def test_a_model_that_does_not_load_leaves_the_others_alone(engine_side: Started
     assert computed_by(side, "a") == "one"
 
 
-def test_a_model_that_is_full_does_not_hold_up_the_runs_of_another(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(**models(tmp_path, "one", "two", max_open_runs=1))
+def test_a_model_that_is_full_does_not_hold_up_the_runs_of_another(with_models: Started) -> None:
+    side = with_models("one", "two", max_open_runs=1)
     load(side, "two")
     assert side.start("a", max_new_tokens=250) is None
     assert side.start("b", max_new_tokens=2) is not None
@@ -152,8 +144,8 @@ def test_a_model_that_is_full_does_not_hold_up_the_runs_of_another(engine_side: 
     assert computed_by(side, "b") == "one"
 
 
-def test_a_paused_run_gives_its_place_to_a_run_of_the_same_model_alone(engine_side: Started, tmp_path: Path) -> None:
-    side = engine_side(**models(tmp_path, "one", "two", max_open_runs=1))
+def test_a_paused_run_gives_its_place_to_a_run_of_the_same_model_alone(with_models: Started) -> None:
+    side = with_models("one", "two", max_open_runs=1)
     load(side, "two")
     for run, model in (("a", ""), ("b", "two")):
         side.start(run, max_new_tokens=200, model=model)
@@ -166,10 +158,10 @@ def test_a_paused_run_gives_its_place_to_a_run_of_the_same_model_alone(engine_si
     assert computed_by(side, "b") == "two"
 
 
-def test_a_paused_run_does_not_keep_its_model_in_memory_and_resumes_when_that_is_loaded_again(
-    engine_side: Started, tmp_path: Path
+def test_a_paused_run_keeps_no_model_in_memory_and_resumes_when_that_is_loaded_again(
+    with_models: Started,
 ) -> None:
-    side = engine_side(**models(tmp_path, "one", "two", model_memory_bytes=ENGINE_BYTES + 5 * MB))
+    side = with_models("one", "two", model_memory_bytes=ENGINE_BYTES + 5 * MB)
     side.start("a", max_new_tokens=40)
     side.scheduler.control("a", "pause")
     load(side, "two")
@@ -179,10 +171,3 @@ def test_a_paused_run_does_not_keep_its_model_in_memory_and_resumes_when_that_is
     assert computed_by(side, "a") == "one"
     assert loaded(side) == ["one"]
     assert len(side.log.chosen("a")) == 40
-
-
-def test_two_models_of_one_name_are_refused(tmp_path: Path, settings: Settings) -> None:
-    (tmp_path / "other").mkdir()
-    both = write_fake(tmp_path, "one"), write_fake(tmp_path / "other", "one")
-    with pytest.raises(Refused, match="Two models are called one"):
-        Models(replace(settings, model=both[0], more_models=both[1:])).check()

@@ -1,7 +1,5 @@
 """The engine leaves the processors to others, and its process ends with the web process, however it comes to know."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -54,13 +52,17 @@ print((held[-1] - held[198]) / 2**20)
 """
 
 
+def ended(code: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter that has run the code."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False)
+
+
 @pytest.mark.processes
 def test_what_is_kept_for_each_shape_of_a_product_is_bounded() -> None:
     """Runs of other lengths for days; without the bound, 500 shapes more take 270 MB."""
     environment = {**os.environ, **ENVIRONMENT}
-    asked = [sys.executable, "-c", MANY_SHAPES]
-    done = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=50, check=True)
-    assert float(done.stdout) < 10
+    assert float(ended(MANY_SHAPES, environment).stdout) < 10
 
 
 @pytest.mark.processes
@@ -70,16 +72,13 @@ def test_threads_sleep_unless_the_operator_says_otherwise(said: str | None, hold
     environment = {key: value for key, value in os.environ.items() if key != "OMP_WAIT_POLICY"}
     if said:
         environment["OMP_WAIT_POLICY"] = said
-    asked = [sys.executable, "-c", TELLS_HOW_THREADS_WAIT]
-    done = subprocess.run(asked, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    done = ended(TELLS_HOW_THREADS_WAIT, environment)
     assert (done.stdout.split(), done.stderr) == (["False", holds], "")
 
 
 @pytest.mark.processes
 def test_an_engine_that_sends_to_a_web_process_that_was_killed_ends_without_a_word() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SENDS_FIRST], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
-    )
+    done = ended(SENDS_FIRST)
     assert (done.returncode, done.stderr) == (0, "")
 
 

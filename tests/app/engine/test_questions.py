@@ -1,7 +1,5 @@
 """Each question is computed once, and nobody's questions crowd out others'."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event

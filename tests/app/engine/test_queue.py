@@ -1,7 +1,5 @@
 """The queue is fair by address and by client, and estimates when a run starts."""
 
-from __future__ import annotations
-
 from kvscope.app.engine.models import ServedModel
 from kvscope.app.engine.queue import Place, Requester, Run, in_order, next_run, place_of, run_to_evict
 from kvscope.app.engine.run_states import State

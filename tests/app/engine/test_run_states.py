@@ -1,27 +1,18 @@
 """A run is in one state at any moment, and the engine's last answer is the one that counts."""
 
-from __future__ import annotations
-
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from kvscope.app.engine.queue import Place
 from tests.support.engine_side import Started, closed
 
 
 def test_places_are_counted_while_runs_are_still_starting(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.1", max_open_runs=2)
-    waits: list[Place | None] = []
-    threads = [
-        Thread(target=lambda run: waits.append(engine.start(run, max_new_tokens=256, client=run)), args=(f"r{number}",))
-        for number in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        waits = list(pool.map(lambda run: engine.start(run, max_new_tokens=256), "abcdef"))
     assert len(engine.log.open_runs()) == 2
     assert waits.count(None) == 2
     assert engine.scheduler.waiting == 4

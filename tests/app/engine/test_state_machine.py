@@ -1,7 +1,5 @@
 """Whatever happens in whatever order, the scheduler takes runs along the table of transitions, and along all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -81,7 +79,6 @@ class World:
             self.close_run(run)
             return "closed"
         self.runs[run] = "running" if action == "resume" else "paused"
-        assert noted is not None
         noted(self.runs[run])
         return self.runs[run]
 

@@ -1,29 +1,24 @@
 """The engine's process dies, is started again and ends; the database goes away; runs go on or end."""
 
-from __future__ import annotations
-
 import os
 import signal
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import pytest
-import sqlalchemy as sa
 
 from kvscope.app.engine.calls import EngineUnavailable
 from kvscope.app.store.errors import StoreError
 from tests.support.engine_side import Started, closed
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.waiting import eventually
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
 def test_a_database_that_goes_away_ends_the_run_and_nothing_else(
-    engine_side: Started, said: list[str], fault: Callable[[sa.Engine], AbstractContextManager[None]]
+    engine_side: Started, said: list[str], fault: Fault
 ) -> None:
     engine = engine_side(model="delay=0.01")
     engine.start("a", max_new_tokens=200)
-    eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
+    engine.wait_for_steps("a")
     with fault(engine.log.engine):
         assert closed(engine.log, "a") == "failed"
         seen = engine.log.head("a")
@@ -33,8 +28,7 @@ def test_a_database_that_goes_away_ends_the_run_and_nothing_else(
         assert engine.supervisor.readiness.state == "ready"
     eventually(lambda: not engine.log.has_rest)  # though nothing else is written
     assert engine.log.head("a") == seen
-    engine.start("c", max_new_tokens=2)
-    assert closed(engine.log, "c") == "length"
+    assert engine.computes()
     assert said[0].startswith("The run cannot be stored: ")
 
 
@@ -43,23 +37,21 @@ def test_an_engine_that_dies_while_the_database_is_away_comes_back(engine_side: 
     engine.start("a", max_new_tokens=256)
     pid = engine.supervisor.pid or 0
     with away(engine.log.engine):
-        os.kill(pid, signal.SIGKILL)
+        engine.kill_engine()
         eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
     eventually(lambda: not engine.log.has_rest)
     assert closed(engine.log, "a") in ("failed", "interrupted")
-    engine.start("b", max_new_tokens=2)
-    assert closed(engine.log, "b") == "length"
+    assert engine.computes()
 
 
 def test_an_engine_that_dies_interrupts_its_runs_and_comes_back(engine_side: Started) -> None:
     engine = engine_side(model="delay=0.05")
     engine.start("a", max_new_tokens=256)
-    eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
-    os.kill(engine.supervisor.pid or 0, signal.SIGKILL)
+    engine.wait_for_steps("a")
+    engine.kill_engine()
     assert closed(engine.log, "a") == "interrupted"
     eventually(lambda: engine.supervisor.readiness.state == "ready")
-    engine.start("b", max_new_tokens=2)
-    assert closed(engine.log, "b") == "length"
+    assert engine.computes()
 
 
 def test_readiness_says_what_was_compiled_and_when_that_changes(engine_side: Started) -> None:
@@ -75,9 +67,7 @@ def test_readiness_says_what_was_compiled_and_when_that_changes(engine_side: Sta
 
 def test_the_engine_keeps_weights_as_the_settings_say(engine_side: Started) -> None:
     for dtype in ("float32", "bfloat16"):
-        info = engine_side(dtype=dtype).supervisor.info
-        assert info is not None
-        assert info["weight_dtype"] == dtype
+        assert engine_side(dtype=dtype).supervisor.info["weight_dtype"] == dtype
 
 
 def test_closing_interrupts_what_runs_and_ends_the_engine(engine_side: Started) -> None:
@@ -95,20 +85,17 @@ def test_an_engine_that_hangs_is_ended_its_callers_and_runs_told_and_it_comes_ba
 ) -> None:
     engine = engine_side(model="delay=0.05")
     engine.start("a", max_new_tokens=256)
-    eventually(lambda: (head := engine.log.head("a")) and head.steps > 3)
+    engine.wait_for_steps("a")
     pid = engine.supervisor.pid or 0
     os.kill(pid, signal.SIGSTOP)
     with pytest.raises(EngineUnavailable, match="did not respond"):
         engine.calls.call("head", [1], 0, 0, 0)
     assert engine.supervisor.readiness.state == "restarting"
     assert closed(engine.log, "a") == "interrupted"
-    ending = engine.log.closing("a")
-    assert ending is not None
-    assert "stopped responding" in ending["error"]
+    assert "stopped responding" in engine.log.closing("a")["error"]
     eventually(lambda: engine.supervisor.readiness.state == "ready" and engine.supervisor.pid != pid)
     assert said == ["The engine did not respond for 4 s and is restarting."]
-    engine.start("b", max_new_tokens=2)
-    assert closed(engine.log, "b") == "length"
+    assert engine.computes()
 
 
 @pytest.mark.parametrize("model", ["load=6", "delay=6"], ids=["a load", "a pass"])

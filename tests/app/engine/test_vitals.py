@@ -1,13 +1,11 @@
 """Which processes count as hung: those that were stopped, and none that works without a word."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -25,7 +23,6 @@ HOLDS_THE_LOCK = "print('up', flush=True)\nsum(range(10**15))"
 @contextmanager
 def process(code: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
         assert running.stdout.readline() == "up\n"
         try:
             yield running
@@ -36,12 +33,9 @@ def process(code: str) -> Iterator[subprocess.Popen[str]]:
 def is_hung(running: subprocess.Popen[str], seconds: float = 4 * SILENCE_S) -> bool:
     """Whether it is found to hang within that time."""
     found = threading.Event()
-    vitals = Vitals(running.pid, SILENCE_S, found.set)
-    vitals.start()
-    try:
+    with closing(Vitals(running.pid, SILENCE_S, found.set)) as vitals:
+        vitals.start()
         return found.wait(seconds)
-    finally:
-        vitals.close()
 
 
 @pytest.mark.parametrize("code", [WORKS, HOLDS_THE_LOCK])

@@ -1,28 +1,18 @@
 """With a token, viewing is open to everybody and the rest to who has it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
-
-from flask import Flask
-
 from kvscope.app.settings import Settings
 from kvscope.app.web_server.server import openness
-from tests.support.over_http import problem
-from tests.support.waiting import eventually
+from tests.support.over_http import NewClient, bearer, delete, ended, problem
 
 TOKEN = "let-me-in.please"
-WITH = {"Authorization": f"Bearer {TOKEN}"}
+WITH = bearer(TOKEN)
 
 
-def test_whoever_has_no_token_views_and_no_more(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, token=TOKEN))
-    client = app.test_client()
+def test_whoever_has_no_token_views_and_no_more(new_client: NewClient) -> None:
+    client = new_client(token=TOKEN)
     made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 2}, headers=WITH)
     assert made.status_code == 201
-    run = made.json["id"]
-    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    run = ended(client, made.json["id"])
     shared = client.post(f"/api/runs/{run}/share", json={}, headers=WITH).json
     for path in (f"/api/runs/{run}/frames", f"/api/runs/{run}/head?step=0&layer=0&head=0", f"/s/{shared['id']}"):
         assert client.get(path).status_code == 200, path
@@ -32,10 +22,7 @@ def test_whoever_has_no_token_views_and_no_more(make_app: Callable[..., Flask], 
     problem(client.post("/api/sessions", data=b"x", content_type="application/octet-stream"), 401)
     for wrong in ("Bearer let-me-in", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer é"):
         problem(client.post("/api/runs", json={}, headers={"Authorization": wrong}), 401)
-    deleted = client.delete(
-        f"/api/sessions/{shared['id']}", headers={"Authorization": f"Bearer {shared['delete_token']}"}
-    )
-    assert deleted.status_code == 204
+    delete(client, shared)
 
 
 def test_the_operator_is_told_what_strangers_can_do() -> None:

@@ -1,7 +1,5 @@
 """What the document says of a field is held to: one thing at a time is wrong, made of the schemas, and is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,28 +1,18 @@
 """The page of two runs: what it is given to choose from, and that it names nobody else's runs."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
-
-from flask import Flask
 from flask.testing import FlaskClient
 
 from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import recordings_in
-from tests.support.over_http import bootstrap, start
+from tests.support.over_http import NewClient, bootstrap, start
 
 
-def test_recordings_of_single_runs_can_be_chosen_in_the_order_of_the_gallery(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
+def test_recordings_of_single_runs_can_be_chosen_in_the_order_of_the_gallery(new_client: NewClient) -> None:
     shipped = Settings().recordings_dir
-    client = make_app(replace(settings, recordings_dir=shipped)).test_client()
+    client = new_client(recordings_dir=shipped)
     offered = bootstrap(client.get("/compare").text)["recordings"]
-    cards = sorted(
-        (each for each in recordings_in(shipped) if each.card and not each.workload), key=lambda each: each.order
-    )
-    assert [each["id"] for each in offered] == [each.card.id for each in cards if each.card]
+    cards = [each for each in recordings_in(shipped) if each.card and not each.workload]
+    assert [each["id"] for each in offered] == [each.card.id for each in sorted(cards, key=lambda each: each.order)]
     assert all(client.get(f"/api/sessions/{each['id']}").status_code == 200 for each in offered)
 
 

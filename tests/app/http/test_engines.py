@@ -1,15 +1,8 @@
 """The engines of a server, listed, added and drained over HTTP."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
-
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
-from tests.support.over_http import finished
+from tests.support.over_http import NewClient, bearer, finished
 from tests.support.waiting import eventually
 
 
@@ -17,8 +10,8 @@ def names(client: FlaskClient) -> list[str]:
     return [engine["name"] for engine in client.get("/api/engines").json["engines"]]
 
 
-def test_engines_are_added_and_drained_while_runs_go_on(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client = make_app(settings).test_client()
+def test_engines_are_added_and_drained_while_runs_go_on(new_client: NewClient) -> None:
+    client = new_client()
     first, refused = names(client)[0], client.post("/api/engines/engine-1/drain")
     assert (refused.status_code, names(client)) == (409, [first])
     added = client.post("/api/engines")
@@ -35,12 +28,10 @@ def test_engines_are_added_and_drained_while_runs_go_on(make_app: Callable[..., 
     assert client.post("/api/engines/engine-9/drain").status_code == 404
 
 
-def test_only_the_operator_manages_engines(make_app: Callable[..., Flask], settings: Settings) -> None:
-    elsewhere = {"REMOTE_ADDR": "203.0.113.7"}
-    client = make_app(settings).test_client()
+def test_only_the_operator_manages_engines(new_client: NewClient) -> None:
+    elsewhere, client = {"REMOTE_ADDR": "203.0.113.7"}, new_client()
     assert client.get("/api/engines", environ_base=elsewhere).status_code == 403
     assert client.post("/api/engines", environ_base=elsewhere).status_code == 403
-    guarded = make_app(replace(settings, token="a-long-secret"), ready=False).test_client()
+    guarded = new_client(token="a-long-secret", ready=False)
     assert guarded.post("/api/engines").status_code == 401
-    asked = guarded.get("/api/engines", environ_base=elsewhere, headers={"Authorization": "Bearer a-long-secret"})
-    assert asked.status_code == 200
+    assert guarded.get("/api/engines", environ_base=elsewhere, headers=bearer("a-long-secret")).status_code == 200

@@ -2,8 +2,6 @@
 through: in line, opening, running, paused, given way, in line again, closed, forgotten.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,11 +22,10 @@ from tests.support.waiting import eventually
 
 KINDS = ("run", "fork", "twin", "beam", "workload")
 DOINGS = ("pause", "resume", "step", "somebody comes", "stop")
+OPEN = ("running", "paused", "queued")
 AFTER: dict[str, set[str]] = {
-    "in line": {"in line", "running", "paused", "queued", "closed", "unknown"},
-    "running": {"running", "paused", "queued", "closed", "unknown"},
-    "paused": {"running", "paused", "queued", "closed", "unknown"},
-    "queued": {"running", "paused", "queued", "closed", "unknown"},
+    "in line": {"in line", *OPEN, "closed", "unknown"},
+    **{state: {*OPEN, "closed", "unknown"} for state in OPEN},
     "closed": {"closed", "unknown"},
     "unknown": {"unknown"},
 }
@@ -113,23 +110,17 @@ def take_the_place(client: FlaskClient) -> str:
 
 def ask_for(client: FlaskClient, kind: str, base: str) -> dict[str, Any]:
     """Something that stands in line, for another has the only place."""
-    body: dict[str, Any]
-    match kind:
-        case "run":
-            path, body = "/api/runs", {"prompt": "abc", "max_new_tokens": 256}
-        case "fork":
-            path, body = f"/api/runs/{base}/fork", {"position": 5, "token": 7}
-        case "twin":
-            path, body = f"/api/runs/{base}/twin", {"cache": "none"}
-        case "beam":
-            path, body = f"/api/runs/{base}/beam", {"step": 1, "beams": 2, "length": 32}
-        case _:
-            late = {"prompt": "abc", "max_new_tokens": 8, "arrives_ms": 1000}
-            path, body = "/api/workloads", {"requests": [late], "rounds": [{}]}
+    late = {"prompt": "abc", "max_new_tokens": 8, "arrives_ms": 1000}
+    path, body = {
+        "run": ("/api/runs", {"prompt": "abc", "max_new_tokens": 256}),
+        "fork": (f"/api/runs/{base}/fork", {"position": 5, "token": 7}),
+        "twin": (f"/api/runs/{base}/twin", {"cache": "none"}),
+        "beam": (f"/api/runs/{base}/beam", {"step": 1, "beams": 2, "length": 32}),
+        "workload": ("/api/workloads", {"requests": [late], "rounds": [{}]}),
+    }[kind]
     answer = client.post(path, json=body)
     assert answer.status_code == 202, answer.text
-    asked: dict[str, Any] = answer.json
-    return asked
+    return answer.json
 
 
 def do(client: FlaskClient, doing: str, run: str) -> None:

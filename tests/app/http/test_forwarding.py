@@ -1,7 +1,5 @@
 """A process that follows answers what the database tells, and forwards everything else as it came."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

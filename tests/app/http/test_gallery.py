@@ -1,22 +1,19 @@
 """The gallery: its recordings are saved sessions from the first start on, and its page leads to them."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from kvscope.app.settings import Settings
 from kvscope.app.store.gallery import Gallery
-from kvscope.app.store.sessions import canonical, name_of
+from kvscope.app.store.sessions import canonical, name_of, tokens_table
 from kvscope.model.log import frames as codec
 from tests.support.outage import away
+from tests.support.over_http import NewClient, bearer, bootstrap
+from tests.support.stored import count
 
 SHIPPED = Settings().recordings_dir
 WORDS = {
@@ -24,13 +21,8 @@ WORDS = {
     "notes": [{"step": 0, "layer": None, "head": None, "text": "Look."}],
     "open": {"step": 0, "layer": 0, "head": 0, "query": 0, "key": 0, "view": "head"},
 }
-PICTURE = {
-    "kind": "chances",
-    "tokens": ["</script><script>alert(1)</script>"],
-    "prompt": 0,
-    "shares": [0.5],
-    "most": [0.5],
-}
+HOSTILE = "</script><script>alert(1)</script>"
+PICTURE = {"kind": "chances", "tokens": [HOSTILE], "prompt": 0, "shares": [0.5], "most": [0.5]}
 
 
 def write(folder: Path, name: str = "one", *, id: str | None = None, starts: bool = False) -> str:
@@ -45,15 +37,16 @@ def write(folder: Path, name: str = "one", *, id: str | None = None, starts: boo
     return id
 
 
-def test_every_shipped_recording_opens_as_a_session_from_its_card(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    client = make_app(replace(settings, recordings_dir=SHIPPED), ready=False).test_client()
+def cards_of(page: str) -> list[str]:
+    return re.findall(r'href="./s/([a-z2-7]+)"', page)
+
+
+def test_every_shipped_recording_opens_as_a_session_from_its_card(new_client: NewClient) -> None:
+    client = new_client(recordings_dir=SHIPPED, ready=False)
     page = client.get("/gallery").text
-    ids = re.findall(r'href="./s/([a-z2-7]+)"', page)
+    ids = cards_of(page)
     assert len(ids) == len(set(ids)) == len(list(SHIPPED.glob("*.safetensors"))) >= 8
-    pictures = json.loads(re.search(r'id="bootstrap">(.*?)</script>', page, re.S)[1])["pictures"]  # type: ignore[index]
-    assert set(pictures) == set(ids)
+    assert set(bootstrap(page)["pictures"]) == set(ids)
     for id in ids:
         assert client.get(f"/s/{id}").status_code == 200
         manifest = client.get(f"/api/sessions/{id}").json
@@ -64,90 +57,83 @@ def test_every_shipped_recording_opens_as_a_session_from_its_card(
         assert [f.payload for f in codec.split(archive)] == [f.payload for f in codec.split(source.read_bytes())]
 
 
-def test_only_those_that_say_so_open_from_the_start_page(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, recordings_dir=SHIPPED), ready=False)
-    carried = re.search(r'id="bootstrap">(.*?)</script>', app.test_client().get("/").text, re.S)
-    examples = json.loads(carried[1])["examples"]  # type: ignore[index]
+def test_only_those_that_say_so_open_from_the_start_page(new_client: NewClient) -> None:
+    examples = bootstrap(new_client(recordings_dir=SHIPPED, ready=False).get("/").text)["examples"]
     assert [example["id"] for example in examples] == ["09a1cb39aa7e090a", "ad17083456a7f1f4"]
 
 
-def test_a_second_start_saves_nothing_again(make_app: Callable[..., Flask], settings: Settings) -> None:
+def test_a_second_start_saves_nothing_again(new_client: NewClient, settings: Settings) -> None:
     id = write(settings.recordings_dir)
-    shares = []
     for _ in range(2):
-        app = make_app(settings, ready=False)
-        client = app.test_client()
-        assert f'href="./s/{id}"' in client.get("/gallery").text
-        assert client.delete(f"/api/sessions/{id}", headers={"Authorization": "Bearer guess"}).status_code == 403
-        with app.extensions["kvscope"].runs.engine.connect() as connection:
-            shares.append(connection.exec_driver_sql("SELECT count(*) FROM session_tokens").scalar())
-        app.extensions["kvscope"].close()
-    assert shares == [1, 1]
+        client = new_client(ready=False)
+        assert cards_of(client.get("/gallery").text) == [id]
+        assert client.delete(f"/api/sessions/{id}", headers=bearer("guess")).status_code == 403
+        parts = client.application.extensions["kvscope"]
+        assert count(parts.sessions, tokens_table) == 1
+        parts.close()
 
 
 def test_what_is_not_what_it_says_has_no_card(
-    make_app: Callable[..., Flask], settings: Settings, caplog: pytest.LogCaptureFixture
+    new_client: NewClient, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     good = write(settings.recordings_dir, "good")
     write(settings.recordings_dir, "claims-another-id", id="aaaaaaaaaaaa")
     file = (settings.recordings_dir / "good.safetensors").read_bytes()
     (settings.recordings_dir / "cut.safetensors").write_bytes(file[:-40])
     (settings.recordings_dir / "text.safetensors").write_text("no recording")
-    page = make_app(settings, ready=False).test_client().get("/gallery").text
-    assert set(re.findall(r'href="./s/([a-z2-7]+)"', page)) == {good}
+    assert cards_of(new_client(ready=False).get("/gallery").text) == [good]
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     names = ("claims-another-id", "cut", "text")
     assert sorted(message.split()[1] for message in told) == [f"{name}.safetensors" for name in names]
 
 
-def test_one_that_was_damaged_since_has_no_card(make_app: Callable[..., Flask], settings: Settings) -> None:
+def test_one_that_was_damaged_since_has_no_card(new_client: NewClient, settings: Settings) -> None:
     write(settings.recordings_dir)
-    app = make_app(settings, ready=False)
-    assert 'href="./s/' in app.test_client().get("/gallery").text
-    with app.extensions["kvscope"].runs.engine.begin() as connection:
+    client = new_client(ready=False)
+    assert cards_of(client.get("/gallery").text)
+    parts = client.application.extensions["kvscope"]
+    with parts.runs.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE sessions SET manifest_sha256 = 'x'")
-    app.extensions["kvscope"].close()
-    page = make_app(settings, ready=False).test_client().get("/gallery")
-    assert page.status_code == 200
-    assert 'href="./s/' not in page.text
+    parts.close()
+    page = new_client(ready=False).get("/gallery")
+    assert (page.status_code, cards_of(page.text)) == (200, [])
 
 
 def test_one_that_the_database_could_not_take_has_its_card_when_it_can(
-    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    new_client: NewClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = write(settings.recordings_dir)
     monkeypatch.setattr(Gallery, "start", lambda gallery: None)
-    app = make_app(settings, ready=False)
-    with away(app.extensions["kvscope"].runs.engine):
-        assert 'href="./s/' not in app.test_client().get("/gallery").text
-    assert f'href="./s/{id}"' in app.test_client().get("/gallery").text
+    client = new_client(ready=False)
+    with away(client.application.extensions["kvscope"].runs.engine):
+        assert cards_of(client.get("/gallery").text) == []
+    assert cards_of(client.get("/gallery").text) == [id]
 
 
 def test_one_that_is_not_saved_yet_is_there_for_who_asks(
-    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    new_client: NewClient, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = write(settings.recordings_dir)
     monkeypatch.setattr(Gallery, "start", lambda gallery: None)
-    for path in (f"/s/{id}", f"/embed/{id}", f"/api/sessions/{id}", f"/api/sessions/{id}/frames?after=-1"):
-        settings = replace(settings, data_dir=settings.data_dir / "another")
-        assert make_app(settings, ready=False).test_client().get(path).status_code == 200, path
+    paths = (f"/s/{id}", f"/embed/{id}", f"/api/sessions/{id}", f"/api/sessions/{id}/frames?after=-1")
+    for number, path in enumerate(paths):
+        client = new_client(ready=False, data_dir=tmp_path / str(number))
+        assert client.get(path).status_code == 200, path
 
 
-def test_words_and_tokens_are_text(make_app: Callable[..., Flask], settings: Settings) -> None:
+def test_words_and_tokens_are_text(new_client: NewClient, settings: Settings) -> None:
     write(settings.recordings_dir)
-    page = make_app(settings, ready=False).test_client().get("/gallery")
-    assert "A &lt;b&gt;title&lt;/b&gt;" in page.text
-    assert "<script>alert" not in page.text
-    assert "Notes: 1 ·" in page.text
+    page = new_client(ready=False).get("/gallery").text
+    assert "A &lt;b&gt;title&lt;/b&gt;" in page
+    assert "<script>alert" not in page
+    assert "Notes: 1 ·" in page
 
 
-def test_the_page_is_told_which_sessions_ship(make_app: Callable[..., Flask], settings: Settings) -> None:
-    shipped = write(settings.recordings_dir)
-    app = make_app(settings, ready=False)
-    parts, client = app.extensions["kvscope"], app.test_client()
+def test_the_page_is_told_which_sessions_ship(new_client: NewClient, settings: Settings) -> None:
+    shipped, client = write(settings.recordings_dir), new_client(ready=False)
+    parts = client.application.extensions["kvscope"]
     parts.gallery.cards()
     frames = list(parts.sessions.all_frames(shipped))
     shared, _token = parts.sessions.keep(WORDS | {"title": "Another"}, lambda: iter(frames))
     for session in (shipped, shared):
-        carried = re.search(r'id="bootstrap">(.*?)</script>', client.get(f"/s/{session}").text, re.S)
-        assert json.loads(carried[1])["session"]["shipped"] is (session == shipped)  # type: ignore[index]
+        assert bootstrap(client.get(f"/s/{session}").text)["session"]["shipped"] is (session == shipped)

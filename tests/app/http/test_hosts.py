@@ -1,9 +1,7 @@
 """By which names the server answers, and whom it believes where a request comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
@@ -15,10 +13,9 @@ from flask.testing import FlaskClient
 
 from kvscope.app.http import hosts
 from kvscope.app.http.visitors import is_loopback
-from kvscope.app.settings import Settings
 from kvscope.model.log.frames import header
-from tests.support.live_server import LiveServer
-from tests.support.over_http import frames, problem
+from tests.support.live_server import LiveServer, Serve, live
+from tests.support.over_http import NewClient, frames, problem
 
 ANSWERED = ["localhost", "localhost:5000", "kv.localhost", "127.0.0.1:5000", "[::1]:5000", "192.0.2.7", "LOCALHOST."]
 REFUSED = ["evil.example", "evil.example:5000", "localhost.evil.example", "127.0.0.1.evil.example", "a:b:c", "[::1"]
@@ -67,20 +64,18 @@ FORWARDED = {
 
 def test_a_configured_proxy_says_who_asks() -> None:
     client = echo(["kv.school.example"], ["127.0.0.0/8"])
-    assert client.get("/", headers=FORWARDED).json == {
-        "address": "198.51.100.4",  # what the proxy itself saw, not what its client claims
-        "host": "kv.school.example",
-        "scheme": "https",
-    }
+    seen = "198.51.100.4"  # by the proxy itself; its client may claim anything
+    assert client.get("/", headers=FORWARDED).json == said_of(seen, "kv.school.example", "https")
+
+
+def said_of(address: str, host: str, scheme: str) -> dict[str, str]:
+    return {"address": address, "host": host, "scheme": scheme}
 
 
 def test_nobody_else_does() -> None:
     client = echo(["kv.school.example"], ["192.0.2.1"])
-    assert client.get("/", headers=FORWARDED, environ_base={"REMOTE_ADDR": "192.0.2.2"}).json == {
-        "address": "192.0.2.2",
-        "host": "127.0.0.1:5000",
-        "scheme": "http",
-    }
+    answer = client.get("/", headers=FORWARDED, environ_base={"REMOTE_ADDR": "192.0.2.2"})
+    assert answer.json == said_of("192.0.2.2", "127.0.0.1:5000", "http")
 
 
 @pytest.mark.parametrize(
@@ -114,10 +109,8 @@ def test_without_such_a_header_it_does_and_so_does_what_a_named_proxy_asks_for_t
     assert not caplog.text
 
 
-def test_behind_a_proxy_that_nobody_named_limits_count_and_strangers_share_nothing(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    client = make_app(replace(settings, runs_per_minute=2)).test_client()
+def test_behind_a_proxy_that_nobody_named_limits_count_and_strangers_share_nothing(new_client: NewClient) -> None:
+    client = new_client(runs_per_minute=2)
 
     def ask(address: str) -> Any:
         body = {"prompt": "My secret diary", "max_new_tokens": 1}
@@ -137,8 +130,8 @@ def test_the_name_that_a_proxy_forwards_is_checked_too() -> None:
 
 
 @pytest.mark.processes
-def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(serve: Any) -> None:
-    server: LiveServer = serve()
+def test_a_rebound_name_gets_no_websocket_and_a_made_up_proxy_is_not_believed(serve: Serve) -> None:
+    server = serve()
     socket = f"ws://127.0.0.1:{server.port}/socket.io/?EIO=4&transport=websocket"
     with pytest.raises(websocket.WebSocketBadStatusException, match="421"):
         websocket.create_connection(socket, host="evil.example", origin="http://evil.example")
@@ -156,7 +149,7 @@ def test_another_web_process_is_believed_for_its_secret_wherever_it_is() -> None
     client = echo([], [], lambda secret: secret == "right")
     for address in ("127.0.0.1", "198.51.100.3"):
         told = client.get("/", headers={**SAID, "X-KVScope-Peer": "right"}, environ_base={"REMOTE_ADDR": address})
-        assert told.json == {"address": "192.0.2.7", "host": "localhost:81", "scheme": "https"}
+        assert told.json == said_of("192.0.2.7", "localhost:81", "https")
 
 
 def test_a_request_with_another_secret_is_not_answered() -> None:
@@ -170,7 +163,7 @@ def test_a_request_with_another_secret_is_not_answered() -> None:
 
 def test_a_server_that_is_alone_passes_over_the_header() -> None:
     told = echo([], []).get("/", headers={**SAID, "X-KVScope-Peer": "right"}, environ_base={"REMOTE_ADDR": "10.0.0.9"})
-    assert told.json == {"address": "10.0.0.9", "host": "localhost", "scheme": "http"}
+    assert told.json == said_of("10.0.0.9", "localhost", "http")
 
 
 @pytest.mark.parametrize(
@@ -188,9 +181,8 @@ def test_the_protocol_that_a_proxy_names_is_that_of_a_page(said: str, scheme: st
 @pytest.fixture(scope="module")
 def behind_a_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     options = ["--proxy", "127.0.0.1", "--allowed-host", "kv.example"]
-    server = LiveServer(tmp_path_factory.mktemp("proxied") / "data", "delay=0.01", options=options)
-    yield server
-    server.close()
+    with live(tmp_path_factory.mktemp("proxied"), options=options) as server:
+        yield server
     assert "Traceback" not in server.errors
 
 
@@ -221,8 +213,5 @@ def test_a_live_connection_opens_to_the_page_of_the_address_that_the_proxy_names
 ) -> None:
     socket = f"ws://127.0.0.1:{behind_a_proxy.port}/socket.io/?EIO=4&transport=websocket"
     said = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Host": host, "X-Forwarded-Proto": proto}
-    if opens:
+    with nullcontext() if opens else pytest.raises(websocket.WebSocketBadStatusException, match="400"):
         websocket.create_connection(socket, header=said, origin=origin, timeout=10).close()
-    else:
-        with pytest.raises(websocket.WebSocketBadStatusException, match="400"):
-            websocket.create_connection(socket, header=said, origin=origin, timeout=10)

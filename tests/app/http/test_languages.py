@@ -1,7 +1,5 @@
 """The language of a page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -36,8 +34,5 @@ def test_templates_are_translated(client: FlaskClient) -> None:
 @pytest.mark.parametrize("path", ["/s/nobody", "/by-hand/nobody"])
 def test_a_page_that_does_not_exist_says_so_in_the_language(client: FlaskClient, path: str) -> None:
     english, other = (client.get(path, query_string=query).text for query in ({}, {"lang": "xx"}))
-    heading = re.compile(r"<h1>(.*?)</h1>")
-    before, after = (heading.search(text) for text in (english, other))
-    assert before is not None
-    assert after is not None
-    assert after[1] == pseudo(before[1])
+    before, after = (re.findall(r"<h1>(.*?)</h1>", text) for text in (english, other))
+    assert after == [pseudo(before[0])]

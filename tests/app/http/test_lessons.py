@@ -1,7 +1,5 @@
 """Lessons over HTTP: the page comes with its lesson, and any run can take the place of the recording."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -9,17 +7,16 @@ from flask.testing import FlaskClient
 from kvscope.app.settings import Settings
 from tests.support.lessons import HEAD
 from tests.support.live_server import FAKE
-from tests.support.over_http import finished, started
+from tests.support.over_http import finished, serving
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Flask:
     """A server with the recordings that ship, and the fake model."""
     folder = tmp_path_factory.mktemp("own")
-    app = started(Settings(tmp_path_factory.mktemp("lessons"), service=FAKE, more_lessons_dir=folder))
-    app.config["own"] = folder
-    yield app
-    app.extensions["kvscope"].close()
+    with serving(Settings(tmp_path_factory.mktemp("lessons"), service=FAKE, more_lessons_dir=folder)) as app:
+        app.config["own"] = folder
+        yield app
 
 
 @pytest.fixture
@@ -28,8 +25,8 @@ def client(recorded: Flask) -> FlaskClient:
 
 
 def first_with_a_run(client: FlaskClient) -> str:
-    lessons = client.get("/api/lessons").json["lessons"]
-    return next(each["id"] for each in lessons if client.get(f"/api/lessons/{each['id']}").json["run"])
+    lessons = [each["id"] for each in client.get("/api/lessons").json["lessons"]]
+    return next(lesson for lesson in lessons if client.get(f"/api/lessons/{lesson}").json["run"])
 
 
 def test_lessons_are_listed_in_their_order(client: FlaskClient) -> None:

@@ -1,32 +1,41 @@
 """Live viewing over a real server: whoever reads a run, however and whenever, ends with the same bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Event, RLock, Semaphore, Thread
+from threading import Event, RLock, Semaphore
 from types import SimpleNamespace
 
 import pytest
 import requests
-from flask import Flask
 
 from kvscope.app.http.live import Watch
-from kvscope.app.settings import Settings
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, Serve, live
 from tests.support.local_viewer import LocalViewer
 from tests.support.outage import away
-from tests.support.over_http import finished
+from tests.support.over_http import NewClient, finished
 from tests.support.stored import log_of
 from tests.support.viewer import Viewer, kind
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
 
-Serve = Callable[..., LiveServer]
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    with live(tmp_path_factory.mktemp("shared"), "delay=0.02", options=["--max-open-runs", "40"]) as server:
+        yield server
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Iterator[RunLog]:
+    """A log with the run "a", of more than one page, that reads its database each time."""
+    with RunLog(tmp_path, cache_bytes=0) as runs:
+        runs.append(log_of("a", 40, closed=True))
+        yield runs
 
 
 @pytest.fixture
@@ -113,10 +122,8 @@ def test_a_slow_viewer_holds_nobody_up_and_misses_nothing(serve: Serve, view: Vi
 
 
 def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    closed: RunLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = RunLog(tmp_path)
-    runs.append(log_of("a", 1, closed=True))
     pauses: list[float] = []
     monkeypatch.setattr("kvscope.app.http.live.time", SimpleNamespace(sleep=pauses.append))
     refusals = {0: 7, 1: 1}  # by how many frames were sent
@@ -130,11 +137,10 @@ def test_a_full_queue_is_looked_at_again_at_once_and_then_ever_less_often(
         return True
 
     ended = Event()
-    Watch(runs, "a", -1, RLock(), send, unheard).start(ended.set)
+    Watch(closed, "a", -1, RLock(), send, unheard).start(ended.set)
     assert ended.wait(30)
-    assert sent == list(runs.all_frames("a"))
+    assert sent == list(closed.all_frames("a"))
     assert pauses == [0.001, 0.002, 0.004, 0.008, 0.016, 0.02, 0.02, 0.001]
-    runs.close()
 
 
 def unheard(error: StoreError) -> None:
@@ -142,65 +148,56 @@ def unheard(error: StoreError) -> None:
 
 
 def test_a_watch_tells_once_that_the_log_cannot_be_read_and_goes_on_when_it_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    closed: RunLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kvscope.app.http.live.READ_AGAIN_S", 0.01)
-    runs = RunLog(tmp_path, cache_bytes=0)
-    runs.append(log_of("a", 40, closed=True))  # more than one page
     tried, ended, sent, told = Semaphore(0), Event(), list[bytes](), list[str]()
-    read = runs.frames
-    monkeypatch.setattr(runs, "frames", lambda *asked: (tried.release(), read(*asked))[1])
+    read = closed.frames
+    monkeypatch.setattr(closed, "frames", lambda *asked: (tried.release(), read(*asked))[1])
     outage = ExitStack()
 
     def send(payload: bytes) -> bool:
         sent.append(payload)
         if len(sent) == 32:
-            outage.enter_context(away(runs.engine))
+            outage.enter_context(away(closed.engine))
         return True
 
-    Watch(runs, "a", -1, RLock(), send, lambda error: told.append(str(error))).start(ended.set)
+    Watch(closed, "a", -1, RLock(), send, lambda error: told.append(str(error))).start(ended.set)
     for _ in range(5):
         assert tried.acquire(timeout=30)
     outage.close()
     assert ended.wait(30)
     assert told == ["The database cannot be read: disk I/O error."]
-    assert sent == list(runs.all_frames("a"))
-    runs.close()
+    assert sent == list(closed.all_frames("a"))
 
 
-def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(tmp_path: Path) -> None:
-    runs = RunLog(tmp_path, cache_bytes=0)
-    runs.append(log_of("a", 1, closed=True))
+def test_a_watch_of_a_log_that_cannot_be_read_ends_when_its_viewer_leaves(closed: RunLog) -> None:
     told, ended = Event(), Event()
-    with away(runs.engine):
-        watch = Watch(runs, "a", -1, RLock(), lambda payload: True, lambda error: told.set())
+    with away(closed.engine):
+        watch = Watch(closed, "a", -1, RLock(), lambda payload: True, lambda error: told.set())
         watch.start(ended.set)
         assert told.wait(30)
         watch.stop()
         assert ended.wait(30)
-    runs.close()
 
 
-def test_a_watch_whose_send_finds_the_connection_lost_ends(tmp_path: Path) -> None:
+def test_a_watch_whose_send_finds_the_connection_lost_ends(closed: RunLog) -> None:
     """Engine.IO looks for a client that no longer answers while it sends to it, and then ends its watches."""
-    runs, ended = RunLog(tmp_path), Event()
-    runs.append(log_of("a", 1, closed=True))
+    ended = Event()
 
     def send(_payload: bytes) -> bool:
         watch.stop()
         raise KeyError("a")
 
-    watch = Watch(runs, "a", -1, RLock(), send, unheard)
+    watch = Watch(closed, "a", -1, RLock(), send, unheard)
     watch.start(ended.set)
     assert ended.wait(30)
-    runs.close()
 
 
-def test_a_viewer_is_told_of_a_database_that_is_away(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(settings)
-    parts = app.extensions["kvscope"]
-    run = finished(app.test_client())
-    viewer = LocalViewer(app)
+def test_a_viewer_is_told_of_a_database_that_is_away(new_client: NewClient) -> None:
+    client = new_client()
+    run, parts = finished(client), client.application.extensions["kvscope"]
+    viewer = LocalViewer(client.application)
     with away(parts.runs.engine):
         refused = viewer.emit("watch", {"run": run})["error"]
     assert (refused["status"], refused["detail"]) == (503, "The database cannot be read: disk I/O error.")
@@ -260,12 +257,9 @@ def test_a_bad_watch_or_one_too_many_is_acknowledged_with_a_problem(shared: Live
 
 
 def test_a_page_of_another_origin_gets_no_socket(shared: LiveServer) -> None:
-    path = "socket.io/?EIO=4&transport=polling"
+    path, foreign = "socket.io/?EIO=4&transport=polling", {"Origin": "http://elsewhere.example"}
     assert shared.get(path).status_code == 200
-
-    assert (
-        requests.get(shared.url + path, headers={"Origin": "http://elsewhere.example"}, timeout=30).status_code == 400
-    )
+    assert requests.get(shared.url + path, headers=foreign, timeout=30).status_code == 400
 
 
 def test_viewers_that_vanish_leave_no_watch_behind(shared: LiveServer) -> None:
@@ -273,20 +267,7 @@ def test_viewers_that_vanish_leave_no_watch_behind(shared: LiveServer) -> None:
     viewers = [Viewer(shared.url) for _ in range(5)]
     for viewer in viewers:
         viewer.watch(run)
-    leaving = [Thread(target=viewer.client.eio.ws.sock.close) for viewer in viewers]
-    for thread in leaving:
-        thread.start()
-    for thread in leaving:
-        thread.join()
-
-    def viewers_left() -> bool:
-        return "kvscope_viewers 0" in shared.get("metrics").text
-
-    eventually(viewers_left)
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("shared") / "data", "delay=0.02", options=["--max-open-runs", "40"])
-    yield server
-    server.close()
+    with ThreadPoolExecutor(len(viewers)) as leaving:
+        for viewer in viewers:
+            leaving.submit(viewer.client.eio.ws.sock.close)
+    eventually(lambda: "kvscope_viewers 0" in shared.get("metrics").text)

@@ -1,33 +1,18 @@
 """The memory calculator over HTTP: what its page is given, and the measuring of the machine."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
 from statistics import median
 
-import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
 from kvscope.model.settings import MAX_ASKS
-from tests.support.over_http import bootstrap, problem, start
-
-
-@pytest.mark.parametrize("page", ["memory", "serving", "by-hand/a"])
-def test_a_page_may_be_framed_below_embed_only(client: FlaskClient, page: str) -> None:
-    alone, framed = client.get(f"/{page}"), client.get(f"/embed/{page}")
-    assert "frame-ancestors 'self'" in alone.headers["Content-Security-Policy"]
-    assert "frame-ancestors" not in framed.headers["Content-Security-Policy"]
-    if page != "by-hand/a":
-        assert [bootstrap(each.text)["framed"] for each in (alone, framed)] == [False, True]
+from tests.support.over_http import NewClient, bootstrap, control, problem, start
 
 
 def test_the_pages_have_the_models_the_gpus_and_the_limits(client: FlaskClient) -> None:
     limits = bootstrap(client.get("/serving").text)["limits"]
     assert (limits["workload"]["requests"], limits["workload"]["blocks"]) == ([1, MAX_ASKS], [1, 256])
-    given = bootstrap(client.get("/memory").text)
+    given, framed = (bootstrap(client.get(f"{below}/memory").text) for below in ("", "/embed"))
+    assert (given["framed"], framed["framed"]) == (False, True)
     assert {"llama-3-8b", "deepseek-v3"} <= {model["id"] for model in given["models"]}
     assert "h100-sxm" in {gpu["id"] for gpu in given["gpus"]}
     assert given["session"] is None, "no recordings here"
@@ -40,12 +25,10 @@ def test_the_machine_is_measured_and_the_best_take_counts(client: FlaskClient) -
         assert found["per_second"] == found[amount] / (median(found["takes_ms"]) / 1000)
 
 
-def test_while_a_run_is_computed_the_machine_is_not_measured(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    client = make_app(replace(settings, model="delay=0.05")).test_client()
+def test_while_a_run_is_computed_the_machine_is_not_measured(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.05")
     run = start(client, max_new_tokens=40)
     refused = problem(client.post("/api/measure", json={}), 409, "run")
     assert "A run is being computed" in refused["detail"]
-    client.post(f"/api/runs/{run}/control", json={"action": "pause"})
+    control(client, run, "pause")
     assert client.post("/api/measure", json={}).status_code == 200, "a paused run leaves the machine alone"

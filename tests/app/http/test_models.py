@@ -1,31 +1,23 @@
 """Several models over HTTP: their list, runs of each, and refusals."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
 from tests.support.fake_service import write_fake
-from tests.support.over_http import finished, problem, start
+from tests.support.over_http import NewClient, derived, finished, problem, start
 from tests.support.waiting import eventually
 
 GEMMA = "gemma-3-270m"
 
 
 @pytest.fixture
-def client(
-    make_app: Callable[..., Flask], settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FlaskClient:
+def client(new_client: NewClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FlaskClient:
     """Of a server with two models and one whose terms nobody has accepted."""
     monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
     one, two = write_fake(tmp_path, "one"), write_fake(tmp_path, "two", size=1000)
-    return make_app(replace(settings, model=one, more_models=(two, GEMMA))).test_client()
+    return new_client(model=one, more_models=(two, GEMMA))
 
 
 def load(client: FlaskClient, name: str) -> None:
@@ -67,9 +59,8 @@ def test_what_is_asked_of_a_run_goes_to_its_model(client: FlaskClient) -> None:
         ("twin", {"cache": "none"}),
         ("beam", {"step": 0, "beams": 1, "length": 2}),
     ):
-        derived = client.post(f"/api/runs/{run}/{how}", json=body)
-        assert derived.status_code == 201, derived.text
-        assert client.get(f"/api/runs/{derived.json['id']}").json["model"]["name"] == "two"
+        made = derived(client, run, how, **body)
+        assert client.get(f"/api/runs/{made}").json["model"]["name"] == "two"
     engines = {engine["model"]: engine["name"] for engine in client.get("/api/engines").json["engines"]}
     assert sorted(engines) == ["one", "two"]
 
@@ -92,12 +83,9 @@ def test_a_model_that_cannot_be_had_is_refused(client: FlaskClient, name: str, s
     assert client.post("/api/runs", json={"prompt": "abc"}).status_code == 201
 
 
-def test_a_run_of_a_model_that_is_not_served_is_not_computed_again(
-    client: FlaskClient, make_app: Callable[..., Flask], settings: Settings
-) -> None:
+def test_a_run_of_a_model_that_is_not_served_is_not_computed_again(client: FlaskClient, new_client: NewClient) -> None:
     load(client, "two")
     run = finished(client, model="two")
     client.application.extensions["kvscope"].close()
-    alone = make_app(replace(settings, more_models=())).test_client()
-    detail = problem(alone.get(f"/api/runs/{run}/lens?step=0"), 409, "model")["detail"]
+    detail = problem(new_client().get(f"/api/runs/{run}/lens?step=0"), 409, "model")["detail"]
     assert detail == "The run was computed by two; this server has loaded fake."

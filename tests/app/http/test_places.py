@@ -1,7 +1,5 @@
 """Places: every address finds one, and nobody waits without an end."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from threading import Event, Thread
 

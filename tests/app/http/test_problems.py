@@ -1,7 +1,5 @@
 """What goes wrong, as problem documents."""
 
-from __future__ import annotations
-
 import logging
 
 import psycopg
@@ -9,13 +7,14 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.support.outage import away, crowded
+from tests.support.asking import BODIES
+from tests.support.outage import Fault, away, crowded
 from tests.support.over_http import finished, problem, start
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
 def test_while_the_database_is_away_whatever_needs_it_is_to_come_back_later(
-    client: FlaskClient, app: Flask, fault: type[away]
+    client: FlaskClient, app: Flask, fault: Fault
 ) -> None:
     run = finished(client)
     session = client.post(f"/api/runs/{run}/share", json={"title": "kept"}).json["id"]
@@ -26,15 +25,8 @@ def test_while_the_database_is_away_whatever_needs_it_is_to_come_back_later(
     asked += ["/metrics", f"/s/{session}", f"/oembed?url=http://localhost/s/{session}"]
     with fault(parts.runs.engine):
         answers = [client.get(path) for path in asked]
-        answers += [
-            client.post(f"/api/runs/{run}{rest}", json=body)
-            for rest, body in {
-                "/share": {"title": "another"},
-                "/control": {"action": "stop"},
-                "/fork": {"position": 3, "token": 1},
-                "/twin": {"cache": "none"},
-            }.items()
-        ]
+        about = [f"/api/runs/{{run}}/{name}" for name in ("share", "control", "fork", "twin")]
+        answers += [client.post(path.format(run=run), json=BODIES.get(path, {"title": "another"})) for path in about]
         answers += [client.post("/api/runs", json={"prompt": "abc"})]
         answers += [client.delete(f"/api/sessions/{session}", headers={"Authorization": "Bearer x"})]
         for answer in answers:

@@ -1,7 +1,5 @@
 """What is made of a session: once, one at a time, within a bound, and nothing of one that was deleted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

@@ -1,9 +1,8 @@
 """Requests for values wait for a turn; requests about runs and those that wait for the engine hold none."""
 
-from __future__ import annotations
-
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 from flask import Flask
@@ -20,7 +19,7 @@ class Gated:
 
     def __init__(self) -> None:
         self.inside, self.asking = list[str](), list[str]()
-        self.go_on, self.answered = threading.Event(), threading.Event()
+        self.go_on, self.answered = Event(), Event()
         self.turns, self.app = Turns(), Flask(__name__)
         self.turns.init_app(self.app)
         self.app.register_error_handler(Problem, Problem.response)
@@ -50,22 +49,20 @@ class Gated:
         def fails() -> str:
             raise RuntimeError
 
-        self.threads: list[threading.Thread] = []
+        self.clients = ThreadPoolExecutor(AT_ONCE + 6)
 
     def ask(self, path: str, times: int) -> None:
         for _ in range(times):
-            self.threads.append(threading.Thread(target=self.app.test_client().get, args=(path,)))
-            self.threads[-1].start()
+            self.clients.submit(self.app.test_client().get, path)
 
 
 @pytest.fixture
 def gated() -> Iterator[Gated]:
     made = Gated()
-    yield made
-    made.go_on.set()
-    made.answered.set()
-    for thread in made.threads:
-        thread.join(20)
+    with made.clients:
+        yield made
+        made.go_on.set()
+        made.answered.set()
 
 
 def test_a_request_about_a_run_passes_those_that_read_values(gated: Gated) -> None:

@@ -1,7 +1,5 @@
 """docs/refusals.md is what this version answers to bad input."""
 
-from __future__ import annotations
-
 from flask.testing import FlaskClient
 
 from tools.messages.refusals import COMMANDS, PAGE, REQUESTS, on_the_command_line, over_http, section

@@ -1,7 +1,5 @@
 """Below a path that a proxy puts before the server, whether it says so or not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import product
@@ -15,7 +13,7 @@ from flask.testing import FlaskClient
 from kvscope.app.page_table import pages
 from kvscope.app.settings import Settings
 from tests.support.live_server import FAKE
-from tests.support.over_http import finished, share, started
+from tests.support.over_http import finished, serving, share
 
 LESSON = "01-what-is-a-token"
 PAGES = [
@@ -32,9 +30,8 @@ FORGED = ("//evil.example", "https://evil.example", '/kv"><script>', "/a//b", "k
 def trusting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     """A client whose address is that of a proxy."""
     folder = tmp_path_factory.mktemp("trusting")
-    app = started(Settings(folder / "data", service=FAKE, recordings_dir=folder, proxies=("127.0.0.1",)))
-    yield app.test_client()
-    app.extensions["kvscope"].close()
+    with serving(Settings(folder / "data", service=FAKE, recordings_dir=folder, proxies=("127.0.0.1",))) as app:
+        yield app.test_client()
 
 
 def followed(client: FlaskClient, path: str, **said: Any) -> Iterator[str]:
@@ -50,9 +47,8 @@ def test_what_a_page_leads_to_is_below_the_path_that_nobody_told_it_of(client: F
     assert len(found) > 10
     assert [address for address in found if not address.startswith("http://localhost/kv/")] == []
     for address in found:
-        answer = client.get(address.removeprefix("http://localhost/kv"), buffered=True)
-        assert answer.status_code == 200, address
-        answer.close()
+        with client.get(address.removeprefix("http://localhost/kv"), buffered=True) as answer:
+            assert answer.status_code == 200, address
 
 
 def test_no_page_is_left_out(app: Flask) -> None:

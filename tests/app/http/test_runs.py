@@ -1,20 +1,26 @@
 """The HTTP contract for runs, its good and its bad input, over the real engine process with the fake model."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
 from kvscope.model.log.frames import header
-from tests.support.over_http import bearer, finished, frames, problem, share, start
+from tests.support.asking import BODIES
+from tests.support.over_http import (
+    NewClient,
+    bearer,
+    control,
+    derived,
+    ended,
+    finished,
+    frames,
+    problem,
+    share,
+    start,
+)
 from tests.support.waiting import eventually
 
 
@@ -66,13 +72,14 @@ def test_unusual_prompts_are_taken_as_they_are(client: FlaskClient) -> None:
         assert client.get(f"/api/runs/{run}").json["prompt"] == prompt
 
 
-def test_the_longest_prompt_fits_however_it_is_escaped(client: FlaskClient) -> None:
-    body = json.dumps({"prompt": "🙂" * 8192, "max_new_tokens": 1}, ensure_ascii=True)
-    assert client.post("/api/runs", data=body, content_type="application/json").status_code == 201
-
-
-def test_of_a_name_that_is_there_twice_the_last_counts(client: FlaskClient) -> None:
-    body = b'{"prompt": 7, "prompt": "abc", "max_new_tokens": 1}'
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(json.dumps({"prompt": "🙂" * 8192, "max_new_tokens": 1}), id="the longest prompt, escaped"),
+        pytest.param(b'{"prompt": 7, "prompt": "abc", "max_new_tokens": 1}', id="of a name twice the last counts"),
+    ],
+)
+def test_an_unusual_body_is_taken(client: FlaskClient, body: str | bytes) -> None:
     assert client.post("/api/runs", data=body, content_type="application/json").status_code == 201
 
 
@@ -93,41 +100,32 @@ def test_paths_and_methods_that_do_not_exist_are_problems_below_api(client: Flas
 def test_a_fault_in_the_engine_is_a_500_and_other_runs_go_on(client: FlaskClient, app: Flask) -> None:
     other = start(client, max_new_tokens=256)
     assert "boom" not in problem(client.post("/api/runs", json={"prompt": "boom"}), 500)["detail"]
-    eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")
-    assert client.get(f"/api/runs/{other}").json["reason"] == "length"
+    assert client.get(f"/api/runs/{ended(client, other)}").json["reason"] == "length"
     assert app.extensions["kvscope"].engine.restarts == 0
 
 
-def paused(make_app: Callable[..., Flask], settings: Settings) -> tuple[FlaskClient, str]:
-    client = make_app(replace(settings, model="delay=0.02")).test_client()
+def test_control_pauses_steps_resumes_and_stops(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.02")
     run = start(client, max_new_tokens=256)
-    assert client.post(f"/api/runs/{run}/control", json={"action": "pause"}).json == {"id": run, "status": "paused"}
-    return client, run
-
-
-def test_control_pauses_steps_resumes_and_stops(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client, run = paused(make_app, settings)
 
     def status() -> dict[str, Any]:
-        document: dict[str, Any] = client.get(f"/api/runs/{run}").json
-        return document
+        return client.get(f"/api/runs/{run}").json
 
+    assert client.post(f"/api/runs/{run}/control", json={"action": "pause"}).json == {"id": run, "status": "paused"}
     assert status()["status"] == "paused"
-    client.post(
-        f"/api/runs/{run}/control", json={"action": "pause"}
-    )  # what was under way has been stored by its answer
+    control(client, run, "pause")  # what was under way has been stored by its answer
     before = status()["steps"]
-    assert client.post(f"/api/runs/{run}/control", json={"action": "step"}).json["status"] == "paused"
+    assert control(client, run, "step") == "paused"
     eventually(lambda: status()["steps"] == before + 1)
-    assert client.post(f"/api/runs/{run}/control", json={"action": "resume"}).json["status"] == "running"
+    assert control(client, run, "resume") == "running"
     eventually(lambda: status()["steps"] > before + 1)
-    assert client.post(f"/api/runs/{run}/control", json={"action": "stop"}).json["status"] == "closed"
+    assert control(client, run, "stop") == "closed"
     eventually(lambda: status()["reason"] == "stopped")
     problem(client.post(f"/api/runs/{run}/control", json={"action": "resume"}), 409, "action")
 
 
-def test_more_runs_than_the_server_takes_stand_in_line(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client = make_app(replace(settings, model="delay=0.02", max_open_runs=2, max_waiting=3)).test_client()
+def test_more_runs_than_the_server_takes_stand_in_line(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.02", max_open_runs=2, max_waiting=3)
     runs = [start(client, max_new_tokens=256) for _ in range(2)]
     first, second, third = (client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 1}) for _ in range(3))
     assert (first.status_code, first.json["status"], first.json["place"]) == (202, "queued", 1)
@@ -142,44 +140,38 @@ def test_more_runs_than_the_server_takes_stand_in_line(make_app: Callable[..., F
     assert int(refused.headers["Retry-After"]) > 0
     assert client.delete(path, headers=bearer(first.json["delete_token"])).status_code == 404
     assert client.delete(path, headers=bearer(second.json["delete_token"])).status_code == 204
-    client.post(f"/api/runs/{runs[0]}/control", json={"action": "stop"})
+    control(client, runs[0], "stop")
     for each in (first, third):
-        eventually(lambda: client.get(f"/api/runs/{each.json['id']}").json["status"] == "closed")  # noqa: B023
-        deleted = client.delete(f"/api/runs/{each.json['id']}", headers=bearer(each.json["delete_token"]))
+        run = ended(client, each.json["id"])
+        deleted = client.delete(f"/api/runs/{run}", headers=bearer(each.json["delete_token"]))
         assert deleted.status_code == 204  # its token is the same as in line
 
 
-def test_of_a_run_that_could_not_begin_in_its_turn_the_reason_is_told(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
+def test_of_a_run_that_could_not_begin_in_its_turn_the_reason_is_told(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.02", max_open_runs=1)
     run = start(client, max_new_tokens=256)
     waits = client.post("/api/runs", json={"prompt": "longer than it looks"}).json
-    client.post(f"/api/runs/{run}/control", json={"action": "stop"})
+    control(client, run, "stop")
     eventually(lambda: client.get(f"/api/runs/{waits['id']}").status_code == 413)
     assert problem(client.get(f"/api/runs/{waits['id']}"), 413, "prompt")["limit"] == 512
 
 
-def test_a_paused_run_gives_way_and_can_be_resumed(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client = make_app(replace(settings, model="delay=0.02", max_open_runs=1)).test_client()
+def test_a_paused_run_gives_way_and_can_be_resumed(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.02", max_open_runs=1)
     run = start(client, max_new_tokens=120)
-    client.post(f"/api/runs/{run}/control", json={"action": "pause"})
+    control(client, run, "pause")
     other = start(client, max_new_tokens=256)
     assert client.get(f"/api/runs/{run}").json["status"] == "paused"
     assert "kvscope_runs_set_aside 1\n" in client.get("/metrics").text
-    assert client.post(f"/api/runs/{run}/control", json={"action": "resume"}).json["status"] == "queued"
-    assert client.get(f"/api/runs/{run}").json["status"] == "queued"
-    client.post(f"/api/runs/{other}/control", json={"action": "stop"})
-    eventually(lambda: client.get(f"/api/runs/{run}").json["reason"] == "length")
-    assert client.get(f"/api/runs/{run}").json["steps"] == 120
+    assert control(client, run, "resume") == client.get(f"/api/runs/{run}").json["status"] == "queued"
+    control(client, other, "stop")
+    status = client.get(f"/api/runs/{ended(client, run)}").json
+    assert (status["reason"], status["steps"]) == ("length", 120)
 
 
 def test_a_fork_repeats_the_log_up_to_the_token_it_changes(client: FlaskClient) -> None:
     run = finished(client, max_new_tokens=6)
-    response = client.post(f"/api/runs/{run}/fork", json={"position": 5, "token": 900})
-    assert response.status_code == 201, response.text
-    fork = response.json["id"]
-    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    fork = derived(client, run, "fork", position=5, token=900)
     theirs, ours = frames(client, run), frames(client, fork)
     # Position 5 of a prompt of 3 is the token that step 2 chose: frames open, then layer and step of steps 0, 1 and 2.
     assert [header(frame).kind for frame in ours[:7]] == [header(frame).kind for frame in theirs[:7]]
@@ -202,7 +194,6 @@ def test_a_place_that_the_run_or_its_model_does_not_have_is_named(client: FlaskC
         *(("operations?step=0&layer=0", "step"), ("smaller?dtype=int8&kv_heads=0", "kv_heads")),
     ):
         assert "limit" in problem(client.get(f"/api/runs/{run}/{rest}"), 422, field)
-    assert problem(client.post("/api/runs", json={"prompt": "a" * 8193}), 413, "prompt")["limit"] == 8192
     assert problem(client.post("/api/runs", json={"prompt": "a", "top_k": 2000}), 422, "top_k")["limit"] == [0, 1000]
     problem(client.post("/api/runs", json={"prompt": "long"}), 413, "prompt")
     problem(client.post("/api/runs", json={"prompt": "a", "model": "another"}), 422, "model")
@@ -210,13 +201,16 @@ def test_a_place_that_the_run_or_its_model_does_not_have_is_named(client: FlaskC
 
 def test_exact_values_are_asked_for_the_tokens_the_step_had(client: FlaskClient) -> None:
     run = finished(client)
-    first = client.get(f"/api/runs/{run}/head?step=0&layer=1&head=2")
-    assert first.data == b"head [97, 98, 99] 0 1 2"
-    assert client.get(f"/api/runs/{run}/head?step=2&layer=1&head=2").data == b"head [97, 98, 99, 100, 101] 4 1 2"
-    assert client.get(f"/api/runs/{run}/block?step=1&layer=0&position=3").data == b"block [97, 98, 99, 100] 0 3"
-    assert client.get(f"/api/runs/{run}/shards?step=1&layer=0&position=3").data == b"shards [97, 98, 99, 100] 0 3 2"
-    assert client.get(f"/api/runs/{run}/weights?layer=1&of=attn.q&index=7").data == b"weights 1 attn.q 7"
-    assert client.get(f"/api/runs/{run}/matrix?layer=1&of=mlp.down").data == b"matrix 1 mlp.down"
+    for question, answer in (
+        ("head?step=0&layer=1&head=2", b"head [97, 98, 99] 0 1 2"),
+        ("head?step=2&layer=1&head=2", b"head [97, 98, 99, 100, 101] 4 1 2"),
+        ("block?step=1&layer=0&position=3", b"block [97, 98, 99, 100] 0 3"),
+        ("shards?step=1&layer=0&position=3", b"shards [97, 98, 99, 100] 0 3 2"),
+        ("weights?layer=1&of=attn.q&index=7", b"weights 1 attn.q 7"),
+        ("matrix?layer=1&of=mlp.down", b"matrix 1 mlp.down"),
+        ("algebra?step=2&layer=1&head=2", b"algebra [97, 98, 99, 100, 101] 1 2"),
+    ):
+        assert client.get(f"/api/runs/{run}/{question}").data == answer
     assert len(client.get(f"/api/runs/{run}/mask?step=1").json["without"]["by_position"]) == 3
     [operation] = client.get(f"/api/runs/{run}/operations?step=2&layer=1").json["operations"]
     assert (operation["name"], operation["old"]["size"]) == ("attn.v", 5)
@@ -252,44 +246,22 @@ def test_exact_values_stay_in_caches(client: FlaskClient, app: Flask, monkeypatc
     assert asked
 
 
-def test_values_of_another_models_run_are_refused(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(settings)
-    client = app.test_client()
+def test_values_of_another_models_run_are_refused(new_client: NewClient) -> None:
+    client = new_client()
     run = finished(client)
-    app.extensions["kvscope"].engine.info["sha256"] = "0" * 64
+    client.application.extensions["kvscope"].engine.info["sha256"] = "0" * 64
     problem(client.get(f"/api/runs/{run}/lens?step=0"), 409, "model")
-    problem(client.post(f"/api/runs/{run}/fork", json={"position": 3, "token": 1}), 409, "model")
-    problem(client.post(f"/api/runs/{run}/twin", json={"cache": "none"}), 409, "model")
-    problem(client.post(f"/api/runs/{run}/beam", json={"step": 1, "beams": 2, "length": 3}), 409, "model")
+    for kind in ("fork", "twin", "beam"):
+        problem(client.post(f"/api/runs/{run}/{kind}", json=BODIES[f"/api/runs/{{run}}/{kind}"]), 409, "model")
     assert len(frames(client, run)) == 8
 
 
-def test_while_the_model_loads_runs_must_come_back_later(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client = make_app(replace(settings, model="load=30"), ready=False).test_client()
+def test_while_the_model_loads_runs_must_come_back_later(new_client: NewClient) -> None:
+    client = new_client(model="load=30", ready=False)
     response = client.post("/api/runs", json={"prompt": "abc"})
     problem(response, 503)
     assert int(response.headers["Retry-After"]) > 0
     problem(client.post("/api/runs", json={"prompt": ""}), 422, "prompt")
-
-
-def test_on_a_full_disk_no_run_starts_and_the_server_stays_whole(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    app = make_app(settings)
-    client = app.test_client()
-    finished(client)
-    log = app.extensions["kvscope"].runs
-    full = True
-    log.engine.dispose()
-    sa.event.listen(
-        log.engine, "connect", lambda connection, _: connection.execute(f"PRAGMA max_page_count={1 if full else 10**6}")
-    )
-    body = {"prompt": "abc" * 2700, "max_new_tokens": 256}
-    response = client.post("/api/runs", json=body)
-    assert "full" in problem(response, 503)["detail"]
-    full = False
-    log.engine.dispose()
-    assert client.get(f"/api/runs/{finished(client)}").json["reason"] == "length"
 
 
 def test_who_started_a_run_can_delete_it_and_nobody_else(client: FlaskClient) -> None:
@@ -307,8 +279,7 @@ def test_who_started_a_run_can_delete_it_and_nobody_else(client: FlaskClient) ->
 
 def test_a_run_goes_with_its_studies_and_not_with_what_was_shared_of_it(client: FlaskClient) -> None:
     made = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 3}).json
-    run = made["id"]
-    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
+    run = ended(client, made["id"])
     shared = share(client, run)
     twin = client.post(f"/api/runs/{run}/twin", json={"cache": "none"}).json
     branch = client.post(f"/api/runs/{run}/fork", json={"position": 3, "token": 7}).json

@@ -1,7 +1,5 @@
 """A workload that is over is saved, linked, embedded, exported and taken back on the paths of a run."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any
@@ -14,8 +12,8 @@ from PIL import Image
 from kvscope.model.log.frames import header, join, relabel, split
 from kvscope.model.settings import Ask, Drafting, ServingSettings
 from tests.support.over_http import bearer, bootstrap, frames, problem, share
+from tests.support.over_http import ended as until_ended
 from tests.support.tiny_runs import finish, service, workload_request
-from tests.support.waiting import eventually
 
 BINARY = "application/octet-stream"
 ASKS = [{"prompt": "abc"}, {"prompt": "<b>why</b>", "arrives_ms": 5}]
@@ -24,9 +22,7 @@ ASKS = [{"prompt": "abc"}, {"prompt": "<b>why</b>", "arrives_ms": 5}]
 def ended(client: FlaskClient, **more: Any) -> str:
     made = client.post("/api/workloads", json={"requests": ASKS, "rounds": [{}, {"at_once": 1}], **more})
     assert made.status_code == 201, made.text
-    run = str(made.json["id"])
-    eventually(lambda: client.get(f"/api/runs/{run}").json["status"] == "closed")
-    return run
+    return until_ended(client, made.json["id"])
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +30,8 @@ def real() -> bytes:
     """A file of what an engine really did."""
     made = service()
     rounds = (ServingSettings(blocks=8, at_once=2), ServingSettings(blocks=8, draft=Drafting(tokens=2, layers=1)))
-    asked = workload_request(
-        "w",
-        "be brief",
-        (Ask(prompt="hello there", max_new_tokens=4), Ask(prompt="hello you", max_new_tokens=3)),
-        rounds,
-    )
+    asks = (Ask(prompt="hello there", max_new_tokens=4), Ask(prompt="hello you", max_new_tokens=3))
+    asked = workload_request("w", "be brief", asks, rounds)
     return join(frame.payload for frame in made.workload(asked) + finish(made))
 
 
@@ -86,14 +78,6 @@ def test_its_link_and_its_embed_open_the_page_of_serving(client: FlaskClient) ->
     assert len(picture.convert("RGB").getcolors(2**16) or []) > 20
 
 
-def test_it_is_taken_back_with_its_token(client: FlaskClient) -> None:
-    shared = share(client, ended(client))
-    problem(client.delete(f"/api/sessions/{shared['id']}", headers=bearer("other")), 403, "Authorization")
-    deleted = client.delete(f"/api/sessions/{shared['id']}", headers=bearer(shared["delete_token"]))
-    assert deleted.status_code == 204
-    assert client.get(shared["url"]).status_code == 410
-
-
 def test_what_a_workload_does_not_have_is_refused(client: FlaskClient) -> None:
     run = ended(client)
     levels = client.get(f"/api/runs/{run}/share").json["levels"]
@@ -121,13 +105,10 @@ def test_one_without_a_pass_cannot_be_saved(client: FlaskClient, app: Flask) -> 
 
 @pytest.mark.parametrize("kind", ["html", "safetensors"])
 def test_a_file_of_it_is_the_same_session_everywhere(client: FlaskClient, real: bytes, kind: str) -> None:
-    first = kept(client, real)
-    assert first.status_code == 201, first.text
-    file = client.get(f"/api/sessions/{first.json['id']}.{kind}").data
-    again = kept(client, file)
-    assert again.status_code == 201, again.text
-    assert again.json["id"] == first.json["id"]
-    assert frames_of(client, again.json["id"]) == [frame.payload for frame in split(real)]
+    session = kept(client, real).json["id"]
+    again = kept(client, client.get(f"/api/sessions/{session}.{kind}").data)
+    assert again.json["id"] == session
+    assert frames_of(client, session) == [frame.payload for frame in split(real)]
 
 
 def test_its_page_has_the_serving_bundle_inside_and_its_size_is_told_first(client: FlaskClient, real: bytes) -> None:

@@ -1,7 +1,5 @@
 """Response headers: who may read what."""
 
-from __future__ import annotations
-
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -11,7 +9,7 @@ ANYONE = "Access-Control-Allow-Origin"
 
 def test_only_what_a_shared_run_is_shown_with_can_be_read_from_a_frame_without_an_origin(client: FlaskClient) -> None:
     nowhere = {"Origin": "null"}
-    for path in ("/static/main.js", "/api/sessions/none", "/readyz"):
+    for path in ("/static/main.js", "/api/sessions/none", "/readyz", "/api/code"):
         with client.get(path, headers=nowhere) as response:
             assert response.headers[ANYONE] == "*", path
     for path in ("/", "/api/runs/none", "/api/runs/none/frames", "/metrics", "/healthz"):
@@ -55,11 +53,13 @@ def test_what_is_framed_elsewhere_can_be_framed_by_an_isolated_page_and_is_not_r
     headers = client.get(f"/embed/{path}", headers={"Origin": "null"}).headers
     assert headers["Cross-Origin-Embedder-Policy"] == "require-corp"
     assert headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert "frame-ancestors" not in headers["Content-Security-Policy"]
     assert ANYONE not in headers
 
 
-@pytest.mark.parametrize("path", ["/", "/s/none", "/gallery", "/api/runs/none", "/metrics"])
+@pytest.mark.parametrize("path", ["/", "/s/none", "/gallery", "/memory", "/by-hand/a", "/api/runs/none"])
 def test_nothing_else_is_loaded_by_other_sites(client: FlaskClient, path: str) -> None:
     headers = client.get(path).headers
     assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "frame-ancestors 'self'" in headers["Content-Security-Policy"]
     assert "Cross-Origin-Embedder-Policy" not in headers

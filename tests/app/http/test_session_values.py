@@ -1,27 +1,21 @@
 """Exact values stored with a session: offered with their size, computed step by step, served, checked, dropped."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
 from threading import Thread
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table
+from kvscope.app.store.sessions import Damaged, SessionStore, label_of, parts_table, sessions_table, tokens_table
 from kvscope.app.store.value_parts import Values, describe
 from kvscope.app.store.values import origins_table, values_table
 from kvscope.model.log.frames import from_stream, header
 from tests.support.fake_service import HEAD_DIM, HEADS, LAYERS
 from tests.support.integrity import damage_of
-from tests.support.over_http import bootstrap, delete, finished, frames, problem, share, start
+from tests.support.over_http import NewClient, bootstrap, control, delete, finished, frames, problem, share, start
 from tests.support.stored import SQLITE_ONLY, WORDS, allow_pages, change, count, limit_pages, run_of, values_of
 from tests.support.waiting import eventually
 
@@ -30,10 +24,12 @@ LEVELS = ("attention", "qkv", "block")
 
 def choices(client: FlaskClient, run: str) -> dict[str, Any]:
     response = client.get(f"/api/runs/{run}/share")
-    assert response.status_code == 200, response.text
-    assert response.headers["Cache-Control"] == "no-store"
-    found: dict[str, Any] = response.json
-    return found
+    assert response.headers["Cache-Control"] == "no-store", response.text
+    return response.json
+
+
+def refusals_of(client: FlaskClient, run: str) -> dict[str, str | None]:
+    return {level: each["refusal"] for level, each in choices(client, run)["levels"].items()}
 
 
 def layer_of(client: FlaskClient, session: str, layer: int) -> list[bytes]:
@@ -50,7 +46,7 @@ class TestOverHttp:
         qkv = rows * LAYERS * (HEADS + 2) * HEAD_DIM * 4
         assert sizes == {"attention": 0, "qkv": qkv, "block": qkv + rows * LAYERS * 2 * (5 * 12 + 2 * 16)}
         assert [found["levels"][level]["estimated"] for level in LEVELS] == [False, True, True]
-        assert {each["refusal"] for each in found["levels"].values()} == {None}
+        assert set(refusals_of(client, run).values()) == {None}
         assert found["computing"] is None
 
     def test_values_are_stored_with_the_session_and_read_by_step_and_layer(self, client: FlaskClient) -> None:
@@ -73,19 +69,14 @@ class TestOverHttp:
                 assert seen.data["first_query"] == (0 if step == 0 else 2 + step)
         for query, field in (("layer=2", "layer"), ("layer=0&step=3", "step")):
             problem(client.get(f"/api/sessions/{session}/values?{query}"), 422, field)
-        lens = header(found[-1]).data["lens"]
-        chosen = client.get(f"/api/sessions/{session}/lens?step=2").json
-        assert lens == chosen
+        assert header(found[-1]).data["lens"] == client.get(f"/api/sessions/{session}/lens?step=2").json
         assert len(list(from_stream(client.get(f"/api/sessions/{session}/frames").data))) == len(manifest["parts"])
 
     def test_the_page_is_told_what_is_stored(self, client: FlaskClient) -> None:
         run = finished(client)
         with_values, without = share(client, run, values="block"), share(client, run)
-        assert bootstrap(client.get(with_values["url"]).text)["session"]["values"] == {
-            "level": "block",
-            "layers": LAYERS,
-        }
-        assert bootstrap(client.get(without["url"]).text)["session"]["values"] is None
+        told = [bootstrap(client.get(each["url"]).text)["session"]["values"] for each in (with_values, without)]
+        assert told == [{"level": "block", "layers": LAYERS}, None]
 
     def test_the_same_run_with_the_same_values_is_one_session(self, client: FlaskClient) -> None:
         run = finished(client)
@@ -101,13 +92,6 @@ class TestOverHttp:
         again = share(client, run, values="qkv")
         assert len(layer_of(client, again["id"], 1)) == 3
 
-    def test_what_was_read_is_not_sent_again(self, client: FlaskClient) -> None:
-        session = share(client, values="qkv")["id"]
-        for query in ("layer=1", "layer=1&step=2"):
-            url = f"/api/sessions/{session}/values?{query}"
-            tag = client.get(url).headers["ETag"]
-            assert client.get(url, headers={"If-None-Match": tag}).status_code == 304
-
     def test_a_session_without_values_has_none(self, client: FlaskClient) -> None:
         session = share(client)["id"]
         problem(client.get(f"/api/sessions/{session}/values?layer=0"), 404, "values")
@@ -116,49 +100,40 @@ class TestOverHttp:
         problem(client.get("/api/runs/nobody/share"), 404, "run")
         run = start(client, prompt="abc", max_new_tokens=200)
         problem(client.get(f"/api/runs/{run}/share"), 409, "run")
-        client.post(f"/api/runs/{run}/control", json={"action": "stop"})
+        control(client, run, "stop")
 
-    def test_too_many_bytes_are_refused_and_the_choice_says_so(
-        self, make_app: Callable[..., Flask], settings: Settings
-    ) -> None:
-        client = make_app(replace(settings, max_value_bytes=1000)).test_client()
+    def test_too_many_bytes_are_refused_and_the_choice_says_so(self, new_client: NewClient) -> None:
+        client = new_client(max_value_bytes=1000)
         run = finished(client)
-        refusals = {level: each["refusal"] for level, each in choices(client, run)["levels"].items()}
+        refusals = refusals_of(client, run)
         assert refusals["attention"] is None
         assert "limit is 1,000" in refusals["block"]
         response = client.post(f"/api/runs/{run}/share", json={"values": "block"})
         assert problem(response, 413, "values")["limit"] == 1000
 
-    def test_what_is_inside_experts_cannot_be_stored_and_the_choice_says_so(
-        self, make_app: Callable[..., Flask], settings: Settings
-    ) -> None:
-        client = make_app(replace(settings, model="experts=4")).test_client()
+    def test_what_is_inside_experts_cannot_be_stored_and_the_choice_says_so(self, new_client: NewClient) -> None:
+        client = new_client(model="experts=4")
         run = finished(client)
-        refusals = {level: each["refusal"] for level, each in choices(client, run)["levels"].items()}
+        refusals = refusals_of(client, run)
         assert (refusals["attention"], refusals["qkv"]) == (None, None)
         assert "inside experts" in refusals["block"]
         response = client.post(f"/api/runs/{run}/share", json={"values": "block"})
         assert problem(response, 409, "values")["limit"] == ["attention", "qkv"]
 
-    def test_without_the_model_of_the_run_only_its_log_is_kept(
-        self, make_app: Callable[..., Flask], settings: Settings
-    ) -> None:
-        client = make_app(settings).test_client()
+    def test_without_the_model_of_the_run_only_its_log_is_kept(self, new_client: NewClient) -> None:
+        client = new_client()
         run = finished(client)
         client.application.extensions["kvscope"].close()
-        unready = make_app(replace(settings, model="refused"), ready=False).test_client()
+        unready = new_client(model="refused", ready=False)
         assert choices(unready, run)["levels"]["qkv"]["refusal"]
         problem(unready.post(f"/api/runs/{run}/share", json={"values": "qkv"}), 503, "values")
         assert share(unready, run)["id"]
 
-    def test_how_far_it_is_can_be_asked_and_others_go_on(
-        self, make_app: Callable[..., Flask], settings: Settings
-    ) -> None:
-        app = make_app(replace(settings, model="delay=0.05"))
-        client = app.test_client()
+    def test_how_far_it_is_can_be_asked_and_others_go_on(self, new_client: NewClient) -> None:
+        client = new_client(model="delay=0.05")
         run = finished(client, max_new_tokens=12)
         done: list[int] = []
-        sharing = Thread(target=lambda: share(app.test_client(), run, values="qkv"))
+        sharing = Thread(target=lambda: share(client.application.test_client(), run, values="qkv"))
         sharing.start()
         while sharing.is_alive():
             if computing := choices(client, run)["computing"]:
@@ -169,23 +144,18 @@ class TestOverHttp:
         assert len(set(done)) > 3
         assert choices(client, run)["computing"] is None
 
-    def test_an_engine_that_dies_meanwhile_leaves_nothing(
-        self, make_app: Callable[..., Flask], settings: Settings
-    ) -> None:
-        app = make_app(replace(settings, model="delay=0.05"))
-        client, parts = app.test_client(), app.extensions["kvscope"]
-        run = finished(client, max_new_tokens=20)
+    def test_an_engine_that_dies_meanwhile_leaves_nothing(self, new_client: NewClient) -> None:
+        client = new_client(model="delay=0.05")
+        run, parts = finished(client, max_new_tokens=20), client.application.extensions["kvscope"]
         answers: list[Any] = []
-        ask = app.test_client()
+        ask = client.application.test_client()
         sharing = Thread(target=lambda: answers.append(ask.post(f"/api/runs/{run}/share", json={"values": "qkv"})))
         sharing.start()
         eventually(lambda: (choices(client, run)["computing"] or {"done": 0})["done"] > 2)
         parts.engine.engines[0].supervisor._process.kill()
         sharing.join()
         problem(answers[0], 503)
-        with parts.runs.engine.connect() as connection:
-            for table in (sessions_table, values_table):
-                assert connection.scalar(sa.select(sa.func.count()).select_from(table)) == 0
+        assert [count(parts.sessions, table) for table in (sessions_table, values_table)] == [0, 0]
         eventually(lambda: parts.engine.readiness.state == "ready")
         assert share(client, run, values="qkv")["id"]
 
@@ -234,6 +204,7 @@ class TestStored:
         limit_pages(log)
         with pytest.raises(StoreError, match="full"):
             self.keep(store, values_of(3, 100_000))
-        assert [count(store, table) for table in (sessions_table, parts_table, values_table, origins_table)] == [0] * 4
+        tables = (sessions_table, parts_table, tokens_table, values_table, origins_table)
+        assert [count(store, table) for table in tables] == [0] * 5
         allow_pages(log)
         assert damage_of(store, self.keep(store, values_of(3, 100_000))[0]) == []

@@ -1,11 +1,7 @@
 """The HTTP contract for saved sessions, good and bad input, over the real engine process with the fake model."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,12 +9,22 @@ from flask import Flask
 from flask.testing import FlaskClient
 from safetensors import deserialize
 
-from kvscope.app.settings import Settings
 from kvscope.app.store.sessions import Damaged, label_of, unlinked
 from kvscope.model.log.frames import from_stream, header, raw_header, split
-from tests.support.over_http import WORDS, bootstrap, damage, delete, finished, frames, problem, share, start
+from tests.support.over_http import (
+    WORDS,
+    NewClient,
+    bootstrap,
+    damage,
+    delete,
+    derived,
+    finished,
+    frames,
+    problem,
+    share,
+    start,
+)
 from tests.support.stored import log_of
-from tests.support.waiting import eventually
 
 EXACT = (
     "head?step=0&layer=1&head=2",
@@ -55,9 +61,6 @@ def test_the_manifest_has_the_words_and_the_parts(client: FlaskClient) -> None:
     assert manifest["notes"] == [WORDS["notes"][0], {"step": 0, "layer": None, "head": None, "text": "Prefill"}]
     assert (manifest["run"], manifest["prompt"], manifest["steps"]) == (label_of(run), "abc", 3)
     assert (manifest["schema"], manifest["bytes"], len(manifest["parts"])) == ("1", sum(map(len, stored)), len(stored))
-    assert response.headers["Cache-Control"] == "no-cache"
-    again = client.get(response.request.path, headers={"If-None-Match": response.headers["ETag"]})
-    assert again.status_code == 304
 
 
 def test_words_that_are_left_out_are_the_same_as_empty_ones(client: FlaskClient) -> None:
@@ -82,18 +85,6 @@ def test_frames_and_exact_values_are_the_runs_own(client: FlaskClient) -> None:
         assert theirs.data == ours.data
 
 
-@pytest.mark.parametrize("rest", ["frames", EXACT[0]])
-def test_what_was_read_is_not_sent_again_and_is_asked_for_after_a_deletion(client: FlaskClient, rest: str) -> None:
-    shared = share(client, title=rest)
-    url = f"/api/sessions/{shared['id']}/{rest}"
-    first = client.get(url)
-    assert first.headers["Cache-Control"] == "no-cache"
-    again = {"If-None-Match": first.headers["ETag"]}
-    assert client.get(url, headers=again).status_code == 304
-    delete(client, shared)
-    problem(client.get(url, headers=again), 410, "session")
-
-
 def test_the_archive_is_the_whole_log_with_its_words(client: FlaskClient) -> None:
     run = finished(client)
     session = share(client, run, **WORDS)["id"]
@@ -103,8 +94,6 @@ def test_the_archive_is_the_whole_log_with_its_words(client: FlaskClient) -> Non
     assert len(deserialize(response.data)) == 6  # a reader of the format alone opens it
     about = json.loads(raw_header(response.data)["__metadata__"]["session"])
     assert (about["id"], about["title"], about["open"]) == (session, WORDS["title"], WORDS["open"])
-    again = client.get(response.request.path, headers={"If-None-Match": response.headers["ETag"]})
-    assert again.status_code == 304
 
 
 def test_the_longest_words_fit_however_they_are_escaped(client: FlaskClient) -> None:
@@ -114,34 +103,30 @@ def test_the_longest_words_fit_however_they_are_escaped(client: FlaskClient) -> 
     response = client.post(url, data=body, content_type="application/json")
     assert response.status_code == 201, response.text
     assert len(client.get(f"/api/sessions/{response.json['id']}").json["notes"]) == 50
-    document = problem(client.post(url, data=body + " " * 600_000, content_type="application/json"), 413, "body")
-    assert document["limit"] == 1536 * 1024
+    long = client.post(url, data=body + " " * 600_000, content_type="application/json")
+    assert problem(long, 413, "body")["limit"] == 1536 * 1024
 
 
-def test_only_ended_runs_that_are_no_studies_can_be_shared(
-    make_app: Callable[..., Flask], settings: Settings, client: FlaskClient
-) -> None:
-    app = make_app(replace(settings, model="delay=0.02"))
-    slow = app.test_client()
-    open_run = start(slow, max_new_tokens=256)
-    problem(slow.post(f"/api/runs/{open_run}/share", json={}), 409, "run")
+def test_only_ended_runs_that_are_no_studies_can_be_shared(new_client: NewClient) -> None:
+    client = new_client(model="delay=0.02")
+    twin = derived(client, finished(client), "twin", cache="none")
+    client.application.extensions["kvscope"].runs.append(log_of("empty", 0, closed=True))
+    for run in (start(client, max_new_tokens=256), twin, "empty"):
+        problem(client.post(f"/api/runs/{run}/share", json={}), 409, "run")
     problem(client.post("/api/runs/nobody/share", json={}), 404, "run")
-    twin = client.post(f"/api/runs/{finished(client)}/twin", json={"cache": "none"}).json["id"]
-    eventually(lambda: client.get(f"/api/runs/{twin}").json["status"] == "closed")
-    problem(client.post(f"/api/runs/{twin}/share", json={}), 409, "run")
-    app.extensions["kvscope"].runs.append(log_of("empty", 0, closed=True))
-    problem(slow.post("/api/runs/empty/share", json={}), 409, "run")
 
 
-def test_of_a_deleted_session_everything_is_gone(client: FlaskClient) -> None:
-    shared = share(client, title="to delete")
-    asked = [
-        f"/api/sessions/{shared['id']}{rest}" for rest in ("", ".safetensors", "/frames", *(f"/{one}" for one in EXACT))
-    ]
-    assert {client.get(url).status_code for url in asked} == {200}
+def test_what_was_read_is_not_sent_again_and_is_gone_after_a_deletion(client: FlaskClient) -> None:
+    shared = share(client, title="to delete", values="qkv")
+    rests = ("", ".safetensors", "/frames", "/values?layer=1", "/values?layer=1&step=2", *(f"/{one}" for one in EXACT))
+    read = {url: client.get(url) for url in (f"/api/sessions/{shared['id']}{rest}" for rest in rests)}
+    known = {url: {"If-None-Match": first.headers["ETag"]} for url, first in read.items()}
+    assert {(first.status_code, first.headers["Cache-Control"]) for first in read.values()} == {(200, "no-cache")}
+    assert {client.get(url, headers=tag).status_code for url, tag in known.items()} == {304}
     delete(client, shared)
-    for url in asked:
+    for url, tag in known.items():
         problem(client.get(url), 410, "session")
+        problem(client.get(url, headers=tag), 410, "session")
 
 
 @pytest.mark.parametrize(
@@ -187,21 +172,17 @@ def test_without_its_token_nothing_is_deleted(client: FlaskClient, headers: dict
     problem(client.delete("/api/sessions/nobody", headers=headers), 404, "session")
 
 
-def test_values_of_another_models_session_are_refused_and_its_frames_are_not(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    app = make_app(settings)
-    client = app.test_client()
+def test_values_of_another_models_session_are_refused_and_its_frames_are_not(new_client: NewClient) -> None:
+    client = new_client()
     base = f"/api/sessions/{share(client)['id']}"
-    app.extensions["kvscope"].engine.info["sha256"] = "0" * 64
+    client.application.extensions["kvscope"].engine.info["sha256"] = "0" * 64
     for asked in EXACT:
         problem(client.get(f"{base}/{asked}"), 409, "model")
     assert len(list(from_stream(client.get(f"{base}/frames").data))) == 8
 
 
-def test_without_a_model_a_session_opens(make_app: Callable[..., Flask], settings: Settings) -> None:
-    url = share(make_app(settings).test_client())["url"]
-    client = make_app(replace(settings, model="load=30"), ready=False).test_client()
+def test_without_a_model_a_session_opens(new_client: NewClient) -> None:
+    url, client = share(new_client())["url"], new_client(model="load=30", ready=False)
     assert client.get(url).status_code == 200
     base = url.replace("/s/", "/api/sessions/")
     assert len(list(from_stream(client.get(f"{base}/frames").data))) == 8
@@ -279,8 +260,7 @@ def test_a_link_that_leads_nowhere_is_answered_with_a_readable_page(client: Flas
 
 def test_a_link_does_not_lead_to_the_run_or_to_its_family(client: FlaskClient) -> None:
     run = finished(client)
-    fork = client.post(f"/api/runs/{run}/fork", json={"position": 4, "token": 900}).json["id"]
-    eventually(lambda: client.get(f"/api/runs/{fork}").json["status"] == "closed")
+    fork = derived(client, run, "fork", position=4, token=900)
     shared = share(client, fork)
     base = f"/api/sessions/{shared['id']}"
     read = [client.get(url).data for url in (shared["url"], base, f"{base}/frames", f"{base}.safetensors")]

@@ -1,7 +1,5 @@
 """Several people at the same run at once: each sharing is whole, and none undoes another's."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.store.sessions import SessionStore
 from tests.support.integrity import damage_of
 from tests.support.over_http import bearer, delete, finished, problem, share
 
@@ -30,11 +27,6 @@ def together(app: Flask, requests: list[tuple[str, str, dict[str, Any]]]) -> lis
         return list(pool.map(ask, requests))
 
 
-def store_of(app: Flask) -> SessionStore:
-    sessions: SessionStore = app.extensions["kvscope"].sessions
-    return sessions
-
-
 def test_all_who_share_the_same_get_one_session_and_a_token_each(client: FlaskClient, app: Flask) -> None:
     url = f"/api/runs/{finished(client)}/share"
     shared = together(app, [("POST", url, {"json": {"title": "the same"}})] * PEOPLE)
@@ -42,7 +34,7 @@ def test_all_who_share_the_same_get_one_session_and_a_token_each(client: FlaskCl
     assert len({response.json["id"] for response in shared}) == 1
     assert len({response.json["delete_token"] for response in shared}) == PEOPLE
     session = shared[0].json["id"]
-    assert damage_of(store_of(app), session) == []
+    assert damage_of(app.extensions["kvscope"].sessions, session) == []
     path = f"/api/sessions/{session}"
     removed = together(
         app, [("DELETE", path, {"headers": bearer(response.json["delete_token"])}) for response in shared[1:]]
@@ -58,7 +50,7 @@ def test_all_who_share_the_same_run_with_words_of_their_own_get_a_session_each(c
     shared = together(app, [("POST", url, {"json": {"title": f"number {person}"}}) for person in range(PEOPLE)])
     titles = [client.get(f"/api/sessions/{response.json['id']}").json["title"] for response in shared]
     assert titles == [f"number {person}" for person in range(PEOPLE)]
-    assert all(damage_of(store_of(app), response.json["id"]) == [] for response in shared)
+    assert all(damage_of(app.extensions["kvscope"].sessions, response.json["id"]) == [] for response in shared)
 
 
 def test_a_session_shared_again_while_it_is_deleted_is_there_for_who_shared_it(client: FlaskClient, app: Flask) -> None:
@@ -76,5 +68,5 @@ def test_a_session_shared_again_while_it_is_deleted_is_there_for_who_shared_it(c
         assert (again.status_code, removed.status_code) == (201, 204)
         assert again.json["id"] == first["id"]
         assert client.get(path).status_code == 200
-        assert damage_of(store_of(app), first["id"]) == []
+        assert damage_of(app.extensions["kvscope"].sessions, first["id"]) == []
         first = again.json

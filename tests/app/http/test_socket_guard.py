@@ -1,27 +1,23 @@
 """Whatever comes in by Socket.IO is answered or ended with a sentence, and none of it leaves a trace in the log."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import requests
 import websocket
-from flask import Flask
 
 from kvscope.app.http import socket_guard
 from kvscope.app.http.socket_guard import MOST_UNREADABLE
 from kvscope.app.http.websocket import MAX_MESSAGE_BYTES
-from kvscope.app.settings import Settings
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, Serve, live
 from tests.support.local_viewer import LocalViewer
+from tests.support.over_http import NewClient
 from tests.support.viewer import Viewer
-from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
 
@@ -46,10 +42,8 @@ NOT_POLLED = ["9", "x", "0", "2probe", "6", "\x1e\x1e", "4" + "[" * 9000, b"\xff
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(tmp_path_factory.mktemp("server") / "data", "delay=0.01")
-    eventually(lambda: server.get("readyz").ok, 60)
-    yield server
-    server.close()
+    with live(tmp_path_factory.mktemp("server")) as server:
+        yield server
     assert server.errors == ""
 
 
@@ -111,8 +105,8 @@ def test_a_polling_client_that_says_what_is_no_packet_is_refused_at_once(server:
     assert requests.post(f"{url}&sid={session}", data="40", timeout=30).text == "OK"
 
 
-def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
-    server: LiveServer = serve(options=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
+def test_one_address_has_its_own_cap_below_that_of_all(serve: Serve) -> None:
+    server = serve(options=["--max-viewers", "5", "--max-viewers-per-address", "3", "--proxy", "127.0.0.1"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
 
     def statuses(address: str, count: int) -> list[int]:
@@ -125,8 +119,8 @@ def test_one_address_has_its_own_cap_below_that_of_all(serve: Any) -> None:
     assert (refused.json()["limit"], refused.headers["Retry-After"]) == (5, "30")
 
 
-def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_comes(serve: Any) -> None:
-    server: LiveServer = serve(options=["--max-viewers", "2"])
+def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_comes(serve: Serve) -> None:
+    server = serve(options=["--max-viewers", "2"])
     url = f"{server.url}socket.io/?EIO=4&transport=polling"
     session = json.loads(requests.get(url, timeout=30).text[1:])["sid"]
     assert requests.post(f"{url}&sid={session}", data="40", timeout=30).text == "OK"
@@ -140,10 +134,8 @@ def test_a_handshake_that_is_not_finished_in_time_is_ended_though_nobody_else_co
     assert requests.post(f"{url}&sid={session}", data='420["watch",{}]', timeout=30).text == "OK"
 
 
-def test_an_acknowledgement_never_comes_between_the_two_packets_of_a_frame(
-    make_app: Callable[..., Flask], settings: Settings
-) -> None:
-    app = make_app(settings)
+def test_an_acknowledgement_never_comes_between_the_two_packets_of_a_frame(new_client: NewClient) -> None:
+    app = new_client().application
     server = app.extensions["socketio"].server
     viewer = LocalViewer(app)
     (session,) = app.extensions["kvscope"].live._guard._sessions.values()

@@ -1,7 +1,5 @@
 """Who a request is counted for."""
 
-from __future__ import annotations
-
 from flask import Request
 from werkzeug.test import EnvironBuilder
 

@@ -1,15 +1,8 @@
 """What the vocabulary makes of a text, and a token's row, over HTTP: no run is started."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import replace
-
-from flask import Flask
 from flask.testing import FlaskClient
 
-from kvscope.app.settings import Settings
-from tests.support.over_http import problem
+from tests.support.over_http import NewClient, problem
 
 
 def test_a_prompt_is_cut_and_nothing_is_started(client: FlaskClient) -> None:
@@ -38,19 +31,10 @@ def test_words_are_put_beside_each_other(client: FlaskClient) -> None:
     assert told.headers["Cache-Control"] == "no-store"
     assert [each["word"] for each in told.json["words"]] == ["cat", "dog"]
     assert [len(line) for line in told.json["cosines"]] == [2, 2]
-    for words, status, field in (
-        (["cat"], 422, "words"),
-        (["cat"] * 9, 422, "words"),
-        (["cat", "a" * 41], 413, "words[1]"),
-        (["cat", ""], 422, "words[1]"),
-        (["cat", "\ud800"], 400, "words[1]"),
-        (["cat", 1], 422, "words[1]"),
-    ):
-        problem(client.post("/api/words", json={"words": words}), status, field)
 
 
-def test_without_a_model_it_says_so(make_app: Callable[..., Flask], settings: Settings) -> None:
-    client = make_app(replace(settings, model="refused"), ready=False).test_client()
+def test_without_a_model_it_says_so(new_client: NewClient) -> None:
+    client = new_client(model="refused", ready=False)
     words = client.post("/api/words", json={"words": ["a", "b"]})
     for response in (client.get("/api/embedding?token=1"), client.post("/api/tokens", json={"prompt": "a"}), words):
         assert "detail" in problem(response, 503)

@@ -1,10 +1,7 @@
 """Engine.IO's websocket: closing, compression, and the place in the library through which it is served."""
 
-from __future__ import annotations
-
 import json
 import socket
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +13,7 @@ from wsproto.extensions import PerMessageDeflate
 from wsproto.utilities import LocalProtocolError
 
 from kvscope.app.http.websocket import WebSocket, serve_websockets
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, Serve
 
 ELSEWHERE = "203.0.113.7"
 
@@ -37,7 +34,7 @@ def handshake(server: LiveServer, headers: list[tuple[bytes, bytes]]) -> list[Ev
 
 
 @pytest.mark.processes
-def test_a_browsers_offer_is_taken_up_for_viewers_elsewhere_only(serve: Callable[..., LiveServer]) -> None:
+def test_a_browsers_offer_is_taken_up_for_viewers_elsewhere_only(serve: Serve) -> None:
     server = serve()
     for headers, extensions in (([], []), ([(b"X-Forwarded-For", ELSEWHERE.encode())], ["permessage-deflate"])):
         accepted, opening = handshake(server, headers)

@@ -1,7 +1,5 @@
 """The facts of a recorded run."""
 
-from __future__ import annotations
-
 import pytest
 
 from kvscope.app.learn.facts import Facts, facts_of

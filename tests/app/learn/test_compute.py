@@ -1,7 +1,5 @@
 """Expressions are computed from the run's own frames; what cannot be computed says why and does no harm."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

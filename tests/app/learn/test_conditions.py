@@ -1,7 +1,5 @@
 """What a task asks for can be reached, and is not so where its step begins."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Chances of candidates: of the raw logits, and under the run's own settings."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

@@ -1,7 +1,5 @@
 """Lessons of a folder are as their files are now."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading paths and questions: each lead is a lesson, a step of one, or an address; what is not is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -51,16 +49,10 @@ def test_what_leads_nowhere_is_named(tmp_path: Path, text: str, said: str) -> No
 
 
 def test_an_entry_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
-    read(
-        tmp_path,
-        'question = [{ ask = "Why?", leads = "01-one" }, { ask = "How?", leads = "09-nine" }]',
-        "questions.toml",
-    )
-    found = read(
-        tmp_path,
-        'title = "A"\n[[section]]\nheading = "One"\nleads = "09-nine#1"\n'
-        '[[section]]\nheading = "Two"\nnowhere = "Because."\n',
-    )
+    questions = 'question = [{ ask = "Why?", leads = "01-one" }, { ask = "How?", leads = "09-nine" }]'
+    read(tmp_path, questions, "questions.toml")
+    one, two = 'heading = "One"\nleads = "09-nine#1"', 'heading = "Two"\nnowhere = "Because."'
+    found = read(tmp_path, f'title = "A"\n[[section]]\n{one}\n[[section]]\n{two}\n')
     assert [each.ask for each in found.questions] == ["Why?"]
     assert [each.heading for each in found.paths["a"].section] == ["Two"]
     assert len(found.faults) == 2

@@ -1,7 +1,5 @@
 """Recorded runs to read: in files, in a data folder, and on a server."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator
@@ -43,14 +41,9 @@ def exact_frames(log: list[Frame]) -> Iterator[bytes]:
     layers = model["layers"]
     for step, token in enumerate(chosen):
         plain = {name: token[name] for name in ("id", "text", "bytes", "special")}
-        lens = [
-            {
-                "layer": layer,
-                "top": [{**plain, "prob": 0.75}],
-                "chosen": {"prob": (layer + 1) / (layers + step), "rank": layers - layer},
-            }
-            for layer in range(layers)
-        ]
+        chances = [{"prob": (layer + 1) / (layers + step), "rank": layers - layer} for layer in range(layers)]
+        top = [{**plain, "prob": 0.75}]
+        lens = [{"layer": layer, "top": top, "chosen": chance} for layer, chance in enumerate(chances)]
         first, rows = (prompt + step - 1, 1) if step else (0, prompt)
         for layer in range(layers):
             place = {"step": step, "layer": layer, "first_query": first, "level": "qkv", "window": None}

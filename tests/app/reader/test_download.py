@@ -1,11 +1,10 @@
 """Every address of a session or a run leads to it, on any server; a server is a stranger."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from kvscope.model.log.frames import split, to_stream
 from tests.support.recorded import CAPITAL, CODE, Kept
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
+Stranger = Callable[[Answer], str]
 
 
 def refusal(url: str) -> str:
@@ -87,12 +87,15 @@ def send(content: bytes, status: int = 200, **headers: str) -> Answer:
     return answer
 
 
-def test_a_file_opens_from_any_server(stranger: Callable[[Answer], str]) -> None:
+FRAMES = [frame.payload for frame in split(CODE.read_bytes())]
+
+
+def test_a_file_opens_from_any_server(stranger: Stranger) -> None:
     url = stranger(send(CAPITAL.read_bytes()))
     assert kvscope.open(f"{url}course/week%203/capital.safetensors?v=2").prompt == "What is the capital of France?"
 
 
-def test_a_server_below_a_path_is_asked_below_it(stranger: Callable[[Answer], str]) -> None:
+def test_a_server_below_a_path_is_asked_below_it(stranger: Stranger) -> None:
     asked: list[str] = []
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -105,39 +108,31 @@ def test_a_server_below_a_path_is_asked_below_it(stranger: Callable[[Answer], st
     assert asked == ["/kv/scope/api/sessions/abc.safetensors", "/kv/scope/api/runs/abc/frames?after=-1"]
 
 
-def test_a_run_that_goes_on_is_said_to(stranger: Callable[[Answer], str]) -> None:
-    frames = [frame.payload for frame in split(CODE.read_bytes())]
-    assert "has not ended" in refusal(f"{stranger(send(b''.join(to_stream(frames[:-1]))))}?run=abc")
+def test_a_run_that_goes_on_is_said_to(stranger: Stranger) -> None:
+    assert "has not ended" in refusal(f"{stranger(send(b''.join(to_stream(FRAMES[:-1]))))}?run=abc")
     assert "has not ended" in refusal(f"{stranger(send(b''))}?run=abc")
 
 
-def test_what_is_no_stream_of_a_runs_frames_is_refused(stranger: Callable[[Answer], str]) -> None:
-    frames = [frame.payload for frame in split(CODE.read_bytes())]
-    contradicting = b"".join(to_stream([*frames[:2], *frames[3:]]))
+def test_what_is_no_stream_of_a_runs_frames_is_refused(stranger: Stranger) -> None:
+    contradicting = b"".join(to_stream([*FRAMES[:2], *FRAMES[3:]]))
     for content in (b"\x05\x00", b"\xff\xff\xff\xff", b"\x02\x00\x00\x00{}", b"<html>" * 100, contradicting):
         assert "did not send a run" in refusal(f"{stranger(send(content))}?run=abc")
 
 
-def test_a_server_that_sends_without_end_is_left(
-    stranger: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_sends_without_end_is_left(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "MAX_FILE_BYTES", 100_000)
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
-        try:
+        with suppress(OSError):
             while True:
                 handler.wfile.write(bytes(10_000))
-        except OSError:
-            pass
 
     assert "more than 100,000 bytes" in refusal(f"{stranger(answer)}s/abc")
 
 
-def test_a_server_that_says_nothing_or_dawdles_is_left(
-    stranger: Callable[[Answer], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_says_nothing_or_dawdles_is_left(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
     left = threading.Event()
 
     def silent(handler: BaseHTTPRequestHandler) -> None:
@@ -146,11 +141,9 @@ def test_a_server_that_says_nothing_or_dawdles_is_left(
     def slow(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.end_headers()
-        try:
+        with suppress(OSError):
             while not left.wait(0.01):
                 handler.wfile.write(b"x")
-        except OSError:
-            pass
 
     began = time.monotonic()
     try:
@@ -174,11 +167,9 @@ def test_a_server_that_says_nothing_or_dawdles_is_left(
         (b"\xff" * 200_000, "status 500 Internal Server Error."),
     ],
 )
-def test_an_error_is_told_by_a_sentence_if_there_is_one(
-    stranger: Callable[[Answer], str], body: bytes, said: str
-) -> None:
+def test_an_error_is_told_by_a_sentence_if_there_is_one(stranger: Stranger, body: bytes, said: str) -> None:
     assert refusal(f"{stranger(send(body, 500))}s/abc").endswith(said)
 
 
-def test_a_server_cannot_lead_to_a_file_of_the_reader(stranger: Callable[[Answer], str], capital: Path) -> None:
+def test_a_server_cannot_lead_to_a_file_of_the_reader(stranger: Stranger, capital: Path) -> None:
     assert "redirect" in refusal(f"{stranger(send(b'', 302, Location=capital.as_uri()))}s/abc").lower()

@@ -1,20 +1,15 @@
 """Figures of a recorded run as files: complete, the same each time, and drawn without a network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import plotly
 import pytest
+from playwright.sync_api import Browser
 
 import kvscope
 from kvscope.app.reader.figure_files import CannotWrite, folder_for_figures, write_figures
 from kvscope.model.log.frames import join, relabel, split
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 SCRIPT = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 

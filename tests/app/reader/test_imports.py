@@ -1,23 +1,12 @@
 """Importing kvscope costs nothing, and reading a run no torch."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
-
 import pytest
 
 import kvscope
-from tests.support.recorded import CAPITAL, ROOT
+from tests.support.fresh import loaded_by
+from tests.support.recorded import CAPITAL
 
 pytestmark = pytest.mark.processes
-
-
-def loaded_by(code: str) -> set[str]:
-    """Top-level names of the modules that a fresh interpreter has after `code`."""
-    script = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
 
 
 def test_importing_it_loads_none_of_what_it_needs() -> None:

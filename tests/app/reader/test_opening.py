@@ -1,7 +1,5 @@
 """A run opens from wherever it is; what is no run is refused with a sentence, and is left as it was."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

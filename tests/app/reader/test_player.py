@@ -1,7 +1,5 @@
 """In a notebook's cell a run is the page that plays by itself, in a frame without rights."""
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import replace
@@ -40,7 +38,6 @@ def test_it_is_the_exported_page_in_a_frame_without_an_origin(with_values: Path)
     page = read_file(memoryview(shown["srcdoc"].encode()))
     assert page.words["title"] == run.title
     assert [base64.b64encode(frame) for frame in page.frames()] == [base64.b64encode(f) for f in run._content.frames()]
-    assert page.values is not None
     assert page.values.level == "qkv"
 
 

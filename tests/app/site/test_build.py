@@ -1,7 +1,5 @@
 """A site as it is written: every address leads to a file, only what changed is written, and nothing is lost."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re
@@ -15,15 +13,15 @@ from urllib.parse import urlsplit
 
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from kvscope.app.commands.cli import main
 from kvscope.app.http.site import file_of
 from kvscope.app.learn.report import worked_out
 from kvscope.app.site.folder import MANIFEST
 from kvscope.app.store.gallery import recordings_in
 from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore, parts_table
+from tests.support.command import command
 from tests.support.live_server import ROOT
 
 RECORDINGS = [each for each in recordings_in(ROOT / "kvscope" / "app" / "recordings") if each.card]
@@ -34,7 +32,6 @@ HELD = re.compile(r"\(self\.kvscopeData \?\?= \{\}\)\[(\".*?\")\] = JSON\.parse\
 
 def keep(folder: Path, *titles: str) -> list[str]:
     """Sessions with the frames of the shortest recording; their ids."""
-    assert SHORTEST.words is not None
     with RunLog(folder, alone=False) as runs:
         return [SessionStore(runs).keep({**SHORTEST.words, "title": each}, SHORTEST.frames)[0] for each in titles]
 
@@ -46,7 +43,7 @@ def spoil(folder: Path, session: str) -> None:
 
 
 def site(data: Path, out: Path, *options: str) -> Result:
-    return CliRunner().invoke(main, ["--data", str(data), "site", str(out), *options])
+    return command("--data", data, "site", out, *options)
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +199,6 @@ def test_with_an_address_previews_and_oembed_have_whole_addresses(written: Path,
 def test_the_install_page_has_the_command_of_the_readme(written: Path) -> None:
     page = (written / "install.html").read_text("utf-8").replace("&amp;", "&")
     command = re.search(r"```sh\n([^\n]+)\n```", (ROOT / "README.md").read_text("utf-8"))
-    assert command
     assert f"<code>{command[1]}</code>" in page
 
 
@@ -220,7 +216,7 @@ def test_only_what_has_changed_is_written_again(tmp_path: Path) -> None:
     assert "0 of them written now" in site(data, out, *options).stdout
     assert {name: (out / name).stat().st_mtime_ns for name in files_of(out)} == when
 
-    assert CliRunner().invoke(main, ["--data", str(data), "sessions", "delete", first]).exit_code == 0
+    assert command("--data", data, "sessions", "delete", first).exit_code == 0
     (third,) = keep(data, "Third")
     assert "1 of them written now" in site(data, out, *options).stdout
     names = files_of(out)

@@ -1,9 +1,5 @@
 """Addresses of databases as people have them: several hosts of which one leads, and poolers."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +11,7 @@ import sqlalchemy as sa
 from kvscope.app.store.database import connect, held, reading
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.runs import RunLog
-from tests.support.live_server import ROOT
+from tests.support.command import command
 from tests.support.pooler import pooled
 from tests.support.postgres import run_sql
 from tests.support.stored import log_of
@@ -115,14 +111,8 @@ def test_commands_work_behind_a_pooler_of_transactions(tmp_path: Path, one_datab
             for number in range(20):  # a statement is prepared once it was used five times
                 for log in (one, other):
                     log.append(log_of(f"{number}-{log is one}", 1))
-        listed = subprocess.run(
-            [sys.executable, "-m", "kvscope", "--data", str(tmp_path), "--database", url, "runs", "list"],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            timeout=60,
-        )
-    assert (listed.returncode, listed.stdout.count("\n")) == (0, 40), listed.stderr
+        listed = command("--data", tmp_path, "--database", url, "runs", "list")
+    assert (listed.exit_code, listed.output.count("\n")) == (0, 40), listed.output
 
 
 def test_no_statement_is_prepared(tmp_path: Path, one_database: str) -> None:

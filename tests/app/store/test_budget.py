@@ -1,18 +1,12 @@
 """What is stored stays within its bytes: the oldest runs that nobody needs go, and nothing else does."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 
-from kvscope.app.settings import Settings
 from kvscope.app.store.budget import Budget, Full
 from kvscope.app.store.database import FILE, LOG_BYTES
 from kvscope.app.store.footprint import Footprint
@@ -21,7 +15,7 @@ from kvscope.app.store.runs import RunLog
 from kvscope.app.store.sessions import SessionStore
 from kvscope.model.log.frames import encode
 from tests.support.local_viewer import LocalViewer
-from tests.support.over_http import finished, problem, share, start
+from tests.support.over_http import NewClient, ended, finished, problem, share, start
 from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
 from tests.support.waiting import eventually
 
@@ -30,17 +24,6 @@ RUN = sum(len(frame.payload) for frame in run_of("a", 3, size=SIZE))
 """Bytes of each run here."""
 FILED = 1.05
 """By how much more it takes in a file, about."""
-
-
-@pytest.fixture
-def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
-    with RunLog(tmp_path, database) as log:
-        yield log
-
-
-@pytest.fixture
-def store(log: RunLog) -> SessionStore:
-    return SessionStore(log)
 
 
 def add(log: RunLog, run: str, **came_from: Any) -> None:
@@ -154,9 +137,9 @@ def test_a_smaller_budget_makes_the_file_smaller(log: RunLog, store: SessionStor
     assert 5 <= len(there(log)) <= 10
 
 
-def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 500_000))
-    client, parts = app.test_client(), app.extensions["kvscope"]
+def test_a_server_keeps_to_its_budget_and_says_so(new_client: NewClient) -> None:
+    client = new_client(model="bytes=20000", max_disk_bytes=LOG_BYTES + 500_000)
+    parts = client.application.extensions["kvscope"]
     runs = [finished(client, max_new_tokens=4) for _ in range(6)]
     eventually(lambda: parts.budget.on_disk() <= LOG_BYTES + 500_000)
     assert client.get(f"/api/runs/{runs[0]}").status_code == 404
@@ -166,15 +149,15 @@ def test_a_server_keeps_to_its_budget_and_says_so(make_app: Callable[..., Flask]
     assert 0 < int(metrics["kvscope_bytes_on_disk"]) <= LOG_BYTES + 500_000
 
 
-def test_what_cannot_have_room_is_a_507(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(replace(settings, model="bytes=20000", max_disk_bytes=LOG_BYTES + 560_000))
-    client, viewer = app.test_client(), LocalViewer(app)
+def test_what_cannot_have_room_is_a_507(new_client: NewClient) -> None:
+    client = new_client(model="bytes=20000", max_disk_bytes=LOG_BYTES + 560_000)
+    viewer = LocalViewer(client.application)
     run = finished(client, max_new_tokens=5)
     share(client, run)
     for _ in range(2):
         other = start(client, max_new_tokens=5)
         viewer.emit("watch", {"run": other})
-        eventually(lambda: client.get(f"/api/runs/{other}").json["status"] == "closed")  # noqa: B023
+        ended(client, other)
     refused = client.post("/api/runs", json={"prompt": "abc", "max_new_tokens": 5})
     assert problem(refused, 507)["limit"] == LOG_BYTES + 560_000
     assert refused.headers["Retry-After"]

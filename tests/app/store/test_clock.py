@@ -1,7 +1,5 @@
 """When the wall clock is believed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kvscope.app.store.clock import UPTIME_AFTER_JUMP_S, UPTIME_S, Clock
@@ -24,17 +22,10 @@ class Time:
         return Clock(folder, lambda: self.wall, lambda: self.passed)
 
 
-def test_it_is_believed_after_some_minutes(tmp_path: Path) -> None:
+def test_it_is_believed_after_some_minutes_and_after_a_jump_after_a_day_of_uptime(tmp_path: Path) -> None:
     time = Time()
     clock = time.clock(tmp_path)
     assert not clock.is_believed()
-    time.go_on(UPTIME_S)
-    assert clock.is_believed()
-
-
-def test_after_a_jump_it_is_believed_after_a_day_of_uptime(tmp_path: Path) -> None:
-    time = Time()
-    clock = time.clock(tmp_path)
     time.go_on(UPTIME_S)
     assert clock.is_believed()
     time.wall += 100 * DAY_S

@@ -1,10 +1,7 @@
 """Runs that nobody shared are forgotten after some days, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import time
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -12,7 +9,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
 
 from kvscope.app.factory import report
 from kvscope.app.settings import Settings
@@ -25,7 +21,7 @@ from kvscope.model.log.frames import encode
 from tests.support.integrity import damage_of
 from tests.support.local_viewer import LocalViewer
 from tests.support.outage import away
-from tests.support.over_http import finished
+from tests.support.over_http import NewClient, finished
 from tests.support.stored import SQLITE_ONLY, WORDS, log_of, run_of
 from tests.support.waiting import eventually
 
@@ -45,15 +41,10 @@ def linked(run: str, *, study_of: str | None = None, branch_of: str | None = Non
 
 
 @pytest.fixture
-def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
-    with RunLog(tmp_path, database) as log:
-        log.append(run_of("a", 3))
-        yield log
-
-
-@pytest.fixture
-def store(log: RunLog) -> SessionStore:
-    return SessionStore(log)
+def log(log: RunLog) -> RunLog:
+    """With the run "a"."""
+    log.append(run_of("a", 3))
+    return log
 
 
 @pytest.fixture
@@ -143,11 +134,10 @@ def test_a_study_of_a_run_that_stays_goes_alone(log: RunLog, expiry: Expiry) -> 
     assert [member.run for member in log.family("recorded")] == ["recorded"]
 
 
-def test_an_ended_run_that_somebody_has_in_sight_stays(make_app: Callable[..., Flask], settings: Settings) -> None:
-    app = make_app(settings)
-    parts, client = app.extensions["kvscope"], app.test_client()
-    runs = [finished(client) for _ in range(3)]
-    one, other = (LocalViewer(app) for _ in range(2))
+def test_an_ended_run_that_somebody_has_in_sight_stays(new_client: NewClient) -> None:
+    client = new_client()
+    runs, parts = [finished(client) for _ in range(3)], client.application.extensions["kvscope"]
+    one, other = (LocalViewer(client.application) for _ in range(2))
     for viewer, run in ((one, runs[0]), (one, runs[1]), (other, runs[1]), (other, runs[2])):
         assert viewer.emit("watch", {"run": run})["run"] == run
     assert parts.live.watched() == set(runs)
@@ -219,15 +209,14 @@ def test_a_start_with_the_clock_months_ahead_deletes_nothing_and_says_what_it_wo
 
 
 def test_a_server_forgets_after_its_start(
-    make_app: Callable[..., Flask], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    new_client: NewClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kvscope.app.store.clock.UPTIME_S", 0)
-    first = make_app(settings)
-    runs = first.extensions["kvscope"].runs
-    run, other = finished(first.test_client()), finished(first.test_client())
-    age(runs, run, 30 + settings.keep_runs_days + 1)
-    first.extensions["kvscope"].close()
-    client = make_app(settings, ready=False).test_client()
+    client = new_client()
+    run, other, parts = finished(client), finished(client), client.application.extensions["kvscope"]
+    age(parts.runs, run, 30 + settings.keep_runs_days + 1)
+    parts.close()
+    client = new_client(ready=False)
     eventually(lambda: client.get(f"/api/runs/{run}").status_code == 404)
     assert "deleted after some time" in client.get(f"/api/runs/{run}").json["detail"]
     assert client.get(f"/api/runs/{other}").status_code == 200

@@ -1,12 +1,8 @@
 """What branches and studies connect: who belongs together, and what is told of each."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 
 from kvscope.app.store.runs import RunLog
@@ -16,37 +12,26 @@ from tests.support.outage import away
 from tests.support.stored import log_of
 
 
-@pytest.fixture
-def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
-    with RunLog(tmp_path, database) as log:
-        yield log
-
-
 def family_of(log: RunLog, run: str) -> list[str]:
     return [member.run for member in log.family(run)]
 
 
 def opening(run: str, *, parent: str | None = None, of: str | None = None) -> Frame:
     """The first frame of a branch of `parent`, a study `of` a run, or neither."""
-    data = {
-        "tokens": [{"id": 5}],
-        "parent": {"run": parent, "position": 1, "token": 2} if parent else None,
-        "study": {"kind": "twin", "of": of, "cache": "none"} if of else None,
-    }
-    return encode(run, 0, "open", data)
+    origin = {"run": parent, "position": 1, "token": 2} if parent else None
+    study = {"kind": "twin", "of": of, "cache": "none"} if of else None
+    return encode(run, 0, "open", {"tokens": [{"id": 5}], "parent": origin, "study": study})
 
 
 def test_a_family_is_known_after_a_restart_oldest_first(tmp_path: Path, database: str | None) -> None:
-    first = RunLog(tmp_path, database)
-    first.append([opening("root"), opening("stranger"), opening("z", parent="root")])
-    first.append([opening("a", of="z")])
-    first.append([opening("b", parent="a"), opening("other", parent="stranger")])
-    first.close()
-    second = RunLog(tmp_path, database)
-    for run in ("root", "z", "a", "b"):
-        assert family_of(second, run) == ["root", "z", "a", "b"]
-    assert family_of(second, "other") == ["stranger", "other"]
-    second.close()
+    with RunLog(tmp_path, database) as first:
+        first.append([opening("root"), opening("stranger"), opening("z", parent="root")])
+        first.append([opening("a", of="z")])
+        first.append([opening("b", parent="a"), opening("other", parent="stranger")])
+    with RunLog(tmp_path, database) as second:
+        for run in ("root", "z", "a", "b"):
+            assert family_of(second, run) == ["root", "z", "a", "b"]
+        assert family_of(second, "other") == ["stranger", "other"]
 
 
 def test_a_run_whose_parent_is_not_here_is_the_root_of_what_came_from_it(log: RunLog) -> None:
@@ -78,7 +63,6 @@ def test_each_member_is_told_with_its_ends_its_steps_and_the_token_it_was_given(
     log.append(branch("c", "b", 0, closed=False))
     root, b, c = log.family("b")
     assert (root.opening["prompt"], root.token, root.steps) == ("x", None, 4)
-    assert root.closing is not None
     assert root.closing["reason"] == "length"
     assert (b.opening["parent"]["run"], b.token, b.steps) == ("root", {"id": 900, "text": "b 2"}, 4)
     assert (c.closing, c.token, c.steps) == (None, {"id": 900, "text": "c 0"}, 2)

@@ -1,7 +1,5 @@
 """The recorded runs that ship with the project, as they lie in the folder."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -68,8 +66,7 @@ def file_of(name: str) -> Path:
 
 
 def entry_of(name: str, entry: str) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(codec.raw_header(file_of(name).read_bytes())["__metadata__"][entry])
-    return parsed
+    return json.loads(codec.raw_header(file_of(name).read_bytes())["__metadata__"][entry])
 
 
 RECIPES = [pytest.param(order, recipe, id=recipe["name"]) for order, recipe in enumerate(recipes())]

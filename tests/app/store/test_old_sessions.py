@@ -4,8 +4,6 @@ Within one version the files are never written again. A new version gets new fil
 refused.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -22,18 +20,12 @@ from kvscope.model.log import frames as codec
 from tests.support.integrity import damage_of
 from tests.support.recorded import FOREIGN, SESSIONS
 
-FOLDER = SESSIONS
-FILES = {path.stem: path for path in sorted(FOLDER.glob(f"v{codec.VERSION}*.safetensors"))}
+FILES = {path.stem: path for path in sorted(SESSIONS.glob(f"v{codec.VERSION}*.safetensors"))}
+BOTH = {"steps": 5, "prompt": "Où est l'été ? <b>日本</b> 🙂"}
 # What was in them when they were written.
 KNOWN: dict[str, dict[str, Any]] = {
-    "v2": {
-        "id": "pfuvty75as6s",
-        "title": "L'attention, vue de près",
-        "notes": 2,
-        "steps": 5,
-        "prompt": "Où est l'été ? <b>日本</b> 🙂",
-    },
-    "v2-fork": {"id": "l7ju6dw5drf3", "title": "", "notes": 0, "steps": 5, "prompt": "Où est l'été ? <b>日本</b> 🙂"},
+    "v2": {"id": "pfuvty75as6s", "title": "L'attention, vue de près", "notes": 2, **BOTH},
+    "v2-fork": {"id": "l7ju6dw5drf3", "title": "", "notes": 0, **BOTH},
 }
 
 

@@ -5,11 +5,8 @@ changes is missing or torn, the database opens and every log in it is whole up t
 is committed with a sync.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +58,6 @@ def levels(log: RunLog) -> list[tuple[str, int]]:
 
     def note(connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
         words = statement.replace('"', "").split()
         if words[0] in ("INSERT", "DELETE", "UPDATE"):
             seen.append((words[1 + (words[0] != "UPDATE")], driver.execute("PRAGMA synchronous").fetchone()[0]))

@@ -1,29 +1,19 @@
 """The run log: order, durability, waiting, a full disk."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import methodcaller
 from pathlib import Path
 from threading import Thread
 
 import pytest
-import sqlalchemy as sa
 
 from kvscope.app.store.errors import StoreError
 from kvscope.app.store.frame_cache import FrameCache
 from kvscope.app.store.runs import RunLog
 from kvscope.model.log.frames import encode, header
-from tests.support.outage import away, crowded
+from tests.support.outage import Fault, away, crowded
 from tests.support.stored import allow_pages, limit_pages, log_of
-
-
-@pytest.fixture
-def log(tmp_path: Path, database: str | None) -> Iterator[RunLog]:
-    log = RunLog(tmp_path, database)
-    yield log
-    log.close()
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 1_000, 10_000_000])
@@ -59,36 +49,28 @@ def test_a_gap_is_refused_and_stores_nothing(log: RunLog) -> None:
 
 def test_head_counts_steps_and_bytes_before_and_after_a_restart(tmp_path: Path, database: str | None) -> None:
     frames = log_of("a", 3, closed=True)
-    first = RunLog(tmp_path, database)
-    first.append(frames)
-    before = first.head("a")
-    first.close()
-    second = RunLog(tmp_path, database)
-    assert before == second.head("a")
-    assert before is not None
+    with RunLog(tmp_path, database) as first:
+        first.append(frames)
+        before = first.head("a")
+    with RunLog(tmp_path, database) as second:
+        assert second.head("a") == before
+        assert second.chosen("a") == [(2, 100), (4, 101), (6, 102)]
     assert (before.last_seq, before.steps, before.closed) == (7, 3, True)
     assert before.bytes == sum(len(frame.payload) for frame in frames)
-    assert second.chosen("a") == [(2, 100), (4, 101), (6, 102)]
-    second.close()
 
 
 def test_a_run_left_open_is_closed_as_interrupted_at_the_next_start(tmp_path: Path, database: str | None) -> None:
     frames = log_of("a", 3)
-    first = RunLog(tmp_path, database)
-    first.append(frames)
-    first.close()
-    second = RunLog(tmp_path, database)
-    payloads = list(second.all_frames("a"))
+    with RunLog(tmp_path, database) as first:
+        first.append(frames)
+    with RunLog(tmp_path, database) as second:
+        payloads, closing = list(second.all_frames("a")), second.closing("a")
+        assert second.open_runs() == []
     assert payloads[:-1] == [frame.payload for frame in frames]
-    closing = second.closing("a")
-    assert closing is not None
     assert (closing["reason"], closing["steps"]) == ("interrupted", 3)
     assert header(payloads[-1]).seq == len(frames)
-    assert second.open_runs() == []
-    second.close()
-    third = RunLog(tmp_path, database)
-    assert list(third.all_frames("a")) == payloads
-    third.close()
+    with RunLog(tmp_path, database) as third:
+        assert list(third.all_frames("a")) == payloads
 
 
 def test_frames_that_come_after_the_close_are_dropped(log: RunLog) -> None:
@@ -138,14 +120,12 @@ def test_a_full_disk_stores_nothing_of_the_batch_and_closes_the_run_in_memory(tm
     payloads = list(log.all_frames("a"))
     assert [header(payload).kind for payload in payloads] == ["open", "layer", "step", "close"]
     head = log.head("a")
-    assert head is not None
     assert (head.closed, head.last_seq) == (True, 3)
     allow_pages(log)
     log.append(log_of("b", 1))
     log.close()
-    again = RunLog(tmp_path)
-    assert list(again.all_frames("a")) == payloads
-    again.close()
+    with RunLog(tmp_path) as again:
+        assert list(again.all_frames("a")) == payloads
 
 
 USES: tuple[Callable[[RunLog], object], ...] = (
@@ -153,29 +133,21 @@ USES: tuple[Callable[[RunLog], object], ...] = (
     lambda log: log.head("unknown"),
     lambda log: log.frames("a", 0),
     lambda log: list(log.all_frames("a")),
-    *(
-        lambda log, name=name: getattr(log, name)("a")
-        for name in ("opening", "closing", "chosen", "family", "made_from")
-    ),
+    *(methodcaller(name, "a") for name in ("opening", "closing", "chosen", "family", "made_from")),
     lambda log: log.ended(datetime.now(UTC)),
     lambda log: list(log.oldest()),
-    *(lambda log, name=name: getattr(log, name)("a", "t") for name in ("own", "is_token")),
+    *(methodcaller(name, "a", "t") for name in ("own", "is_token")),
     lambda log: log.delete(["a"]),
     lambda log: log.totals(),
 )
 
 
 @pytest.mark.parametrize("fault", [away, crowded])
-def test_a_database_that_cannot_be_used_is_one_kind_of_error(
-    tmp_path: Path, fault: Callable[[sa.Engine], AbstractContextManager[None]]
-) -> None:
+def test_a_database_that_cannot_be_used_is_one_kind_of_error(tmp_path: Path, fault: Fault) -> None:
     with RunLog(tmp_path, cache_bytes=0) as log:
         log.append(log_of("a", 2, closed=True))
         for use in USES:
-            with (
-                fault(log.engine),
-                pytest.raises(StoreError, match=r"disk I/O error\.|all its connections"),
-            ):
+            with fault(log.engine), pytest.raises(StoreError, match=r"disk I/O error\.|all its connections"):
                 use(log)
             assert len(list(log.all_frames("a"))) == 6
 
@@ -188,7 +160,6 @@ def test_a_close_that_could_not_be_stored_is_read_without_the_database_and_store
     with away(log.engine):
         log.close_run("a", "failed", "no database")
         head = log.head("a")
-        assert head is not None
         assert (head.closed, head.last_seq) == (True, len(frames))
         assert log.closing("a") == {"reason": "failed", "error": "no database", "steps": 2}
         assert log.frames("a", len(frames)) == []

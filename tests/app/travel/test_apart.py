@@ -1,7 +1,5 @@
 """A stranger's file is read by a process of its own, within limits."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import tracemalloc

@@ -1,7 +1,5 @@
 """What a link's card says: one line of prompt and answer, no longer than it may be."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """When a request is whole, and how long it may take to become so."""
 
-from __future__ import annotations
-
 import socket
 import time
 
@@ -72,26 +70,16 @@ def test_a_file_or_a_body_of_unknown_length_is_read_while_it_is_answered(field: 
 
 
 FRAMINGS = [
-    *(
-        "Content-Length: " + length
-        for length in ("0" * 24 + "14", "0" * 17 + "14", "014", "14 ", "\t14", "9" * 24, "9" * 5000)
-    ),
-    *(
-        "Content-Length: " + length
-        for length in ("+14", "-14", "1_4", "0x14", "14, 14", "14.0", "1 4", "", "²", "\x0c14", "14\x00")
-    ),
+    *("Content-Length: " + length for length in ("0" * 24 + "14", "0" * 17 + "14", "014", "14 ", "\t14", "9" * 24)),
+    *("Content-Length: " + length for length in ("9" * 5000, "+14", "-14", "1_4", "0x14", "14, 14", "14.0", "1 4")),
+    *("Content-Length: " + length for length in ("", "²", "\x0c14", "14\x00")),
     *("Content-Length: 14\r\n" + also for also in ("Content-Length: 14", "Content-Length: 0", "CONTENT-LENGTH: 7")),
     *("Content-Length" + odd for odd in (" : 14", "\t: 14", "\r\n : 14", ":\r\n 14", "\x00: 14", "\xa0: 14")),
     *("X: y\n" + also for also in ("Content-Length: 14", "Transfer-Encoding: chunked")),
     *("Content_Length: 14", " Content-Length: 14", "X: y\r\n Content-Length: 14", "X: y\rContent-Length: 14"),
-    *(
-        "Transfer-Encoding: " + coding
-        for coding in ("chunked", "CHUNKED", "chunked, chunked", "gzip, chunked", "chunked, gzip")
-    ),
-    *(
-        "Transfer-Encoding: " + coding
-        for coding in ("identity", "gzip", "xchunked", "chunked\x0b", ";chunked", "", "\tchunked ")
-    ),
+    *("Transfer-Encoding: " + coding for coding in ("chunked", "CHUNKED", "chunked, chunked", "gzip, chunked")),
+    *("Transfer-Encoding: " + coding for coding in ("chunked, gzip", "identity", "gzip", "xchunked", "chunked\x0b")),
+    *("Transfer-Encoding: " + coding for coding in (";chunked", "", "\tchunked ")),
     *("Transfer-Encoding" + odd for odd in (" : chunked", ":\r\n chunked", "\r\n: chunked")),
     *("Transfer-Encoding: chunked\r\nContent-Length: " + length for length in ("14", "0" * 24 + "14")),
     *("Expect: " + wish for wish in ("100-continue", "100-Continue\r\nContent-Length: 14", "tea")),

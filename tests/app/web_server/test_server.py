@@ -1,7 +1,5 @@
 """The server as a process: start, kills, a full disk, a taken port."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource
@@ -10,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -22,17 +20,11 @@ from kvscope.app.engine.process import NICENESS
 from kvscope.app.web_server.server import pass_over_departures
 from kvscope.model.log.frames import header
 from kvscope.model.niceness import AUTOGROUP
-from tests.support.live_server import FAKE, ROOT, LiveServer, check_interrupted, engine_of
+from tests.support.live_server import FAKE, ROOT, LiveServer, Serve, check_interrupted, engine_of, gone
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.processes
-
-Serve = Callable[..., LiveServer]
-
-
-def gone(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_kill_9_of_the_server_interrupts_a_study_that_can_be_made_again(serve: Serve) -> None:
@@ -82,11 +74,8 @@ def test_a_server_that_is_to_outlive_its_terminal_does_and_odd_signals_and_chunk
 def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_file(serve: Serve) -> None:
     server = serve("delay=0.01")
     server.start_run(max_new_tokens=3)
-    parent, engine, folder = (
-        psutil.Process(server.process.pid),
-        engine_of(server),
-        server.data / ENGINES_FOLDER / "engine-1",
-    )
+    parent, engine = psutil.Process(server.process.pid), engine_of(server)
+    folder = server.data / ENGINES_FOLDER / "engine-1"
     (folder / "unpacked").mkdir()
     (folder / "unpacked" / "code").write_bytes(b"x")
     engine.kill()
@@ -97,7 +86,7 @@ def test_it_outlives_its_engine_and_its_worker_but_takes_nothing_without_its_fil
     run, worker, engine = server.start_run(max_new_tokens=250), parent.children()[0], engine_of(server)
     worker.kill()
     eventually(lambda: gone(engine))
-    following = eventually(lambda: _try(lambda: server.start_run(max_new_tokens=3)))
+    following = eventually(lambda: _started(server))
     assert header(server.finished(following)[-1]).data["reason"] == "length"
     check_interrupted(server.frames(run), [])
 
@@ -182,11 +171,7 @@ def test_what_keeps_it_from_starting_is_named_in_a_line(serve: Serve, tmp_path: 
     ],
 )
 def test_only_a_viewer_who_left_is_passed_over(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    target: str,
-    failure: Exception,
-    reported: bool,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, target: str, failure: Exception, reported: bool
 ) -> None:
     def fail() -> None:
         raise failure
@@ -199,8 +184,7 @@ def test_only_a_viewer_who_left_is_passed_over(
     assert [record.exc_info and record.exc_info[1] for record in caplog.records] == [failure] * reported
 
 
-def _try(attempt: Callable[[], str]) -> str | None:
-    try:
-        return attempt()
-    except (requests.ConnectionError, AssertionError):
-        return None
+def _started(server: LiveServer) -> str | None:
+    with suppress(requests.ConnectionError, AssertionError):
+        return server.start_run(max_new_tokens=3)
+    return None

@@ -1,7 +1,5 @@
 """Clients that begin something and stop: they are let go with a sentence, and nobody else waits for them."""
 
-from __future__ import annotations
-
 import json
 import socket
 import time
@@ -13,7 +11,7 @@ import pytest
 import requests
 
 from kvscope.app.web_server.arriving import HEAD_S
-from tests.support.live_server import LiveServer
+from tests.support.live_server import LiveServer, live
 from tests.support.viewer import Viewer
 from tests.support.waiting import eventually
 from tools.load.floods import HALF_BODY, HALF_HEAD, flood, opened, threads_of
@@ -28,10 +26,8 @@ MOST_THREADS = 40
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     options = ["--max-viewers", "60", "--max-viewers-per-address", "50"]
-    server = LiveServer(tmp_path_factory.mktemp("server") / "data", "delay=0.01", options=options)
-    eventually(lambda: server.get("readyz").ok, 60)
-    yield server
-    server.close()
+    with live(tmp_path_factory.mktemp("server"), options=options) as server:
+        yield server
     assert server.errors == ""
 
 

@@ -1,7 +1,5 @@
 """The log says what happened, and does not guess."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest
@@ -20,6 +18,5 @@ def test_a_killed_process_is_not_blamed_on_memory(caplog: pytest.LogCaptureFixtu
 
 
 def test_the_guess_is_the_one_that_the_library_makes() -> None:
-    assert arbiter.__file__ is not None
     with open(arbiter.__file__, encoding="utf-8") as source:
         assert GUESS in source.read()

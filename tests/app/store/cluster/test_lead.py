@@ -1,10 +1,9 @@
 """Which of several processes leads: each begins an epoch, and what the process of an earlier one stores is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 import sqlalchemy as sa
@@ -56,19 +55,13 @@ def test_a_beat_shows_whether_the_process_still_leads(engine: sa.Engine) -> None
 
 def test_another_one_begins_to_lead_only_when_what_the_leader_is_storing_is_stored(engine: sa.Engine) -> None:
     """And a beat, which comes every second, does not wait for it."""
-    first, done = taken(engine), Event()
-
-    def take() -> None:
-        taken(engine, SECOND)
-        done.set()
-
-    with engine.begin() as connection:
-        lead.claim(connection, first.epoch)
-        other = Thread(target=take)
-        other.start()
-        assert not done.wait(0.3)
-    other.join(10)
-    assert done.is_set()
+    first = taken(engine)
+    with ThreadPoolExecutor(1) as other:
+        with engine.begin() as connection:
+            lead.claim(connection, first.epoch)
+            second = other.submit(taken, engine, SECOND)
+            assert not wait([second], 0.3).done
+        assert second.result(10).epoch == 2
     with pytest.raises(Fenced), engine.begin() as connection:
         lead.claim(connection, first.epoch)
 
@@ -132,12 +125,10 @@ def test_a_log_whose_process_was_superseded_stores_and_announces_nothing(tmp_pat
         log.append(frames[:2])
         taken(log.engine, SECOND)
         told.clear()
-        with pytest.raises(Fenced):
-            log.append(frames[2:])
-        with pytest.raises(Fenced):
-            log.delete(["a"])
-        with pytest.raises(Fenced):
-            SessionStore(log).share("a", WORDS)
+        store = SessionStore(log)
+        for change in (partial(log.append, frames[2:]), partial(log.delete, ["a"]), partial(store.share, "a", WORDS)):
+            with pytest.raises(Fenced):
+                change()
         assert told == []
         assert log.head("b") is not None
         assert [header(payload).seq for payload in log.frames("b", -1)] == [0, 1]

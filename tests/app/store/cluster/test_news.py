@@ -1,10 +1,9 @@
 """A process that follows shows of a log what the leader says of it, as soon as it says so, and nothing beyond."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,6 +21,8 @@ from kvscope.model.log.frames import header
 from tests.support.stored import log_of, run_of
 from tests.support.waiting import eventually
 
+Follow = Callable[[], RunLog]
+
 
 @pytest.fixture
 def leader(tmp_path: Path, postgresql: str) -> Iterator[RunLog]:
@@ -34,22 +35,18 @@ def leader(tmp_path: Path, postgresql: str) -> Iterator[RunLog]:
 
 
 @pytest.fixture
-def follow(tmp_path: Path, postgresql: str) -> Iterator[Callable[[], RunLog]]:
+def follow(tmp_path: Path, postgresql: str) -> Iterator[Follow]:
     """Makes logs that listen."""
-    made: list[tuple[RunLog, Listener]] = []
+    with ExitStack() as made:
 
-    def make() -> RunLog:
-        log = RunLog(tmp_path, postgresql, alone=False)
-        log.follow()
-        listener = Listener(log.engine, log.hear, log.go_deaf)
-        listener.start()
-        made.append((log, listener))
-        return log
+        def make() -> RunLog:
+            log = made.enter_context(RunLog(tmp_path, postgresql, alone=False))
+            log.follow()
+            listener = made.enter_context(closing(Listener(log.engine, log.hear, log.go_deaf)))
+            listener.start()
+            return log
 
-    yield make
-    for log, listener in made:
-        listener.close()
-        log.close()
+        yield make
 
 
 def seqs(log: RunLog, run: str) -> list[int]:
@@ -61,7 +58,7 @@ def notify(log: RunLog, **said: Any) -> None:
         connection.execute(sa.select(sa.func.pg_notify(CHANNEL, json.dumps(said))))
 
 
-def test_what_is_appended_comes_to_who_waits_for_it(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_what_is_appended_comes_to_who_waits_for_it(leader: RunLog, follow: Follow) -> None:
     follower, frames, seen = follow(), log_of("a", 20, closed=True), list[bytes]()
 
     def watch() -> None:
@@ -80,7 +77,7 @@ def test_what_is_appended_comes_to_who_waits_for_it(leader: RunLog, follow: Call
     assert seen == [frame.payload for frame in frames] == list(leader.all_frames("a"))
 
 
-def test_frames_of_which_the_leader_says_nothing_are_not_shown(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_frames_of_which_the_leader_says_nothing_are_not_shown(leader: RunLog, follow: Follow) -> None:
     """It may not have learned that they are stored; then it replaces them."""
     follower, frames = follow(), log_of("a", 3)
     leader.append(frames[:3])
@@ -94,29 +91,25 @@ def test_frames_of_which_the_leader_says_nothing_are_not_shown(leader: RunLog, f
     assert header(follower.frames("a", 2)[0]).kind == "close"
 
 
-def test_a_run_that_is_open_is_known_before_its_next_frame_comes(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_a_run_that_is_open_is_known_before_its_next_frame_comes(leader: RunLog, follow: Follow) -> None:
     leader.append(log_of("a", 3))
     follower = follow()
     eventually(lambda: len(seqs(follower, "a")) == 7)
 
 
-def test_who_looks_again_and_again_does_not_ask_the_database(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_who_looks_again_and_again_does_not_ask_the_database(leader: RunLog, follow: Follow) -> None:
     leader.append(log_of("a", 3))
     follower = follow()
     eventually(lambda: len(seqs(follower, "a")) == 7)
     asked: list[str] = []
-    sa.event.listen(
-        follower.engine, "before_cursor_execute", lambda _c, _cursor, statement, *_: asked.append(statement)
-    )
+    sa.event.listen(follower.engine, "before_cursor_execute", lambda *heard: asked.append(heard[2]))
     for _ in range(10):
         assert follower.frames("a", 6) == []
-        head = follower.head("a")
-        assert head is not None
-        assert head.last_seq == 6
+        assert follower.head("a").last_seq == 6
     assert [statement for statement in asked if "frames" in statement or "runs" in statement] == []
 
 
-def test_a_run_that_was_deleted_is_gone_from_memory_too(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_a_run_that_was_deleted_is_gone_from_memory_too(leader: RunLog, follow: Follow) -> None:
     leader.append(run_of("a", 3))
     follower = follow()
     assert len(seqs(follower, "a")) == 8
@@ -126,7 +119,7 @@ def test_a_run_that_was_deleted_is_gone_from_memory_too(leader: RunLog, follow: 
     assert follower.head("a") is None
 
 
-def test_news_of_an_earlier_epoch_are_passed_over(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_news_of_an_earlier_epoch_are_passed_over(leader: RunLog, follow: Follow) -> None:
     follower = follow()
     leader.append(log_of("a", 3))
     eventually(lambda: len(seqs(follower, "a")) == 7)
@@ -136,7 +129,7 @@ def test_news_of_an_earlier_epoch_are_passed_over(leader: RunLog, follow: Callab
     assert follower.heads()["a"].last_seq == 6
 
 
-def test_a_new_epoch_ends_what_was_believed_of_the_former_one(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_a_new_epoch_ends_what_was_believed_of_the_former_one(leader: RunLog, follow: Follow) -> None:
     follower = follow()
     leader.append(log_of("a", 3))
     eventually(lambda: "a" in follower.heads())
@@ -159,19 +152,17 @@ def test_after_a_silence_nothing_is_believed_and_waiting_is_looking_again(
         assert time.monotonic() - began < 30
 
 
-def test_a_follower_that_comes_to_lead_closes_what_was_left_open(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_a_follower_that_comes_to_lead_closes_what_was_left_open(leader: RunLog, follow: Follow) -> None:
     follower = follow()
     leader.append(log_of("a", 3))
     eventually(lambda: "a" in follower.heads())
     said: list[Any] = []
     follower.lead(lambda _connection: None, said.append)
     assert {news["a"].closed for news in said if isinstance(news.get("a"), Head)} == {True}
-    closing = follower.closing("a")
-    assert closing is not None
-    assert closing["reason"] == "interrupted"
+    assert follower.closing("a")["reason"] == "interrupted"
 
 
-def test_news_of_many_runs_are_sent_in_parts(leader: RunLog, follow: Callable[[], RunLog]) -> None:
+def test_news_of_many_runs_are_sent_in_parts(leader: RunLog, follow: Follow) -> None:
     """A notification has at most 8,000 bytes."""
     follower = follow()
     for number in range(200):
