@@ -56,6 +56,15 @@ def chosen(log: list[Frame]) -> list[int]:
     return [data["token"]["id"] for data in datas(log, "step")]
 
 
+def payloads(log: list[Frame], kinds: Sequence[str] = frames.KINDS) -> list[bytes]:
+    return [frame.payload for frame in log if frame.kind in kinds]
+
+
+def what_twins_need(log: list[Frame]) -> tuple[bytes, ...]:
+    """The `open` and `step` frames, which a web process sends for a twin of a run or to take it up again."""
+    return tuple(payloads(log, ("open", "step")))
+
+
 def encoded(text: str = TEXT) -> list[int]:
     return tiny_checkpoint().tokenizer.encode(text)
 
