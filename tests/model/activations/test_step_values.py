@@ -16,12 +16,13 @@ import safetensors.numpy
 import torch
 
 from kvscope.model.activations.step_values import OF_BLOCK, step_values
-from kvscope.model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
+from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 from kvscope.model.engine.batch import Entry
 from kvscope.model.engine.runner import Pass
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.page_tools import node
+from tests.support.refused import refusal
 from tests.support.tiny import ARCHS, check_cache
 from tests.support.tiny_runs import finish, request, run_to_end, service
 
@@ -208,6 +209,4 @@ def test_what_is_not_there_is_refused() -> None:
         (replace(good, token=-1), "token"),
         (replace(good, ids=good.ids * 200), "step"),
     ):
-        with pytest.raises(Refused) as refused:
-            made.values(bad)
-        assert refused.value.field == field
+        assert refusal(made.values, bad).field == field

@@ -124,12 +124,6 @@ class TestRefusals:
         write_folder(tmp_path, "llama")
         return tmp_path
 
-    def test_pickled_weights(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        (folder / "model.safetensors").unlink()
-        torch.save(weights, folder / "pytorch_model.bin")
-        assert "never read" in refusal(folder)
-
     @pytest.mark.parametrize(
         "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"]
     )
@@ -144,48 +138,3 @@ class TestRefusals:
         (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
         (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../outside.safetensors"}}')
         assert "../outside.safetensors" in refusal(folder)
-
-    def test_a_tensor_that_would_be_ignored(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        save_file(weights | {"model.layers.0.self_attn.q_proj.bias": torch.ones(32)}, folder / "model.safetensors")
-        assert "q_proj.bias" in refusal(folder)
-
-    def test_a_value_that_is_not_finite(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        weights["model.layers.0.mlp.down_proj.weight"][3, 4] = torch.nan
-        save_file(weights, folder / "model.safetensors")
-        assert "blocks.0.mlp.down.weight" in refusal(folder)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"quantization_config": {"bits": 4}},
-            {"num_hidden_layers": 0},
-            {"hidden_size": "32"},
-            {"vocab_size": None},
-            {"num_key_value_heads": 3},
-            {"rms_norm_eps": -1.0},
-            {"partial_rotary_factor": 0.5},
-            {"rope_parameters": {"rope_type": "yarn", "factor": -4.0}},
-            {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
-        ],
-        ids=lambda change: next(iter(change)),
-    )
-    def test_a_setting_that_is_not_supported_or_absurd(self, folder: Path, change: dict[str, Any]) -> None:
-        edit(folder, **change)
-        assert "config.json" in refusal(folder)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"activation_function": "relu"},
-            {"scale_attn_by_inverse_layer_idx": True},
-            {"scale_attn_weights": False},
-            {"n_head": 5},
-        ],
-        ids=lambda change: next(iter(change)),
-    )
-    def test_a_gpt2_setting_that_is_not_supported(self, tmp_path: Path, change: dict[str, Any]) -> None:
-        write_folder(tmp_path, "gpt2")
-        edit(tmp_path, **change)
-        assert "config.json" in refusal(tmp_path)

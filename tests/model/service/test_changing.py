@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import ChangedRequest, ChangedRun, ForkRequest, Frame, ReadmitRequest, Refused, TwinRequest
+from kvscope.model.api import ChangedRequest, ChangedRun, ForkRequest, Frame, ReadmitRequest, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.check import LogCheck
 from kvscope.model.log.reader import LogReader
 from kvscope.model.service import ModelService
 from kvscope.model.settings import MAX_CHANGES, Change
+from tests.support.refused import refusal
 from tests.support.tiny import check_cache
 from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service
 
@@ -123,9 +124,7 @@ PATCH = {"site": "residual", "op": "patch", "layer": 0}
 def test_what_it_names_must_be_there(change: dict[str, Any], field: str) -> None:
     made = service()
     parent = run_to_end(made, request())
-    with pytest.raises(Refused) as refused:
-        made.changed(asked(parent, MLP_MEAN, Change(**change)))
-    assert refused.value.field == f"changes[1].{field}"
+    assert refusal(made.changed, asked(parent, MLP_MEAN, Change(**change))).field == f"changes[1].{field}"
     assert run_to_end(made, request("after")) is not None
     check_cache(made.engine)
 

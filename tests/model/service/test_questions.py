@@ -10,6 +10,7 @@ from kvscope.model.api import Refused
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames
 from kvscope.model.service import service as service_module
+from tests.support.refused import refusal
 from tests.support.tiny import check_cache
 from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service
 
@@ -87,9 +88,7 @@ class TestExactValues:
     def test_more_tokens_than_the_cache_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 64)
         made = service()
-        with pytest.raises(Refused) as refused:
-            made.lens([1] * 65, 0)
-        assert refused.value.status == 429
+        assert refusal(made.lens, [1] * 65, 0).status == 429
         check_cache(made.engine)
 
 

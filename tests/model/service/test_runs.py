@@ -14,6 +14,7 @@ from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
 from kvscope.model.settings import MAX_PROMPT_CHARS, Ask, Sampling, ServingSettings
+from tests.support.refused import refused
 from tests.support.tiny import ARCHS, check_cache, greedy, random_weights, shared_model
 from tests.support.tiny_files import write_folder, write_tokenizer
 from tests.support.tiny_runs import (
@@ -128,9 +129,7 @@ class TestRefusals:
         assert made.max_positions == 48
         log = made.start(request("a", max_new_tokens=30))
         for _ in range(2):
-            with pytest.raises(Refused) as refused:
-                made.start(request("b", max_new_tokens=20))
-            assert (refused.value.field, refused.value.status) == ("run", 429)
+            assert refused(made.start, request("b", max_new_tokens=20)) == ("run", 429)
         log += finish(made)
         assert chosen(log) == greedy(shared_model(), encoded(), 30)
         assert chosen(run_to_end(made, request("b", max_new_tokens=20))) == chosen(log)[:20]
@@ -170,9 +169,7 @@ class TestControl:
         made = service()
         run_to_end(made, request())
         for run in ("a", "nobody"):
-            with pytest.raises(Refused) as refused:
-                made.control(run, action)
-            assert (refused.value.field, refused.value.status) == ("run", 409)
+            assert refused(made.control, run, action) == ("run", 409)
 
     def test_a_run_that_fails_says_so_in_its_log_and_the_next_works(self) -> None:
         def fail(value: object) -> None:

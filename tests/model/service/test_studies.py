@@ -15,6 +15,7 @@ from kvscope.model.log.check import LogCheck
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
 from kvscope.model.settings import MAX_PROMPT_CHARS, Sampling
+from tests.support.refused import refusal, refused
 from tests.support.tiny import check_cache, greedy, shared_model, tiny_checkpoint
 from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service, wordy_service
 
@@ -159,15 +160,11 @@ class TestFork:
         }
         for field, asked in cases.items():
             for one in asked:
-                with pytest.raises(Refused) as refused:
-                    made.fork(one)
-                assert refused.value.field == field
+                assert refusal(made.fork, one).field == field
         assert not made.busy
         check_cache(made.engine)
         other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
-        with pytest.raises(Refused) as refused:
-            other.fork(good)
-        assert (refused.value.field, refused.value.status) == ("model", 409)
+        assert refused(other.fork, good) == ("model", 409)
 
 
 def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
@@ -226,13 +223,9 @@ class TestTwin:
         made = service()
         parent = run_to_end(made, request(max_new_tokens=30))
         made.start(request("b", max_new_tokens=30))
-        with pytest.raises(Refused) as refused:
-            made.twin(twin_of(parent, "none"))
-        assert (refused.value.field, refused.value.status) == ("run", 429)
+        assert refused(made.twin, twin_of(parent, "none")) == ("run", 429)
         other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
-        with pytest.raises(Refused) as refused:
-            other.twin(twin_of(parent, "none"))
-        assert (refused.value.field, refused.value.status) == ("model", 409)
+        assert refused(other.twin, twin_of(parent, "none")) == ("model", 409)
         finish(made)
         check_cache(made.engine)
 
@@ -387,13 +380,9 @@ class TestBeam:
         made = service()
         parent = run_to_end(made, request())
         made.start(request("b", "x" * 90, max_new_tokens=30))
-        with pytest.raises(Refused) as refused:
-            made.beam(self.search_of(parent, 2))
-        assert (refused.value.field, refused.value.status) == ("run", 429)
+        assert refused(made.beam, self.search_of(parent, 2)) == ("run", 429)
         other = ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
-        with pytest.raises(Refused) as refused:
-            other.beam(self.search_of(parent, 2))
-        assert (refused.value.field, refused.value.status) == ("model", 409)
+        assert refused(other.beam, self.search_of(parent, 2)) == ("model", 409)
         finish(made)
         check_cache(made.engine)
 

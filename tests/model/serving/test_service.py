@@ -10,6 +10,7 @@ from kvscope.model.api import JoinRequest, Refused, WorkloadRequest
 from kvscope.model.log import frames, schema
 from kvscope.model.log.reader import LogReader
 from kvscope.model.settings import MAX_ASKS, Ask, Drafting, Join, ServingSettings
+from tests.support.refused import refusal, refused
 from tests.support.tiny_runs import finish, request, service, workload_request
 
 PLAIN = ServingSettings(blocks=8)
@@ -56,9 +57,7 @@ def test_it_can_be_stopped_and_not_paused() -> None:
     made = service()
     made.workload(workload(Ask(prompt="hello", max_new_tokens=4, arrives_ms=60_000)))
     assert made.busy
-    with pytest.raises(Refused) as refused:
-        made.control("w", "pause")
-    assert (refused.value.field, refused.value.status) == ("action", 409)
+    assert refused(made.control, "w", "pause") == ("action", 409)
     assert made.control("w", "stop") == "closed"
     [closing] = made.advance()
     assert frames.header(closing.payload).data["reason"] == "stopped"
@@ -83,9 +82,7 @@ def test_it_can_be_stopped_and_not_paused() -> None:
 )
 def test_what_cannot_be_is_refused_and_nothing_is_left_of_it(asked: WorkloadRequest, field: str) -> None:
     made = service()
-    with pytest.raises(Refused) as refused:
-        made.workload(asked)
-    assert refused.value.field == field
+    assert refusal(made.workload, asked).field == field
     assert not made.busy
     assert not made.engine.scheduler.promised
 
@@ -95,9 +92,7 @@ def test_a_second_one_waits_for_the_blocks_of_the_first() -> None:
     half = ServingSettings(blocks=made.engine.scheduler.room // 2 + 1)
     made.workload(workload(rounds=(half,)))
     second: Any = workload_request("v", "", (Ask(prompt="hello", max_new_tokens=4),), (half,))
-    with pytest.raises(Refused) as refused:
-        made.workload(second)
-    assert refused.value.status == 429
+    assert refusal(made.workload, second).status == 429
     finish(made)
     assert made.workload(second)
 
@@ -144,9 +139,7 @@ def test_a_request_is_cancelled_by_hand_and_asked_again() -> None:
     made.leave("w", 1)
     assert made.join(joining(retry_of=1)) == 2
     for number, status in ((1, 409), (3, 404)):
-        with pytest.raises(Refused) as refused:
-            made.leave("w", number)
-        assert (refused.value.field, refused.value.status) == ("request", status)
+        assert refused(made.leave, "w", number) == ("request", status)
     log = LogReader(frame.payload for frame in found + finish(made))
     assert events(log, 1)[-1] == "cancelled"
     assert log.joined[0]["request"]["retry_of"] == 1
@@ -163,9 +156,7 @@ def test_nobody_joins_beyond_the_limits_and_nothing_changes() -> None:
         (joining("a" * 600), "prompt", 422),
         (joining("a" * 500, 64), "prompt", 422),
     ):
-        with pytest.raises(Refused) as refused:
-            made.join(asked)
-        assert (refused.value.field, refused.value.status) == (field, status)
+        assert refused(made.join, asked) == (field, status)
     assert not LogReader(frame.payload for frame in found + finish(made)).joined
     with pytest.raises(Refused, match="has ended"):
         made.join(joining())
