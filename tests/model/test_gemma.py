@@ -93,7 +93,6 @@ def test_the_cache_holds_what_the_formula_says(positions: int, checkpoint: Check
     engine.admit("a", ids[: positions - 2], Sampling(), 3)
     steps = [record for record in iter_records(engine) if isinstance(record, StepRecord)]
     kv, windows = steps[-1].kv, checkpoint.config.windows
-    assert windows is not None
     assert (windows.count(512), windows.count(None)) == (15, 3)
     near = positions - max(0, positions - 512) // 16 * 16
     assert kv.positions == positions

@@ -133,7 +133,6 @@ class TestRuns:
     def test_bytes_equal_the_formula_at_every_step(self, arch: str) -> None:
         engine, each = windowed(arch, prefill_chunk=16), 2 * 2 * shared_model(arch).config.head_dim * 4
         windows = shared_model(arch).config.windows
-        assert windows is not None
         engine.admit("a", prompt(40), GREEDY, 30)
         for record in advance_all(engine):
             if not isinstance(record, StepRecord):
@@ -142,7 +141,6 @@ class TestRuns:
             newest = 32 if record.step == 0 else n - 1  # where its last pass begins
             held = [n if window is None else n - max(0, newest + 1 - window) // 16 * 16 for window in windows]
             assert record.kv.bytes_used == each * sum(held)
-            assert record.kv.windowed is not None
             assert record.kv.windowed[0] == min(held)
 
     def test_a_run_shares_a_beginning_only_where_all_layers_hold_it(self, arch: str) -> None:

@@ -34,7 +34,6 @@ def working(out: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that has written half of a file."""
     command = [sys.executable, "-c", WORKING, str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         try:
             yield process

@@ -97,7 +97,6 @@ def test_a_step_says_its_phase_position_times_and_cost() -> None:
         timing = step.timing
         assert timing.forward == sum(timing.chunks) > 0
         assert timing.total == pytest.approx(timing.forward + timing.capture + timing.sample)
-        assert timing.layers is not None
         assert len(timing.layers) == 2
         assert all(ms > 0 for ms in timing.layers)
         assert sum(timing.layers) < timing.forward

@@ -58,7 +58,6 @@ def watched(
 
 def tables(record: StepRecord, layers: int, kv_heads: int) -> np.ndarray:
     """[layers, Hkv, rows]: positions that stay after a step."""
-    assert record.where is not None
     return np.broadcast_to(record.where, (layers, kv_heads, record.where.shape[-1]))
 
 
@@ -107,7 +106,6 @@ class TestAnyModel:
         for mine, theirs in zip(kept, parent, strict=True):
             assert np.array_equal(mine.candidates.ids, theirs.candidates.ids)
             assert np.array_equal(mine.candidates.logits, theirs.candidates.logits)
-            assert mine.comparison is not None
             assert (mine.comparison.kl, mine.comparison.own) == (0, theirs.choice)
             assert mine.kv.bytes_used == theirs.kv.bytes_used
 
@@ -122,7 +120,6 @@ class TestAnyModel:
         for step, record in enumerate(kept):
             mine, theirs = masked[PROMPT + step - 1], whole[PROMPT + step - 1]
             assert off(record, mine) < 1e-4
-            assert record.comparison is not None
             assert record.comparison.own.token == int(mine.argmax())
             p, q = (logits.double().softmax(-1) for logits in (theirs, mine))
             assert record.comparison.kl == pytest.approx(float((p * (p / q).log()).sum()), abs=1e-5)
@@ -178,7 +175,6 @@ def test_a_window_keeps_the_newest_and_sinks_the_first_too(policy: Policy, first
     engine = Engine(shared_model(), capacity=512)
     for step, record in enumerate(keep(engine, ids, greedy(engine.transformer, ids, STEPS), staying(policy, BUDGET))):
         end = PROMPT + step
-        assert record.where is not None
         assert record.where.tolist() == [*range(first), *range(end - BUDGET + first, end)]
 
 
@@ -188,7 +184,6 @@ def test_the_smallest_budgets_keep_the_newest_position_at_least(policy: Policy, 
     ids = prompt(PROMPT)
     engine = Engine(shared_model(), capacity=512)
     for step, record in enumerate(keep(engine, ids, greedy(engine.transformer, ids, 4), staying(policy, budget))):
-        assert record.where is not None
         assert record.where.shape[-1] == budget
         assert (record.where[..., -1] == PROMPT + step - 1).all()
 
