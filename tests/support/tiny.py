@@ -184,6 +184,12 @@ def closes(records: list[Record]) -> dict[str, CloseRecord]:
     return {record.run: record for record in records if isinstance(record, CloseRecord)}
 
 
+def forget_all(engine: Engine) -> None:
+    """Nothing of ended runs stays in the cache."""
+    for key in list(engine.scheduler.kept):
+        engine.scheduler.forget(key)
+
+
 def check_cache(engine: Engine) -> None:
     """Every block is either free or counted once for each table it stands in."""
     held = [run.sequence for run in engine.scheduler.runs.values()] + [

@@ -161,6 +161,7 @@ def write_gguf(
     values |= {key.replace("__", "."): value for key, value in metadata.items()}
     writer = gguf.GGUFWriter(path, arch, split_max_tensors=split)
     adders: dict[type, Any] = {
+        bool: writer.add_bool,
         int: writer.add_uint32,
         float: writer.add_float32,
         str: writer.add_string,

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from kvscope.model.api import Progress, Refused
+from kvscope.model.api import Progress
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.layout import slots
+from tests.support import refused
 from tests.support.tiny_files import VOCAB, write_folder
 
 ARCHS = ["llama", "mistral", "qwen2", "qwen3", "gpt2"]
@@ -22,17 +21,10 @@ def ignore(_: Progress) -> None:
 
 
 def refusal(folder: Path) -> str:
-    with pytest.raises(Refused) as caught:
-        read_folder(folder, ignore)
-    assert caught.value.field == "model"
-    assert folder.name in str(caught.value)
-    return str(caught.value)
-
-
-def edit(folder: Path, file: str = "config.json", **changes: Any) -> None:
-    """Change keys of a JSON file; None removes one."""
-    raw = json.loads((folder / file).read_text()) | changes
-    (folder / file).write_text(json.dumps({key: value for key, value in raw.items() if value is not None}))
+    error = refused.refusal(read_folder, folder, ignore)
+    assert error.field == "model"
+    assert folder.name in str(error)
+    return str(error)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -118,23 +110,17 @@ def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
     assert sum(model.stored.values()) > 0
 
 
-class TestRefusals:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        write_folder(tmp_path, "llama")
-        return tmp_path
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"])
+def test_a_file_that_is_not_json(tmp_path: Path, file: str) -> None:
+    write_folder(tmp_path, "llama")
+    for content in (b"{", b"[1]", b"\xff\xfe", b""):
+        (tmp_path / file).write_bytes(content)
+        assert file in refusal(tmp_path)
 
-    @pytest.mark.parametrize(
-        "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"]
-    )
-    def test_a_file_that_is_not_json(self, folder: Path, file: str) -> None:
-        for content in (b"{", b"[1]", b"\xff\xfe", b""):
-            (folder / file).write_bytes(content)
-            assert file in refusal(folder)
 
-    def test_a_shard_outside_the_folder(self, tmp_path: Path) -> None:
-        folder = tmp_path / "inner"
-        write_folder(folder, "llama")
-        (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
-        (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../outside.safetensors"}}')
-        assert "../outside.safetensors" in refusal(folder)
+def test_a_shard_outside_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    write_folder(folder, "llama")
+    (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../outside.safetensors"}}')
+    assert "../outside.safetensors" in refusal(folder)

@@ -24,7 +24,7 @@ from kvscope.model.log.check_serving import ServingCheck
 from kvscope.model.serving.request import Tokenized
 from kvscope.model.serving.workload import Workload
 from kvscope.model.settings import Contiguous, Drafting, Kept, ServingSettings
-from tests.support.tiny import GREEDY, advance_all, greedy, prompt, shared_model, tiny_tokenizer
+from tests.support.tiny import GREEDY, advance_all, forget_all, greedy, prompt, shared_model, tiny_tokenizer
 
 TOKENIZER = tiny_tokenizer()
 CONTINUOUS = ServingSettings(at_once=4, chunk=16, blocks=32)
@@ -560,8 +560,7 @@ def check_texts(
 def check_pool(engine: Engine) -> None:
     """All blocks are free once nothing is kept."""
     assert not engine.scheduler.promised
-    for key in list(engine.scheduler.kept):
-        engine.scheduler.forget(key)
+    forget_all(engine)
     assert engine.cache.free_blocks == engine.cache.blocks
 
 
