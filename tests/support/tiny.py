@@ -179,6 +179,12 @@ def answer(
     return [step.choice.token for step in steps_of(engine, ids, new, sampling, key, **options)]
 
 
+def furthest(step: StepRecord, logits: Tensor) -> float:
+    """The largest difference of a step's listed logits from those of [V]."""
+    ids = torch.from_numpy(step.candidates.ids).long()
+    return float((torch.from_numpy(step.candidates.logits) - logits[ids]).abs().max())
+
+
 def closes(records: list[Record]) -> dict[str, CloseRecord]:
     """How each run ended."""
     return {record.run: record for record in records if isinstance(record, CloseRecord)}

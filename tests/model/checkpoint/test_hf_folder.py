@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from kvscope.model.api import Progress
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.layout import slots
+from kvscope.model.config import ModelConfig
 from tests.support import refused
 from tests.support.tiny_files import VOCAB, write_folder
 
@@ -33,20 +34,27 @@ def test_the_configuration_is_the_saved_models(tmp_path: Path, arch: str) -> Non
     model = read_folder(tmp_path, ignore)
     assert {name: tuple(w.shape) for name, w in model.weights.items()} == {s.name: s.shape for s in slots(model.config)}
     assert all(w.dtype == torch.float32 and w.is_contiguous() for w in model.weights.values())
-    config = model.config
-    assert (config.arch, config.layers, config.heads, config.d) == (arch, 2, 4, 32)
-    assert (config.vocab, config.context) == (len(VOCAB), 64)
-    assert config.kv_heads == (4 if arch == "gpt2" else 2)
-    assert config.head_dim == (128 if arch == "qwen3" else 8)
-    assert config.d_mlp == (128 if arch == "gpt2" else 48)
-    assert config.norm_eps == (saved.layer_norm_epsilon if arch == "gpt2" else saved.rms_norm_eps)
-    assert config.positions == ("learned" if arch == "gpt2" else "rotary")
-    assert config.rope_theta == 10000.0
-    assert config.qkv_bias == (arch in ("gpt2", "qwen2"))
-    assert config.out_bias == config.mlp_bias == (arch == "gpt2")
-    assert config.qk_norm == (arch == "qwen3")
-    assert config.tied == (arch == "gpt2")
-    assert config.window == (4096 if arch == "mistral" else None)
+    eps = saved.layer_norm_epsilon if arch == "gpt2" else saved.rms_norm_eps
+    own = {
+        "llama": {},
+        "mistral": {"window": 4096},
+        "qwen2": {"qkv_bias": True},
+        "qwen3": {"head_dim": 128, "qk_norm": True},
+        "gpt2": {
+            "kv_heads": 4,
+            "d_mlp": 128,
+            "norm": "layer",
+            "mlp": "gelu",
+            "positions": "learned",
+            "tied": True,
+            "qkv_bias": True,
+            "out_bias": True,
+            "mlp_bias": True,
+        },
+    }[arch]
+    sizes = {"layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8, "d": 32, "d_mlp": 48}
+    sizes |= {"vocab": len(VOCAB), "context": 64, "norm_eps": eps}
+    assert model.config == ModelConfig(arch=arch, **{**sizes, **own})
 
 
 def test_fused_weights_hold_their_parts_in_order(tmp_path: Path) -> None:
@@ -96,7 +104,7 @@ def test_shards_load_like_one_file(tmp_path: Path) -> None:
     write_folder(tmp_path / "many", "llama", shard="20KB")
     files = sorted((tmp_path / "many").glob("*.safetensors"))
     assert len(files) > 2
-    one, many = read_folder(tmp_path / "one", ignore), read_folder(tmp_path / "many", ignore)
+    one, many = (read_folder(tmp_path / name, ignore) for name in ("one", "many"))
     assert all(torch.equal(one.weights[name], many.weights[name]) for name in one.weights)
     assert many.sha256 == hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
