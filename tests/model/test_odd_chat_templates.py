@@ -13,11 +13,12 @@ from transformers.utils.chat_template_utils import render_jinja_template
 from kvscope.model.checkpoint.chat import ChatTemplate
 from tests.support.refused import refusal
 
-ASKED = [{"role": "user", "content": "Hi"}]
+ASKED = [{"role": "user", "content": "a < b & 'c' ✓"}]
 CONVERSATIONS = {"one message": ASKED, "a system prompt first": [{"role": "system", "content": "Be brief"}, *ASKED]}
 LONGEST_S = 2.0
 """Of a processor's time, which does not pass while others compute; a template has half a second of it."""
 NAMED = [{"name": "tool_use", "template": "tools"}, {"name": "default", "template": "one {{ messages[0].content }}"}]
+EACH_MESSAGE = "{% for m in messages %}"
 EACH = "{% for i in range(99999) %}"
 END = "{% endfor %}"
 SAME: dict[str, str] = {
@@ -25,18 +26,22 @@ SAME: dict[str, str] = {
     "the generation prompt": "{% if add_generation_prompt %}go{% endif %}{{ continue_final_message is defined }}",
     "tools and documents": "{{ tools }}{{ documents }}{{ custom_tools is defined }}",
     "a namespace": "{% set n = namespace(a=1) %}{% for m in messages %}{% set n.a = n.a + 1 %}{% endfor %}{{ n.a }}",
-    "what a loop knows": "{% for m in messages %}{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.cycle(1, 2) }}{% endfor %}",
-    "a loop with a condition": "{% for m in messages if m.role == 'user' %}{{ loop.index }}{{ loop.length }}{% else %}none{% endfor %}",
+    "what a loop knows": EACH_MESSAGE
+    + "{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.cycle(1, 2) }}"
+    + END,
+    "a loop with a condition": "{% for m in messages if m.role == 'user' %}{{ loop.index }}{% else %}none{% endfor %}",
     "a loop that calls itself": "{% for m in messages recursive %}{{ m.role }}{{ loop([]) }}{% endfor %}",
     "a macro": "{% macro say(m, n) %}{{ m.role * n }}{% endmacro %}{{ say(messages[0], 2) }}",
     "arithmetic": "{{ 3 * 4 }}{{ [1] * 2 }}{{ 2 ** 10 }}{{ 'ab' * 3 }}{{ 2 * 0.5 }}",
     "backwards": "{% for m in messages[::-1] %}{{ m.role }}{% endfor %}",
     "grouped": "{% for k, v in messages | groupby('role') %}{{ k }}{{ v | length }}{% endfor %}",
-    "content in parts, which it is not": "{{ messages[0].content[0].text }}{% for c in messages[0].content %}{{ c.type }}{% endfor %}x",
+    "content in parts, which it is not": "{{ messages[0].content[0].text }}{{ messages[0].content[1].type }}x",
     "nothing": "",
     "JSON": "{{ messages | tojson(indent=1, separators=(',', ':'), sort_keys=true) }}",
-    "tools and documents that are none": "{% if tools is not none %}T{% endif %}{% if documents is not none %}D{% endif %}x",
+    "tools that are none": "{% if tools is not none %}T{% endif %}x",
+    "documents that are none": "{% if documents is not none %}D{% endif %}x",
     "a generation block": "A\n  {%- generation -%}\n B {{ messages[0].content }}\n{% endgeneration %}\nC",
+    "blocks that are trimmed": EACH_MESSAGE + "\n  {% if m.role == 'user' %}\n[{{ m.content }}]\n  {% endif %}\n" + END,
     "the year": "{{ strftime_now(format='%Y') }}",
     "a loop that breaks": "{% for m in [1, 2, 3] %}{% if m == 2 %}{% break %}{% endif %}{{ m }}{% endfor %}",
 }
@@ -107,4 +112,4 @@ def test_a_template_that_cannot_be_used_says_why(source: Any, said: str) -> None
 
 
 def test_of_several_templates_the_default_one_counts() -> None:
-    assert ChatTemplate(NAMED, {}).render(ASKED) == "one Hi"
+    assert ChatTemplate(NAMED, {}).render(ASKED) == "one a < b & 'c' ✓"

@@ -143,8 +143,6 @@ SAME_IDS = cases(
         "an unknown token that is not there": edited(TOKENIZER, model__unk_token="<nope>"),
         "no pre-tokenizer": edited(TOKENIZER, pre_tokenizer=None),
         "special tokens cut like others": edited(SETTINGS, split_special_tokens=True),
-        "a class that says nothing": edited(SETTINGS, tokenizer_class="FrobTokenizer", add_bos_token=True),
-        "the class of another family": edited(SETTINGS, tokenizer_class="GPT2Tokenizer", add_eos_token=True),
     },
     roomy={
         "rows without tokens": both(),
@@ -155,7 +153,6 @@ SAME_IDS = cases(
         "an added token with the id of another": edited(
             TOKENIZER, added_tokens=lambda added: [*added, {**EXTRA, "id": 5, "normalized": False}]
         ),
-        "named extra tokens": edited(SETTINGS, extra_special_tokens={"image_token": "<extra>"}),
     },
 )
 SAME_LOGITS = cases(

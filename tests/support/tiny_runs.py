@@ -56,8 +56,9 @@ def chosen(log: list[Frame]) -> list[int]:
     return [data["token"]["id"] for data in datas(log, "step")]
 
 
-def payloads(log: list[Frame], kinds: Sequence[str] = frames.KINDS) -> list[bytes]:
-    return [frame.payload for frame in log if frame.kind in kinds]
+def payloads(log: list[Frame], kinds: Sequence[str] | None = None) -> list[bytes]:
+    """Of all frames, or of those of some kinds."""
+    return [frame.payload for frame in log if kinds is None or frame.kind in kinds]
 
 
 def what_twins_need(log: list[Frame]) -> tuple[bytes, ...]:
