@@ -13,6 +13,7 @@ from torch.nn import LayerNorm
 from torch.nn import functional as F
 
 from kvscope.model.activations.answers import block_values
+from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import linears
 from kvscope.model.log.schema import Model
@@ -84,6 +85,11 @@ def groups_bytes(kind: Kind, outputs: int, inputs: int) -> int:
     return -(-outputs // 16) * 16 * inputs // 32 * GROUP_BYTES[kind]
 
 
+def of_file(folder: Path, grouped: bool = True) -> tuple[Checkpoint, Transformer]:
+    checkpoint = checkpoint_of(folder / "a.gguf", grouped=grouped)
+    return checkpoint, Transformer.from_weights(checkpoint.config, checkpoint.weights)
+
+
 class TestGroups:
     """Of a model whose weights are in groups as in its file."""
 
@@ -91,11 +97,7 @@ class TestGroups:
     @pytest.mark.parametrize("arch", CODES)
     def test_what_all_its_numbers_take_is_said_as_of_a_dense_one(self, arch: str, tied: bool, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", arch, tied)
-        said = []
-        for grouped in (True, False):
-            checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=grouped)
-            transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
-            said.append(describe(checkpoint, transformer, "cpu"))
+        said = [describe(*of_file(tmp_path, grouped=grouped), "cpu") for grouped in (True, False)]
         held = [model["weights"].pop("held") for model in said]
         assert said[0] == said[1]
         assert sum(held[1].values()) >= said[1]["weight_bytes"] == 4 * said[1]["parameters"]
@@ -105,8 +107,7 @@ class TestGroups:
     @pytest.mark.parametrize("arch", CODES)
     def test_each_is_counted_once_where_it_is_held(self, arch: str, tied: bool, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", arch, tied)
-        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
-        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        checkpoint, transformer = of_file(tmp_path)
         config, kind = checkpoint.config, CODES[arch]
         table = groups_bytes(kind, config.vocab, config.d)
         blocks = sum(
@@ -121,8 +122,7 @@ class TestGroups:
 
     def test_formats_are_counted_apart(self, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", attn_v=Kind.Q8_0, ffn_down=Kind.F16)
-        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
-        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        _, transformer = of_file(tmp_path)
         read = weights_read(linears(transformer))
         assert read["8-bit groups"] == 2 * groups_bytes(Kind.Q8_0, 16, 32)
         assert read["float32"] == 2 * 4 * 32 * 64

@@ -19,7 +19,7 @@ from kvscope.model.settings import Change
 from kvscope.model.transformer import Block, Transformer
 from tests.support.asking import QUERY
 from tests.support.tiny import check_cache, tiny_checkpoint
-from tests.support.tiny_runs import chosen, datas, request, run_to_end
+from tests.support.tiny_runs import chosen, datas, request, run_to_end, what_twins_need
 
 LAYERS, NEW = 12, 6
 TEXT = "The cat sat on the mat and looked at the sea, which was grey. "
@@ -170,7 +170,7 @@ def test_of_a_question_about_a_model(
 def test_of_what_begins_with_rows_that_are_computed_again(made: ModelService, counted: Count, kind: str) -> None:
     log = run_to_end(made, request(f"{kind}-of", f"{kind}: {TEXT}", max_new_tokens=NEW))
     made.engine.scheduler.forget(f"{kind}-of")
-    frames = tuple(frame.payload for frame in log if frame.kind in ("open", "step"))
+    frames = what_twins_need(log)
     prompt = len(datas(log, "open")[0]["tokens"])
 
     def begin() -> None:

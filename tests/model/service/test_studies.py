@@ -55,14 +55,25 @@ def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkR
     return ForkRequest(run, log[0].run, len(datas(log, "open")[0]["tokens"]) + step, token, shared)
 
 
+@pytest.fixture(scope="module")
+def made() -> ModelService:
+    return service()
+
+
+@pytest.fixture(scope="module")
+def parent(made: ModelService) -> list[Frame]:
+    """A run of 8 steps that has ended."""
+    return run_to_end(made, request(max_new_tokens=8))
+
+
 def another_model() -> ModelService:
     return ModelService(replace(tiny_checkpoint(), sha256="1" * 64), "cpu")
 
 
 class TestFork:
-    def test_its_log_is_its_parents_with_the_forced_token_and_goes_on(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_its_log_is_its_parents_with_the_forced_token_and_goes_on(
+        self, made: ModelService, parent: list[Frame]
+    ) -> None:
         token = (chosen(parent)[2] + 1) % 259
         log = made.fork(fork_of(parent, 2, token))
         shared = list(log)
@@ -83,9 +94,7 @@ class TestFork:
             np.testing.assert_equal(frames.tensors(mine.payload), frames.tensors(theirs.payload))
         check_cache(made.engine)
 
-    def test_the_forced_token_says_so_with_its_raw_probability(self) -> None:
-        made = service()
-        parent = run_to_end(made, request())
+    def test_the_forced_token_says_so_with_its_raw_probability(self, made: ModelService, parent: list[Frame]) -> None:
         stored = frames.tensors(parent[2].payload)
         for place in (3, 255):
             token = int(stored["top_ids"][place])
@@ -96,6 +105,7 @@ class TestFork:
         unlisted = next(token for token in range(259) if token not in stored["top_ids"])
         forced = datas(made.fork(fork_of(parent, 0, unlisted)), "step")[0]["token"]
         assert forced["raw_prob"] is None
+        finish(made)
 
     def test_with_the_token_of_its_parent_it_continues_what_another_engine_began(self) -> None:
         parent = run_to_end(service(), request(max_new_tokens=8))
@@ -192,9 +202,9 @@ class TestTwin:
         assert datas(log, "close")[0]["reason"] == ("length" if end == "stopped" else "eos")
         assert datas(log, "open")[0]["limits"]["max_new_tokens"] == len(chosen(parent)) <= 4
 
-    def test_the_twin_of_a_fork_is_given_the_token_the_fork_was_given(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_the_twin_of_a_fork_is_given_the_token_the_fork_was_given(
+        self, made: ModelService, parent: list[Frame]
+    ) -> None:
         fork = made.fork(fork_of(parent, 2, 33)) + finish(made)
         log = made.twin(twin_of(fork, "none")) + finish(made)
         assert chosen(log) == chosen(fork)
@@ -222,9 +232,9 @@ class TestKeeping:
         return replace(twin_of(log, "kept"), keeping=Keeping(policy, budget, given))
 
     @pytest.mark.parametrize("policy", ["window", "sinks", "heavy"])
-    def test_its_log_says_what_stays_and_how_each_step_differs(self, policy: Policy) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_its_log_says_what_stays_and_how_each_step_differs(
+        self, made: ModelService, parent: list[Frame], policy: Policy
+    ) -> None:
         log = made.twin(self.asked(parent, policy, 6)) + finish(made)
         assert kinds(log) == "o" + "s" * 8 + "c"
         study = {"kind": "twin", "of": "a", "cache": policy, "budget": 6, "tokens": "given"}
@@ -253,9 +263,9 @@ class TestKeeping:
         assert not {"own", "kl"} & set(datas(free, "step")[parting])
         assert datas(free, "open")[0]["study"]["tokens"] == "own"
 
-    def test_a_run_that_is_no_longer_in_the_cache_is_computed_again_for_the_comparison(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_a_run_that_is_no_longer_in_the_cache_is_computed_again_for_the_comparison(
+        self, made: ModelService, parent: list[Frame]
+    ) -> None:
         kl = [step["kl"] for step in datas(made.twin(self.asked(parent, "sinks", 6)) + finish(made), "step")]
         forget_all(made.engine)
         again = made.twin(self.asked(parent, "sinks", 6)) + finish(made)
@@ -263,9 +273,7 @@ class TestKeeping:
         check_cache(made.engine)
 
     @pytest.mark.parametrize("budget", [0, -1, 20])
-    def test_a_budget_beyond_the_run_is_refused(self, budget: int) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_a_budget_beyond_the_run_is_refused(self, made: ModelService, parent: list[Frame], budget: int) -> None:
         error = refusal(made.twin, self.asked(parent, "window", budget))
         assert (error.field, "it must be from 1 to 19" in str(error), made.busy) == ("budget", True, False)
 
@@ -287,9 +295,7 @@ class TestBeam:
         sizes = {"beams": 3, "length": 4, **options}
         return BeamRequest("beam", log[0].run, step, ids=ids, opening=log[0].payload, **sizes)
 
-    def test_its_log_is_a_frame_per_depth(self) -> None:
-        made = service()
-        parent = run_to_end(made, request(max_new_tokens=8))
+    def test_its_log_is_a_frame_per_depth(self, made: ModelService, parent: list[Frame]) -> None:
         log = made.beam(self.search_of(parent, 3)) + finish(made)
         assert kinds(log) == "obbbbc"
         assert [frame.seq for frame in log] == list(range(6))
@@ -311,9 +317,7 @@ class TestBeam:
         assert kinds(log) == "o" + "b" * 32 + "c"
         assert max(len(frame.payload) for frame in log) <= frames.MAX_FRAME_BYTES
 
-    def test_it_takes_orders_like_any_run(self) -> None:
-        made = service()
-        parent = run_to_end(made, request())
+    def test_it_takes_orders_like_any_run(self, made: ModelService, parent: list[Frame]) -> None:
         log = made.beam(self.search_of(parent, 2))
         assert made.control("beam", "pause") == "paused"
         assert not made.busy
@@ -325,9 +329,7 @@ class TestBeam:
         assert datas(log, "close")[0]["reason"] == "stopped"
         assert refused(made.control, "beam", "resume") == ("run", 409)
 
-    def test_what_is_out_of_bounds_is_named(self) -> None:
-        made = service()
-        parent = run_to_end(made, request())
+    def test_what_is_out_of_bounds_is_named(self, made: ModelService, parent: list[Frame]) -> None:
         for field, value, limit in (("beams", 0, 8), ("beams", 9, 8), ("length", 0, 32), ("length", 33, 32)):
             error = refusal(made.beam, self.search_of(parent, 1, **{field: value}))
             assert (error.field, error.limit) == (field, limit)
