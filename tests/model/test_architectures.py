@@ -16,14 +16,6 @@ from tests.support.loaded import engine_of, logits_of_rows
 from tests.support.tiny import prompt
 from tests.support.tiny_files import VOCAB, write_folder
 
-LLAMA3_ROPE = {
-    "rope_type": "llama3",
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 16,
-    "rope_theta": 10000.0,
-}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 10000.0}
 LONGROPE = {
     "rope_type": "longrope",
@@ -40,9 +32,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
     "llama-tied": ("llama", {"tie_word_embeddings": True}),
     "llama-mqa-biased": ("llama", {"num_key_value_heads": 1, "attention_bias": True, "mlp_bias": True}),
-    "llama3-rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
     "yarn": ("qwen2", {"rope_parameters": YARN}),
-    "yarn-mscale": ("llama", {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "beta_fast": 2.0}}),
     "yarn-attention": ("qwen3", {"rope_parameters": YARN | {"attention_factor": 0.8, "truncate": False}}),
     "longrope": ("llama", {"rope_parameters": LONGROPE}),
     "qwen2": ("qwen2", {}),

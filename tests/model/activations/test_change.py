@@ -158,14 +158,6 @@ def test_it_begins_with_the_step_that_was_named() -> None:
     assert same[:4] == [True, True, True, False]
 
 
-def test_a_branch_of_a_changed_run_goes_on_with_its_changes() -> None:
-    engine = tiny_engine()
-    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("attention", "zero")])
-    chosen = answer(engine, IDS, 8, changes=changes)
-    engine.fork("branch", [*IDS, *chosen[:3]], len(IDS), GREEDY, 8, changes)
-    assert tokens(advance_all(engine), "branch") == chosen[3:]
-
-
 def test_a_patch_needs_a_prompt_of_equal_length() -> None:
     engine = tiny_engine()
     with pytest.raises(UnequalLength) as raised:

@@ -57,30 +57,6 @@ def test_the_configuration_is_the_saved_models(tmp_path: Path, arch: str) -> Non
     assert model.config == ModelConfig(arch=arch, **{**sizes, **own})
 
 
-def test_fused_weights_hold_their_parts_in_order(tmp_path: Path) -> None:
-    state = write_folder(tmp_path, "qwen2").state_dict()
-    weights = read_folder(tmp_path, ignore).weights
-    p = "model.layers.1."
-    for kind in ("weight", "bias"):
-        whole = torch.cat([state[f"{p}self_attn.{part}_proj.{kind}"] for part in "qkv"])
-        assert torch.equal(weights[f"blocks.1.attn.qkv.{kind}"], whole)
-    gate_up = torch.cat([state[f"{p}mlp.gate_proj.weight"], state[f"{p}mlp.up_proj.weight"]])
-    assert torch.equal(weights["blocks.1.mlp.gate_up.weight"], gate_up)
-    assert torch.equal(weights["blocks.1.attn.norm.weight"], state[f"{p}input_layernorm.weight"])
-    assert torch.equal(weights["blocks.1.mlp.norm.weight"], state[f"{p}post_attention_layernorm.weight"])
-
-
-def test_gpt2_matrices_are_turned(tmp_path: Path) -> None:
-    state = write_folder(tmp_path, "gpt2").state_dict()
-    weights = read_folder(tmp_path, ignore).weights
-    p = "transformer.h.0."
-    names = {"attn.qkv": "attn.c_attn", "attn.out": "attn.c_proj", "mlp.up": "mlp.c_fc", "mlp.down": "mlp.c_proj"}
-    for ours, theirs in names.items():
-        assert torch.equal(weights[f"blocks.0.{ours}.weight"], state[f"{p}{theirs}.weight"].T)
-        assert torch.equal(weights[f"blocks.0.{ours}.bias"], state[f"{p}{theirs}.bias"])
-    assert torch.equal(weights["positions.weight"], state["transformer.wpe.weight"])
-
-
 def test_gpt2_files_without_prefix_and_with_mask_buffers_load(tmp_path: Path) -> None:
     write_folder(tmp_path, "gpt2")
     file = tmp_path / "model.safetensors"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from kvscope.model.companding import decompand
 from kvscope.model.engine import runner as runner_module
 from kvscope.model.engine import step as step_module
 from kvscope.model.engine.batch import make_batch
-from kvscope.model.engine.candidates import Candidates, candidates
+from kvscope.model.engine.candidates import candidates
 from kvscope.model.engine.capture import Capture
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, StepRecord
@@ -266,16 +267,13 @@ class TestFailure:
         assert tokens(records, "next") == greedy(broken, good[::-1], 8)
 
     def test_an_exception_in_the_pass_ends_the_runs_in_it_and_no_other(self) -> None:
-        def fail(value: Tensor) -> None:
-            raise IndexError("index out of range in self")
-
         made = tiny_engine()
         paused = made.admit("paused", prompt(20), GREEDY, 6)
         records = made.advance()
         paused.paused = True
         made.admit("a", prompt(30, 1), GREEDY, 6)
         made.admit("b", prompt(3, 2), GREEDY, 6)
-        with observing(made.runner.points, {"final": fail}):
+        with observing(made.runner.points, {"final": Mock(side_effect=IndexError("index out of range in self"))}):
             failed = made.advance()
         error = "The model failed: index out of range in self"
         assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
@@ -304,15 +302,8 @@ class TestFailure:
         made = tiny_engine()
         made.admit("a", prompt(5, 1), GREEDY, 1)
         made.admit("b", prompt(5, 2), GREEDY, 3)
-        calls = []
-
-        def sometimes(logits: Tensor) -> Candidates:
-            calls.append(logits)
-            if len(calls) == 2:
-                raise MemoryError("no room for the candidates")
-            return candidates(logits)
-
-        monkeypatch.setattr(step_module, "candidates", sometimes)
+        listed = [candidates(torch.arange(259.0)), MemoryError("no room for the candidates")]
+        monkeypatch.setattr(step_module, "candidates", Mock(side_effect=listed))
         records = advance_all(made)
         assert {key: (each.reason, each.steps) for key, each in closes(records).items()} == {
             "a": ("length", 1),

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from kvscope.model.api import ReadmitRequest, RunRequest
-from kvscope.model.hooks import observing
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from kvscope.model.service import service as service_module
@@ -162,19 +161,6 @@ class TestControl:
         run_to_end(made, request())
         for run in ("a", "nobody"):
             assert refused(made.control, run, action) == ("run", 409)
-
-    def test_a_run_that_fails_says_so_in_its_log_and_the_next_works(self) -> None:
-        def fail(value: object) -> None:
-            raise RuntimeError("out of memory")
-
-        made = service()
-        log = made.start(request()) + made.advance()
-        with observing(made.engine.runner.points, {"final": fail}):
-            log += made.advance()
-        assert kinds(log) == "olsc"
-        assert datas(log, "close") == [{"reason": "failed", "error": "The model failed: out of memory", "steps": 1}]
-        assert not made.busy
-        assert chosen(run_to_end(made, request("b"))) == greedy(shared_model(), encoded(), 6)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 4])
