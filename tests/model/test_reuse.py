@@ -8,21 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kvscope.model.api import ForkRequest, Frame, ReadmitRequest, TwinRequest
+from kvscope.model.api import Frame, ReadmitRequest
 from kvscope.model.log import frames
 from kvscope.model.log.reader import LogReader
 from kvscope.model.service import ModelService
 from tests.support.changed_logs import checked
 from tests.support.tiny import forget_all
-from tests.support.tiny_runs import finish, payloads, request, run_to_end, service
+from tests.support.tiny_runs import finish, fork_of, payloads, request, run_to_end, service, twin_of
 
 BEGINNING = "The cat sat on the mat, looked at the moon, and thought of the sea."
 OTHER_ENDING = BEGINNING[:-4] + "sky."
-
-
-def payloads_of(made: ModelService, run: str, prompt: str, **options: Any) -> list[bytes]:
-    """The log of a run of one owner, checked as a stranger's is."""
-    return accepted(run_to_end(made, request(run, prompt, **{"owner": "mine", **options})))
 
 
 def accepted(log: list[Frame]) -> list[bytes]:
@@ -31,7 +26,8 @@ def accepted(log: list[Frame]) -> list[bytes]:
 
 
 def log_of(made: ModelService, run: str, prompt: str, **options: Any) -> LogReader:
-    return LogReader(payloads_of(made, run, prompt, **options))
+    """A run of one owner, whose log is checked as a stranger's is."""
+    return LogReader(accepted(run_to_end(made, request(run, prompt, **{"owner": "mine", **options}))))
 
 
 def common(a: LogReader, b: LogReader) -> int:
@@ -113,14 +109,12 @@ def test_a_prompt_of_one_token_has_nothing_to_read() -> None:
 def test_a_fork_tells_what_its_parents_run_had_read_and_a_twin_computes_it() -> None:
     made = service()
     log_of(made, "a", BEGINNING)
-    log = payloads_of(made, "b", BEGINNING)
-    reader = LogReader(log)
-    at = next(number for number, payload in enumerate(log) if frames.header(payload).kind == "step")
-    forked = made.fork(ForkRequest("f", "b", reader.prompt_length, 5, tuple(log[: at + 1]))) + finish(made)
+    log = run_to_end(made, request("b", BEGINNING, owner="mine"))
+    reader = LogReader(payloads(log))
+    forked = made.fork(fork_of(log, 0, 5)) + finish(made)
     fork = LogReader(accepted(forked))
     assert (fork.reused, fork.rows(0)) == (reader.reused, reader.rows(0))
-    steps = tuple(payload for payload in log if frames.header(payload).kind in ("open", "step"))
-    twin = LogReader(payloads(made.twin(TwinRequest("t", "b", "none", steps)) + finish(made)))
+    twin = LogReader(payloads(made.twin(twin_of(log, "none")) + finish(made)))
     assert (twin.reused, twin.open["prefix"]) == (0, None)
     assert twin.steps[0]["rows_computed"] == reader.prompt_length
 

@@ -9,7 +9,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models
 
-from kvscope.model.api import Frame, RunRequest, WorkloadRequest
+from kvscope.model.api import Caching, ForkRequest, Frame, RunRequest, TwinRequest, WorkloadRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
 from kvscope.model.log import frames
@@ -64,6 +64,21 @@ def payloads(log: list[Frame], kinds: Sequence[str] | None = None) -> list[bytes
 def what_twins_need(log: list[Frame]) -> tuple[bytes, ...]:
     """The `open` and `step` frames, which a web process sends for a twin of a run or to take it up again."""
     return tuple(payloads(log, ("open", "step")))
+
+
+def upto_step(log: list[Frame], step: int) -> tuple[bytes, ...]:
+    end = next(at for at, frame in enumerate(log) if frame.kind == "step" and frame.step == step)
+    return tuple(payloads(log[: end + 1]))
+
+
+def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkRequest:
+    """As the web process makes it: the log up to the step that chose the token replaced."""
+    position = len(datas(log, "open")[0]["tokens"]) + step
+    return ForkRequest(run, log[0].run, position, token, upto_step(log, step))
+
+
+def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
+    return TwinRequest(run, log[0].run, caching, what_twins_need(log))
 
 
 def encoded(text: str = TEXT) -> list[int]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, Frame, Keeping, TwinRequest
-from kvscope.model.log.frames import token_ids
+from kvscope.model.api import BeamRequest, Frame, Keeping
 from kvscope.model.settings import Ask, Sampling, ServingSettings
 from tests.support.tiny_runs import (
     chosen,
     encoded,
     finish,
+    fork_of,
     request,
     run_to_end,
     service,
-    what_twins_need,
+    twin_of,
     workload_request,
 )
 
@@ -49,11 +51,8 @@ def test_forks_and_studies_keep_within_theirs() -> None:
     made = service()
     asked = request(max_new_tokens=12)
     log = run_to_end(made, asked)
-    upto = [at for at, frame in enumerate(log) if frame.kind == "step"][3]
-    shared = tuple(frame.payload for frame in log[: upto + 1])
-    fork = ForkRequest("b", "a", len(token_ids(shared)) - 1, 70, shared)
-    twin = TwinRequest("c", "a", "none", what_twins_need(log))
-    keeping = TwinRequest("e", "a", "kept", what_twins_need(log), Keeping("heavy", 9, given=True))
+    fork, twin = fork_of(log, 3, 70), twin_of(log, "none")
+    keeping = replace(twin_of(log, "kept"), keeping=Keeping("heavy", 9, given=True))
     beam = BeamRequest("d", "a", 0, 4, 8, encoded() + chosen(log)[:1], log[0].payload)
     asked_of = ((made.fork, fork), (made.twin, twin), (made.twin, keeping), (made.beam, beam))
     for begin, derived in asked_of:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import ChangedRequest, ChangedRun, ForkRequest, Frame, ReadmitRequest, TwinRequest
+from kvscope.model.api import ChangedRequest, ChangedRun, Frame, ReadmitRequest
 from kvscope.model.log.frames import header
 from kvscope.model.log.reader import LogReader
 from kvscope.model.service import ModelService
@@ -21,11 +21,13 @@ from tests.support.tiny_runs import (
     datas,
     encoded,
     finish,
+    fork_of,
     kinds,
     payloads,
     request,
     run_to_end,
     service,
+    twin_of,
     what_twins_need,
 )
 
@@ -35,11 +37,6 @@ MLP_MEAN = Change(site="mlp", op="mean", layer=1)
 
 def asked(parent: list[Frame], *changes: Change, run: str = "changed") -> ChangedRequest:
     return ChangedRequest(run, parent[0].run, changes, (parent[0].payload,))
-
-
-def upto_step(log: list[Frame], step: int) -> tuple[bytes, ...]:
-    end = next(at for at, frame in enumerate(log) if frame.kind == "step" and frame.step == step)
-    return tuple(payloads(log[: end + 1]))
 
 
 def changed_run(made: ModelService, *changes: Change) -> tuple[list[Frame], list[Frame]]:
@@ -80,10 +77,9 @@ def test_its_exact_values_are_those_that_its_frames_show() -> None:
 def test_what_is_made_from_it_has_its_changes() -> None:
     made = service()
     parent, log = changed_run(made, HEAD_OFF, MLP_MEAN)
-    twin = made.twin(TwinRequest("twin", "changed", "none", what_twins_need(log))) + finish(made)
+    twin = made.twin(twin_of(log, "none")) + finish(made)
     assert chosen(twin) == chosen(log)
-    shared = upto_step(log, 2)
-    branch = made.fork(ForkRequest("branch", "changed", len(encoded()) + 2, chosen(log)[2], shared)) + finish(made)
+    branch = made.fork(fork_of(log, 2, chosen(log)[2])) + finish(made)
     assert chosen(branch) == chosen(log)
     begun = made.changed(asked(parent, HEAD_OFF, MLP_MEAN, run="paused"))
     while len(chosen(begun)) < 3:
@@ -101,7 +97,7 @@ def test_the_token_that_a_branch_set_stays_set() -> None:
     made = service()
     parent = run_to_end(made, request(max_new_tokens=8))
     other = (chosen(parent)[1] + 1) % 259
-    branch = made.fork(ForkRequest("b", "a", len(encoded()) + 1, other, upto_step(parent, 1))) + finish(made)
+    branch = made.fork(fork_of(parent, 1, other, "b")) + finish(made)
     forced = [payload for payload in payloads(branch, ["step"]) if header(payload).data["token"].get("forced")]
     log = made.changed(ChangedRequest("c", "b", (HEAD_OFF,), (branch[0].payload, *forced))) + finish(made)
     assert chosen(log)[1] == other

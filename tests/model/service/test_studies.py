@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import replace
 from datetime import datetime
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from kvscope.model.api import BeamRequest, Caching, ForkRequest, Frame, Keeping, Policy, Refused, TwinRequest
+from kvscope.model.api import BeamRequest, Frame, Keeping, Policy, Refused, TwinRequest
 from kvscope.model.log import frames
 from kvscope.model.log.archive import Archive
 from kvscope.model.service import ModelService
@@ -22,37 +23,32 @@ from tests.support.tiny_runs import (
     datas,
     encoded,
     finish,
+    fork_of,
     kinds,
     payloads,
     request,
     run_to_end,
     service,
-    what_twins_need,
+    twin_of,
     wordy_service,
 )
 
 
 def longest_start(made: ModelService) -> list[Frame]:
     """The start of the run whose `open` frame is as large as any that is taken."""
-    taken, refused = 0, MAX_PROMPT_CHARS - 6000
-    while taken + 1 < refused:
-        quotes = (taken + refused) // 2
+
+    def start(quotes: int) -> list[Frame]:
+        return made.start(request(prompt="\\" * 6000 + '"' * quotes))
+
+    def is_refused(quotes: int) -> bool:
         try:
-            made.start(request(prompt="\\" * 6000 + '"' * quotes))
+            start(quotes)
         except Refused:
-            refused = quotes
-        else:
-            taken = quotes
-            made.control("a", "stop")
-            made.advance()
-    return made.start(request(prompt="\\" * 6000 + '"' * taken))
+            return True
+        made.control("a", "stop")
+        return not made.advance()
 
-
-def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkRequest:
-    """As the web process makes it: the log up to the step that chose the token replaced."""
-    end = next(place for place, frame in enumerate(log) if frame.kind == "step" and frame.step == step) + 1
-    shared = tuple(frame.payload for frame in log[:end])
-    return ForkRequest(run, log[0].run, len(datas(log, "open")[0]["tokens"]) + step, token, shared)
+    return start(bisect_left(range(MAX_PROMPT_CHARS - 6000), True, key=is_refused) - 1)
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +92,11 @@ class TestFork:
 
     def test_the_forced_token_says_so_with_its_raw_probability(self, made: ModelService, parent: list[Frame]) -> None:
         stored = frames.tensors(parent[2].payload)
+        log_z = datas(parent, "step")[0]["log_z"]
         for place in (3, 255):
             token = int(stored["top_ids"][place])
             forced = datas(made.fork(fork_of(parent, 0, token, f"fork{place}")), "step")[0]["token"]
             assert (forced["id"], forced["forced"]) == (token, True)
-            log_z = datas(parent, "step")[0]["log_z"]
             assert forced["raw_prob"] == pytest.approx(np.exp(stored["top_logits"][place] - log_z), rel=1e-5)
         unlisted = next(token for token in range(259) if token not in stored["top_ids"])
         forced = datas(made.fork(fork_of(parent, 0, unlisted)), "step")[0]["token"]
@@ -160,11 +156,6 @@ class TestFork:
         assert not made.busy
         check_cache(made.engine)
         assert refused(another_model().fork, good) == ("model", 409)
-
-
-def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
-    """As the web process makes it: the `open` and the `step` frames."""
-    return TwinRequest(run, log[0].run, caching, what_twins_need(log))
 
 
 class TestTwin:
