@@ -7,13 +7,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from kvscope.model.api import Progress
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.engine.engine import Engine
 from kvscope.model.transformer import Transformer
 
 
+def ignore(_: Progress) -> None:
+    """For a load whose progress is of no matter."""
+
+
 def loaded(path: Path) -> Checkpoint:
-    return load(str(path), lambda progress: None)
+    return load(str(path), ignore)
 
 
 def engine_of(path: Path, capacity: int = 256) -> Engine:

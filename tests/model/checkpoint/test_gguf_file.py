@@ -19,11 +19,8 @@ from kvscope.model.checkpoint.gguf_file import read_gguf
 from kvscope.model.checkpoint.layout import slots
 from kvscope.model.gguf_header import format_of
 from tests.support import refused
+from tests.support.loaded import ignore
 from tests.support.tiny_files import gguf_tensors, write_gguf
-
-
-def ignore(_: Progress) -> None:
-    pass
 
 
 def refusal(path: Path) -> str:

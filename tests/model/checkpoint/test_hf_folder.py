@@ -12,13 +12,10 @@ from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.layout import slots
 from kvscope.model.config import ModelConfig
 from tests.support import refused
+from tests.support.loaded import ignore
 from tests.support.tiny_files import VOCAB, write_folder
 
 ARCHS = ["llama", "mistral", "qwen2", "qwen3", "gpt2"]
-
-
-def ignore(_: Progress) -> None:
-    pass
 
 
 def refusal(folder: Path) -> str:

@@ -8,16 +8,12 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from kvscope.model.activations.embedding import neighbourhood
-from kvscope.model.api import Progress
 from kvscope.model.checkpoint import load
 from kvscope.model.checkpoint.fetch import sha256_of
 from kvscope.model.packaged import DEFAULT
+from tests.support.loaded import ignore
 from tests.support.refused import refusal
 from tests.support.tiny_files import VOCAB, write_folder, write_gguf
-
-
-def ignore(_: Progress) -> None:
-    pass
 
 
 def test_a_gguf_file_loads_with_its_tokenizer(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
 from kvscope.model.settings import Change, Sampling
 from tests.support.captured import captured
-from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
+from tests.support.changed_logs import changed, checked, fields_of, first, refusal, run_of, with_field, without_field
 from tests.support.described import described
 from tests.support.recorded import RECORDINGS, SESSIONS
 from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
@@ -78,11 +78,11 @@ def test_what_each_kind_of_model_records_is_taken(arch: str) -> None:
 
 def test_a_branch_to_a_token_that_is_not_among_the_best_is_taken(service: ModelService, log: list[bytes]) -> None:
     """Nothing in the log tells how likely such a token was: its probability is null."""
-    shared = log[: next(at for at, payload in enumerate(log) if header(payload).kind == "step") + 1]
+    shared = log[: first(log, "step") + 1]
     rare = next(iter(set(range(3, 259)) - set(tensors(shared[-1])["top_ids"].tolist())))
     position = len(token_ids(shared)) - 1
     fork = run_of(service, service.fork(ForkRequest("f", "r", position, rare, tuple(shared))))
-    forced = next(header(payload).data["token"] for payload in fork if header(payload).kind == "step")
+    forced = header(fork[first(fork, "step")]).data["token"]
     assert (forced["id"], forced["prob"], forced["forced"]) == (rare, None, True)
     assert checked(fork).steps == 2
 
@@ -131,12 +131,12 @@ def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
     asked = RunRequest("r", data.draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), max_new_tokens=3)
     recorder = Recorder("r", info, tiny_tokenizer(), numbers[0])
     made = [recorder.open(asked, [at % min(info["vocab"], 259) for at in range(prompt)], 100)]
-    first = 0
+    at = 0
     for step in range(data.draw(st.integers(1, 3))):
         for rows in data.draw(st.sampled_from([[prompt], [1] * prompt])) if step == 0 else [1]:
-            made += recorder.record(RowsRecord("r", step, captured(layers, group * kv_heads, kv_heads, rows, first)))
-            first += rows
-        made += recorder.record(step_record(step, first - 1, numbers, min(info["vocab"], 259), min(info["vocab"], 256)))
+            made += recorder.record(RowsRecord("r", step, captured(layers, group * kv_heads, kv_heads, rows, at)))
+            at += rows
+        made += recorder.record(step_record(step, at - 1, numbers, min(info["vocab"], 259), min(info["vocab"], 256)))
     made += recorder.record(CloseRecord("r", "failed", "x" * 20_000, step + 1))
     check = checked([frame.payload for frame in made])
     assert check.steps == step + 1
@@ -193,7 +193,7 @@ def written(path: tuple[Any, ...]) -> str:
 @pytest.mark.parametrize("kind", ["open", "layer", "step", "close"])
 def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) -> None:
     log = [_compared(payload) if header(payload).kind == "step" else payload for payload in log]
-    seq = next(at for at, payload in enumerate(log) if header(payload).kind == kind)
+    seq = first(log, kind)
     data, names = header(log[seq]).data, set()
     for path, field in fields_of(FRAMES[kind], data):
         names.add(path[0])
@@ -306,7 +306,7 @@ def test_a_tensor_that_is_missing_or_not_known_is_named(log: list[bytes]) -> Non
 
 
 def test_a_token_outside_the_vocabulary_is_named(log: list[bytes]) -> None:
-    step = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    step = first(log, "step")
     token = {"id": 259, "text": "x", "bytes": "78", "special": False}
     chosen = {**token, "prob": 0.5, "raw_prob": 0.5}
     for seq, changes, name in (
@@ -375,7 +375,7 @@ def test_the_last_layers_exact_values_have_the_lens(log: list[bytes], values: li
     ],
 )
 def test_no_number_leads_whoever_draws_it_further_than_there_is(log: list[bytes], path: Any, value: Any) -> None:
-    seq = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    seq = first(log, "step")
     assert checked(log).positions == 13
     said = refusal(log, seq, with_field(log[seq], path, value))
     assert str(said).startswith(f"parts[{seq}].data.{path[0]}")

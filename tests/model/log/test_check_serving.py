@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +16,7 @@ from kvscope.model.log.frames import header, join, relabel
 from kvscope.model.log.schema import FRAMES, FrameData, Serving, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.settings import Ask, Change, Contiguous, Drafting, Join, Kept, Sampling, ServingSettings, Settings
-from tests.support.changed_logs import checked, fields_of, refusal, run_of, with_field, without_field
+from tests.support.changed_logs import checked, fields_of, first, refusal, run_of, with_field, without_field
 from tests.support.tiny_runs import request, service, workload_request
 
 ASKS = (
@@ -33,10 +32,6 @@ def log() -> list[bytes]:
     """Three people twice; the second time their tokens are guessed first, in little memory."""
     made = service()
     return run_of(made, made.workload(workload_request("w", "be brief", ASKS, ROUNDS)))
-
-
-def first(log: list[bytes], kind: str, where: Callable[[dict[str, Any]], Any] = lambda data: True) -> int:
-    return next(at for at, payload in enumerate(log) if header(payload).kind == kind and where(header(payload).data))
 
 
 def said(log: list[bytes], seq: int, path: tuple[Any, ...], value: Any) -> str:
