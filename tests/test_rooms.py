@@ -34,7 +34,10 @@ ROOMS = {
     "model": (
         *rooms("model", "work_folder.py settings.py api.py families.py packaged.py compiler.py prebuilt.py held.py"),
         *rooms("model", "gguf_header.py sources.py gguf_parts.py stored.py config.py companding.py hooks.py pieces.py"),
-        *rooms("model", "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py small_cache.py transformer.py"),
+        *rooms(
+            "model",
+            "grouped.py linear.py rope.py kv_cache.py windowed_cache.py region.py small_cache.py transformer.py",
+        ),
         *rooms("model", "niceness.py weights.py cuda_graphs.py checkpoint engine native"),
         *rooms("model", "source activations by_hand log serving measure.py service"),
     ),

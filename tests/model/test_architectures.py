@@ -8,21 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.checkpoint import load
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
+from kvscope.model.hooks import observing
 from kvscope.model.kv_cache import Sequence
-from kvscope.model.transformer import Transformer
+from tests.support.loaded import engine_of, logits_of_rows
+from tests.support.tiny import prompt
 from tests.support.tiny_files import VOCAB, write_folder
 
-LLAMA3_ROPE = {
-    "rope_type": "llama3",
-    "factor": 8.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_position_embeddings": 16,
-    "rope_theta": 10000.0,
-}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "rope_theta": 10000.0}
 LONGROPE = {
     "rope_type": "longrope",
@@ -39,11 +32,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", {}),
     "llama-tied": ("llama", {"tie_word_embeddings": True}),
     "llama-mqa-biased": ("llama", {"num_key_value_heads": 1, "attention_bias": True, "mlp_bias": True}),
-    "llama3-rope": ("llama", {"rope_parameters": LLAMA3_ROPE}),
-    "linear-rope": ("llama", {"rope_parameters": {"rope_type": "linear", "factor": 3.0, "rope_theta": 10000.0}}),
-    "dynamic-rope": ("llama", {"rope_parameters": {"rope_type": "dynamic", "factor": 3.0, "rope_theta": 10000.0}}),
     "yarn": ("qwen2", {"rope_parameters": YARN}),
-    "yarn-mscale": ("llama", {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.3, "beta_fast": 2.0}}),
     "yarn-attention": ("qwen3", {"rope_parameters": YARN | {"attention_factor": 0.8, "truncate": False}}),
     "longrope": ("llama", {"rope_parameters": LONGROPE}),
     "qwen2": ("qwen2", {}),
@@ -88,7 +77,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral": ("mistral", {"sliding_window": None}),
     "mistral-window": ("mistral", {"sliding_window": 5}),
 }
-ROWS = 23
+IDS = prompt(23, seed=7, vocab=len(VOCAB))
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -96,46 +85,33 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     arch, settings = FAMILIES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     reference = write_folder(folder, arch, attn_implementation="eager", **settings).eval()
-    checkpoint = load(str(folder), lambda progress: None)
-    return reference, Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=256)
-
-
-@pytest.fixture(scope="module")
-def ids() -> list[int]:
-    generator = torch.Generator().manual_seed(7)
-    return [int(token) for token in torch.randint(len(VOCAB), (ROWS,), generator=generator)]
+    return reference, engine_of(folder)
 
 
 def ours(engine: Engine, ids: list[int]) -> tuple[Tensor, list[Tensor]]:
     """Logits [T, V] of every row and attention [H, T, T] of every layer."""
-    final: list[Tensor] = []
     attention: list[Tensor] = []
-    keep = {f"blocks.{layer}.attn.weights": attention.append for layer in range(engine.transformer.config.layers)}
-    # The engine asks for the last row's logits alone; every row is a stricter judge.
-    last = engine.transformer.config.layers - 1
-    with engine.replay(ids, 0, {**keep, f"blocks.{last}.resid_out": final.append}), torch.inference_mode():
-        logits = engine.transformer.decode_rows(final[0])
+    layers = range(engine.transformer.config.layers)
+    with observing(engine.runner.points, {f"blocks.{layer}.attn.weights": attention.append for layer in layers}):
+        logits = logits_of_rows(engine, ids)
     return logits, [weights[0].flatten(0, 1) for weights in attention]
 
 
-def test_every_rows_logits_and_every_heads_attention_agree(pair: tuple[Any, Engine], ids: list[int]) -> None:
+def test_every_rows_logits_and_every_heads_attention_agree(pair: tuple[Any, Engine]) -> None:
     reference, engine = pair
     with torch.inference_mode():
-        expected = reference(torch.tensor([ids]), output_attentions=True)
-    logits, attention = ours(engine, ids)
-    off = float((logits - expected.logits[0]).abs().max())
-    print(f"logits differ by {off:.2g}")
-    assert off < 1e-4
-    assert len(attention) == len(expected.attentions)
+        expected = reference(torch.tensor([IDS]), output_attentions=True)
+    logits, attention = ours(engine, IDS)
+    assert float((logits - expected.logits[0]).abs().max()) < 1e-4
     assert max(float((a - b[0]).abs().max()) for a, b in zip(attention, expected.attentions, strict=True)) < 1e-5
 
 
-def test_decode_token_by_token_agrees(pair: tuple[Any, Engine], ids: list[int]) -> None:
+def test_decode_token_by_token_agrees(pair: tuple[Any, Engine]) -> None:
     reference, engine = pair
     with torch.inference_mode():
-        expected = reference(torch.tensor([ids])).logits[0, -1]
+        expected = reference(torch.tensor([IDS])).logits[0, -1]
     sequence = Sequence()
-    for position, token in enumerate(ids):
+    for position, token in enumerate(IDS):
         entry = Entry([token], position, engine.cache.extend(sequence, 1), engine.cache.slots(sequence))
         batch = make_batch([entry], "cpu", engine.transformer.config.window)[0]
         logits = engine.transformer(batch, engine.cache)[0]

@@ -20,7 +20,6 @@ from tests.support.tiny import (
     shared_model,
     tiny_config,
     tiny_engine,
-    tiny_model,
     tokens,
     whole_logits,
 )
@@ -79,18 +78,6 @@ def test_hook_points_and_the_cache_are_float32(arch: str) -> None:
     assert engine.cache.pool.dtype == torch.float32
     k = seen.block(0)["attn.k_rot"]
     assert not torch.equal(k, rounded(k))  # not numbers of bfloat16 that merely take more room
-
-
-@pytest.mark.parametrize("arch", ARCHS)
-def test_only_matrices_and_the_embedding_are_kept_in_bfloat16(arch: str) -> None:
-    model = tiny_model(arch, torch.bfloat16)
-    smaller = {name for name, weight in model.named_parameters() if weight.dtype == torch.bfloat16}
-    linear = {f"{name}.weight" for name, module in model.named_modules() if isinstance(module, Linear)}
-    if model.config.tied:
-        linear.remove("lm_head.weight")  # the embedding again
-        assert model.lm_head.weight is model.embed.weight
-    assert smaller == linear | {"embed.weight"}
-    assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16, torch.float32}
 
 
 @pytest.mark.parametrize("arch", ARCHS)

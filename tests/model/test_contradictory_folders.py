@@ -12,10 +12,8 @@ import pytest
 import torch
 import transformers
 
-from kvscope.model.api import Refused
-from kvscope.model.checkpoint import load
-from kvscope.model.engine.engine import Engine
-from kvscope.model.transformer import Transformer
+from tests.support.loaded import engine_of, loaded, logits_of_rows
+from tests.support.refused import refusal
 from tests.support.tiny_files import write_folder
 
 LEFT_OUT = "(left out)"
@@ -121,6 +119,22 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("gemma3_text", {"hidden_activation": "silu"}, "hidden_activation"),
     ("gemma3_text", {"rope_parameters": {"other_attention": {}}}, "two kinds of layers"),
     ("gemma3_text", {"rope_parameters": {"sliding_attention": LINEAR}}, "layers with a window"),
+    ("llama", {"quantization_config": {"bits": 4}}, "remove quantization_config"),
+    ("llama", {"num_hidden_layers": 0}, "num_hidden_layers = 0"),
+    ("llama", {"hidden_size": "32"}, "hidden_size = '32'"),
+    ("llama", {"vocab_size": None}, "not the [32000, 32] that config.json calls for"),
+    ("llama", {"num_key_value_heads": 3}, "4 query heads cannot share 3 K/V heads"),
+    ("llama", {"rms_norm_eps": -1.0}, "rms_norm_eps = -1.0"),
+    ("llama", {"partial_rotary_factor": 0.5}, "rotates only a part of each head"),
+    ("llama", {"rope_parameters": {"rope_type": "yarn", "factor": -4.0}}, "factor = -4.0"),
+    (
+        "llama",
+        {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
+        "rotates positions differently from layer",
+    ),
+    ("gpt2", {"activation_function": "relu"}, "activation_function = 'relu'"),
+    ("gpt2", {"scale_attn_weights": False}, "scale_attn_weights = False"),
+    ("gpt2", {"n_head": 5}, "its 5 heads do not divide"),
     ("mistral", {"model_type": "mixtral"}, "'mixtral'"),
     ("llama", {"model_type": "llava"}, "'llava'"),
     ("llama", {"model_type": LEFT_OUT}, "None"),
@@ -137,44 +151,30 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-def changed(folder: Path, copy: Path, change: Change) -> Path:
-    for file in folder.iterdir():
-        (copy / file.name).symlink_to(file)
-    raw = json.loads((folder / "config.json").read_text()) | change
+@pytest.fixture
+def folder(saved: dict[str, Path], tmp_path: Path, arch: str, change: Change) -> Path:
+    """Of the family, with the change in its config.json."""
+    for file in saved[arch].iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    raw = json.loads((saved[arch] / "config.json").read_text()) | change
     kept = {key: without(value) for key, value in raw.items() if value != LEFT_OUT}
-    (copy / "config.json").unlink()
-    (copy / "config.json").write_text(json.dumps(kept))
-    return copy
+    (tmp_path / "config.json").unlink()
+    (tmp_path / "config.json").write_text(json.dumps(kept))
+    return tmp_path
 
 
 def without(value: Any) -> Any:
     return {key: each for key, each in value.items() if each != LEFT_OUT} if isinstance(value, dict) else value
 
 
-def ours(folder: Path) -> torch.Tensor:
-    checkpoint = load(str(folder), lambda progress: None)
-    engine = Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=64)
-    rows: list[torch.Tensor] = []
-    last = engine.transformer.config.layers - 1
-    with engine.replay(IDS, 0, {f"blocks.{last}.resid_out": rows.append}), torch.inference_mode():
-        return engine.transformer.decode_rows(rows[0])
-
-
 @pytest.mark.parametrize(("arch", "change"), ALIKE, ids=str)
-def test_what_is_loaded_is_what_transformers_loads(
-    saved: dict[str, Path], tmp_path: Path, arch: str, change: Change
-) -> None:
-    folder = changed(saved[arch], tmp_path, change)
+def test_what_is_loaded_is_what_transformers_loads(folder: Path) -> None:
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
     with torch.inference_mode():
         expected = model(torch.tensor([IDS])).logits[0]
-    assert float((ours(folder) - expected).abs().max()) < 1e-4
+    assert float((logits_of_rows(engine_of(folder), IDS) - expected).abs().max()) < 1e-4
 
 
 @pytest.mark.parametrize(("arch", "change", "said"), REFUSED, ids=str)
-def test_what_is_not_computed_is_refused_by_name(
-    saved: dict[str, Path], tmp_path: Path, arch: str, change: Change, said: str
-) -> None:
-    with pytest.raises(Refused) as caught:
-        load(str(changed(saved[arch], tmp_path, change)), lambda progress: None)
-    assert said in str(caught.value)
+def test_what_is_not_computed_is_refused_by_name(folder: Path, said: str) -> None:
+    assert said in str(refusal(loaded, folder))

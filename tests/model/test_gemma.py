@@ -12,12 +12,11 @@ from kvscope.model.api import Refused
 from kvscope.model.checkpoint import Checkpoint, load
 from kvscope.model.checkpoint.fetch import fetch
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import StepRecord
 from kvscope.model.native import Native
 from kvscope.model.packaged import GEMMA, check_terms
-from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, farthest, prefill
+from tests.support.tiny import answer, steps_of
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]
 
@@ -80,28 +79,15 @@ def test_ids_logits_and_attention_are_as_near_to_float64_as_those_of_transformer
 @pytest.mark.parametrize("name", TEXTS)
 def test_greedy_tokens_equal(name: str, checkpoint: Checkpoint, engine: Engine, reference: Reference) -> None:
     ids = checkpoint.tokenizer.encode(TEXTS[name])[:500]
-    engine.admit(name, ids, Sampling(), GREEDY_TOKENS, recorded="steps")
-    chosen: list[int] = []
-    while engine.busy:
-        chosen += [record.choice.token for record in engine.advance() if isinstance(record, StepRecord)]
+    chosen = answer(engine, ids, GREEDY_TOKENS, recorded="steps")
     assert chosen == reference.largest([*ids, *chosen[:-1]], GREEDY_TOKENS)
 
 
 @pytest.mark.parametrize("positions", [100, 1500])
 def test_the_cache_holds_what_the_formula_says(positions: int, checkpoint: Checkpoint, engine: Engine) -> None:
     ids = checkpoint.tokenizer.encode(" ".join(f"On day {day} the keeper wrote." for day in range(400)))
-    engine.admit("a", ids[: positions - 2], Sampling(), 3)
-    steps = [record for record in iter_records(engine) if isinstance(record, StepRecord)]
-    kv, windows = steps[-1].kv, checkpoint.config.windows
-    assert windows is not None
+    kv, windows = steps_of(engine, ids[: positions - 2], 3)[-1].kv, checkpoint.config.windows
     assert (windows.count(512), windows.count(None)) == (15, 3)
     near = positions - max(0, positions - 512) // 16 * 16
     assert kv.positions == positions
     assert kv.bytes_used == 2 * 1 * 256 * 4 * (3 * positions + 15 * near)
-
-
-def iter_records(engine: Engine) -> list[object]:
-    records: list[object] = []
-    while engine.busy:
-        records += engine.advance()
-    return records

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 from torch import Tensor
@@ -45,9 +47,7 @@ def test_observing_changes_no_value() -> None:
 
 
 def test_hooks_are_removed_after_an_observer_raises() -> None:
-    def fail(value: Tensor) -> None:
-        raise RuntimeError("no room to look")
-
+    fail = Mock(side_effect=RuntimeError("no room to look"))
     with observing(hook_points(shared_model()), {"embedded": fail, "final": fail}):
         assert attached() == ["embedded", "final"]
         with pytest.raises(RuntimeError, match="no room to look"):
@@ -63,11 +63,9 @@ def test_an_unknown_name_raises_and_detaches_those_before_it() -> None:
 
 
 def test_observers_inside_one_another_each_see_and_leave() -> None:
-    outer: list[Tensor] = []
-    inner: list[Tensor] = []
-    points = hook_points(shared_model())
-    with observing(points, {"final": outer.append}):
-        with observing(points, {"final": inner.append}):
+    outer, inner, points = Mock(), Mock(), hook_points(shared_model())
+    with observing(points, {"final": outer}):
+        with observing(points, {"final": inner}):
             whole_logits(shared_model(), prompt(2))
         whole_logits(shared_model(), prompt(2))
-    assert (len(outer), len(inner)) == (2, 1)
+    assert (outer.call_count, inner.call_count) == (2, 1)

@@ -3,11 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
-from torch import Tensor
 
 from kvscope.model.kv_cache import CacheFull, KVCache, Sequence
+from tests.support.allocator import Allocator, values, write
 from tests.support.tiny import tiny_config
 
 CONFIG = tiny_config()
@@ -19,31 +17,15 @@ def cache(blocks: int = 4) -> KVCache:
     return made
 
 
-def write(cache: KVCache, slots: Tensor, value: float) -> None:
-    row = torch.full((len(slots), CONFIG.kv_heads, CONFIG.head_dim), float(value))
-    for layer in range(CONFIG.layers):
-        cache.write(layer, slots, row + layer, row + layer + 0.5)
-
-
-def values(cache: KVCache, sequence: Sequence) -> list[float]:
-    """What the last layer's K holds at each position, the same in all heads and dimensions."""
-    keys, _ = cache.read(CONFIG.layers - 1, cache.slots(sequence))
-    assert bool((keys == keys[:1, :, :1]).all())
-    return (keys[0, :, 0] - CONFIG.layers + 1).tolist()
-
-
 def test_what_is_written_is_read_in_order_of_position_and_per_layer() -> None:
     pool, sequence = cache(), Sequence()
     slots = pool.extend(sequence, 20)
     rows = torch.randn(20, CONFIG.kv_heads, CONFIG.head_dim)
     pool.write(0, slots, rows, -rows)
     pool.write(1, slots, rows + 1, rows + 2)
-    keys, vals = pool.read(0, pool.slots(sequence))
-    assert torch.equal(keys, rows.transpose(0, 1))
-    assert torch.equal(vals, -rows.transpose(0, 1))
-    keys, vals = pool.read(1, pool.slots(sequence))
-    assert torch.equal(keys, (rows + 1).transpose(0, 1))
-    assert torch.equal(vals, (rows + 2).transpose(0, 1))
+    for layer, wanted in ((0, (rows, -rows)), (1, (rows + 1, rows + 2))):
+        for found, row in zip(pool.read(layer, pool.slots(sequence)), wanted, strict=True):
+            assert torch.equal(found, row.transpose(0, 1))
 
 
 def test_extend_returns_the_new_slots_and_takes_a_block_only_at_a_boundary() -> None:
@@ -59,10 +41,9 @@ def test_extend_returns_the_new_slots_and_takes_a_block_only_at_a_boundary() -> 
 def test_a_full_pool_changes_nothing_and_works_again_after_release() -> None:
     pool, first, second = cache(2), Sequence(), Sequence()
     pool.extend(first, 17)
-    with pytest.raises(CacheFull):
-        pool.extend(second, 1)
-    with pytest.raises(CacheFull):
-        pool.extend(first, 16)
+    for sequence, count in ((second, 1), (first, 16)):
+        with pytest.raises(CacheFull):
+            pool.extend(sequence, count)
     assert (first.length, len(first.table), second.table, second.length) == (17, 2, [], 0)
     pool.release(first)
     assert (first.length, first.table, pool.refcounts) == (0, [], [0, 0])
@@ -131,66 +112,10 @@ def test_bytes_are_those_of_the_tensors_and_agree_with_the_formula() -> None:
         assert pool.pool.nbytes == formula * 64
 
 
-class Allocator(RuleBasedStateMachine):
-    """The pool against a plain list of values per sequence."""
-
-    sequences = Bundle("sequences")
-
-    @initialize()
-    def start(self) -> None:
-        self.pool = cache(6)
-        self.expected: dict[Sequence, list[float]] = {}
-        self.written = 0
-
-    @rule(target=sequences)
-    def create(self) -> Sequence:
-        sequence = Sequence()
-        self.expected[sequence] = []
-        return sequence
-
-    @rule(sequence=sequences, count=st.integers(1, 40))
-    def extend(self, sequence: Sequence, count: int) -> None:
-        before = list(self.pool.refcounts), list(sequence.table), sequence.length
-        try:
-            slots = self.pool.extend(sequence, count)
-        except CacheFull:
-            assert before == (self.pool.refcounts, sequence.table, sequence.length)
-            return
-        self.written += 1
-        write(self.pool, slots, self.written)
-        self.expected[sequence] += [self.written] * count
-
-    @rule(target=sequences, sequence=sequences, share=st.floats(0, 1))
-    def fork(self, sequence: Sequence, share: float) -> Sequence:
-        length = int(share * sequence.length)
-        child = self.pool.fork(sequence, length)
-        self.expected[child] = self.expected[sequence][:length]
-        return child
-
-    @rule(sequence=sequences, share=st.floats(0, 1))
-    def truncate(self, sequence: Sequence, share: float) -> None:
-        length = int(share * sequence.length)
-        self.pool.truncate(sequence, length)
-        del self.expected[sequence][length:]
-
-    @rule(sequence=consumes(sequences))
-    def release(self, sequence: Sequence) -> None:
-        self.pool.release(sequence)
-        del self.expected[sequence]
-
-    @precondition(lambda self: hasattr(self, "pool"))
-    @invariant()
-    def every_sequence_reads_what_it_wrote(self) -> None:
-        for sequence, expected in self.expected.items():
-            assert values(self.pool, sequence) == expected
-
-    @precondition(lambda self: hasattr(self, "pool"))
-    @invariant()
-    def every_reference_is_counted(self) -> None:
-        held = [block for sequence in self.expected for block in sequence.table]
-        assert self.pool.refcounts == [held.count(block) for block in range(self.pool.blocks)]
-        assert self.pool.free_blocks == self.pool.refcounts.count(0)
+class PagedAllocator(Allocator):
+    def new_cache(self) -> KVCache:
+        return cache(6)
 
 
-TestAllocator = Allocator.TestCase
+TestAllocator = PagedAllocator.TestCase
 TestAllocator.settings = settings(max_examples=25, stateful_step_count=25)

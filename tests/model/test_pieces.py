@@ -12,6 +12,7 @@ import torch
 from kvscope.model.activations.observe import observe
 from kvscope.model.pieces import Interrupted, Pieces, pause, pause_alone, unbroken
 from kvscope.model.settings import Sampling
+from tests.support.in_pieces import begun
 from tests.support.tiny import advance_all, check_cache, greedy, prompt, tiny_engine, tokens
 
 GREEDY = Sampling(strategy="greedy")
@@ -20,15 +21,8 @@ IDS = prompt(100)
 
 def result_of(work: Callable[[], Any], between: Callable[[], Any] = lambda: None) -> tuple[Any, int]:
     """What `work` returns or raises, computed in pieces; and how many there were."""
-    pieces, found, count = Pieces("test"), list[Any](), 0
-
-    def noted() -> None:
-        try:
-            found.append(work())
-        except Exception as error:
-            found.append(error)
-
-    pieces.begin(noted)
+    pieces, count = Pieces("test"), 0
+    found = begun(pieces, work)
     while pieces.in_progress:
         pieces.go_on()
         count += 1
@@ -109,17 +103,9 @@ def test_an_answer_that_nobody_waits_for_ends_and_gives_back_its_blocks() -> Non
 
 @pytest.mark.parametrize("is_interrupted", [True, False])
 def test_what_is_measured_alone_ends_where_runs_went_on(is_interrupted: bool) -> None:
-    pieces, raised = Pieces("test"), list[bool]()
-
-    def work() -> None:
-        try:
-            pause_alone()
-            raised.append(False)
-        except Interrupted:
-            raised.append(True)
-
-    pieces.begin(work)
+    pieces = Pieces("test")
+    found = begun(pieces, pause_alone)
     pieces.go_on()
     pieces.is_interrupted = is_interrupted
     pieces.go_on()
-    assert raised == [is_interrupted]
+    assert [type(each) for each in found] == [Interrupted if is_interrupted else type(None)]

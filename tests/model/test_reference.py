@@ -22,6 +22,7 @@ from kvscope.model.native import Native
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import Transformer
 from tests.support.reference import GREEDY_TOKENS, PROMPTS, Reference, farthest, prefill
+from tests.support.tiny import answer
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
@@ -179,10 +180,7 @@ def test_compiled_steps_of_a_run_alone_choose_and_attend_alike(
     name: str, checkpoint: Checkpoint, compiled: Engine, greedy: Together, reference: Reference
 ) -> None:
     ids = encode(checkpoint, name)[:500]
-    compiled.admit(name, ids, Sampling(), GREEDY_TOKENS)
-    chosen: list[int] = []
-    while compiled.busy:
-        chosen += [record.choice.token for record in compiled.advance() if isinstance(record, StepRecord)]
+    chosen = answer(compiled, ids, GREEDY_TOKENS)
     assert chosen == greedy.tokens[name]
     text = [*ids, *chosen[:8]]
     expected_logits, expected = reference.prefill(text)

@@ -15,36 +15,30 @@ def region(first: int = 4, blocks: int = 10, of: int = 16) -> tuple[KVCache, Reg
     return cache, Region(cache, range(first, first + blocks))
 
 
-def taken(made: Region, count: int) -> Sequence:
-    sequence = made.take(count)
-    assert sequence is not None
-    return sequence
-
-
 def test_a_stretch_is_the_first_hole_that_is_long_enough() -> None:
     cache, made = region()
-    a, b, c = (taken(made, count) for count in (3, 2, 3))
+    a, b, c = (made.take(count) for count in (3, 2, 3))
     assert (a.table, b.table, c.table) == ([4, 5, 6], [7, 8], [9, 10, 11])
     cache.release(b)
-    assert taken(made, 1).table == [7]
+    assert made.take(1).table == [7]
     cache.release(a)
-    assert taken(made, 2).table == [4, 5]
+    assert made.take(2).table == [4, 5]
 
 
 def test_enough_is_free_in_total_and_no_hole_is_long_enough() -> None:
     cache, made = region()
-    stretches = [taken(made, 2) for _ in range(5)]
+    stretches = [made.take(2) for _ in range(5)]
     for at in (0, 2, 4):
         cache.release(stretches[at])
     assert (made.free, made.longest, made.take(3)) == (6, 2, None)
     cache.release(stretches[1])
     assert (made.free, made.longest) == (8, 6)
-    assert taken(made, 3).table == [4, 5, 6]
+    assert made.take(3).table == [4, 5, 6]
 
 
 def test_a_stretch_stays_whole_until_it_is_released_and_gets_no_other_block() -> None:
     cache, made = region()
-    sequence = taken(made, 3)
+    sequence = made.take(3)
     assert cache.extend(sequence, 2 * BLOCK_SIZE).tolist() == list(range(4 * BLOCK_SIZE, 6 * BLOCK_SIZE))
     cache.truncate(sequence, 1)
     assert (sequence.length, sequence.table) == (1, [4, 5, 6])

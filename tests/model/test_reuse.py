@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kvscope.model.api import ForkRequest, ReadmitRequest, TwinRequest
+from kvscope.model.api import Frame, ReadmitRequest
 from kvscope.model.log import frames
-from kvscope.model.log.check import LogCheck
 from kvscope.model.log.reader import LogReader
 from kvscope.model.service import ModelService
-from tests.support.tiny_runs import finish, request, run_to_end, service
+from tests.support.changed_logs import checked
+from tests.support.tiny import forget_all
+from tests.support.tiny_runs import finish, fork_of, payloads, request, run_to_end, service, twin_of
 
 BEGINNING = "The cat sat on the mat, looked at the moon, and thought of the sea."
 OTHER_ENDING = BEGINNING[:-4] + "sky."
 
 
-def payloads_of(made: ModelService, run: str, prompt: str, **options: Any) -> list[bytes]:
-    """The log of a run of one owner, checked as a stranger's is."""
-    asked = request(run, prompt, **{"owner": "mine", **options})
-    found = [frame.payload for frame in run_to_end(made, asked)]
-    check = LogCheck()
-    for payload in found:
-        check.take(payload)
-    check.finish()
-    return found
+def accepted(log: list[Frame]) -> list[bytes]:
+    checked(payloads(log))
+    return payloads(log)
 
 
 def log_of(made: ModelService, run: str, prompt: str, **options: Any) -> LogReader:
-    return LogReader(payloads_of(made, run, prompt, **options))
+    """A run of one owner, whose log is checked as a stranger's is."""
+    return LogReader(accepted(run_to_end(made, request(run, prompt, **{"owner": "mine", **options}))))
 
 
 def common(a: LogReader, b: LogReader) -> int:
-    ids = [[token["id"] for token in log.open["tokens"]] for log in (a, b)]
-    return next((at for at, (x, y) in enumerate(zip(*ids, strict=False)) if x != y), min(map(len, ids)))
+    """How many tokens their prompts begin with alike."""
+    pairs = zip(a.open["tokens"], b.open["tokens"], strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def prefix_of(log: LogReader) -> tuple[int, str | None]:
+    return log.open["prefix"]["common"], log.open["prefix"]["reason"]
 
 
 def test_what_an_earlier_run_has_left_is_read_and_only_the_rest_is_computed() -> None:
     made = service()
     first, second = log_of(made, "a", BEGINNING), log_of(made, "b", OTHER_ENDING)
-    assert 0 < common(first, second) < second.prompt_length
-    assert second.reused == common(first, second)
+    assert 0 < second.reused == common(first, second) < second.prompt_length
     assert second.rows(0) == range(second.reused, second.prompt_length)
     step = second.steps[0]
     assert step["rows_computed"] == second.prompt_length - second.reused
@@ -64,13 +65,11 @@ def test_a_run_that_reads_gives_what_one_that_does_not_gives(prompt: str) -> Non
     made = service()
     log_of(made, "a", BEGINNING)
     read, whole = log_of(made, "b", prompt), log_of(made, "c", prompt, reuse=False)
-    assert read.reused > 0
-    assert whole.reused == 0
+    assert read.reused > whole.reused == 0
     assert [token["id"] for token in read.tokens] == [token["id"] for token in whole.tokens]
     for step in range(len(whole.steps)):
-        own = dict(zip(whole.top_ids(step).tolist(), whole.top_logits(step).tolist(), strict=True))
-        for token, logit in zip(read.top_ids(step).tolist(), read.top_logits(step).tolist(), strict=True):
-            assert logit == pytest.approx(own[token], abs=1e-4)
+        mine, theirs = (dict(zip(log.top_ids(step), log.top_logits(step), strict=True)) for log in (read, whole))
+        assert mine == pytest.approx(theirs, abs=1e-4)
     rows = whole.attention(0, 1, 0)[read.reused :]
     np.testing.assert_allclose(read.attention(0, 1, 0), rows, atol=0.01)
     np.testing.assert_allclose(read.norms(0)["k_norm"], whole.norms(0)["k_norm"][..., read.reused :], rtol=2e-3)
@@ -104,27 +103,19 @@ def test_a_prompt_of_one_token_has_nothing_to_read() -> None:
     made = service()
     log_of(made, "a", "a")
     again = log_of(made, "b", "a")
-    assert again.prompt_length == 1
-    assert again.open["reused"] == 0
+    assert (again.prompt_length, again.open["reused"]) == (1, 0)
 
 
 def test_a_fork_tells_what_its_parents_run_had_read_and_a_twin_computes_it() -> None:
     made = service()
     log_of(made, "a", BEGINNING)
-    log = payloads_of(made, "b", BEGINNING)
-    reader = LogReader(log)
-    at = next(number for number, payload in enumerate(log) if frames.header(payload).kind == "step")
-    forked = made.fork(ForkRequest("f", "b", reader.prompt_length, 5, tuple(log[: at + 1]))) + finish(made)
-    fork = LogReader(frame.payload for frame in forked)
-    assert fork.reused == reader.reused
-    assert fork.rows(0) == reader.rows(0)
-    check = LogCheck()
-    for frame in forked:
-        check.take(frame.payload)
-    check.finish()
-    steps = tuple(payload for payload in log if frames.header(payload).kind in ("open", "step"))
-    twin = LogReader(frame.payload for frame in made.twin(TwinRequest("t", "b", "none", steps)) + finish(made))
-    assert twin.reused == 0
+    log = run_to_end(made, request("b", BEGINNING, owner="mine"))
+    reader = LogReader(payloads(log))
+    forked = made.fork(fork_of(log, 0, 5)) + finish(made)
+    fork = LogReader(accepted(forked))
+    assert (fork.reused, fork.rows(0)) == (reader.reused, reader.rows(0))
+    twin = LogReader(payloads(made.twin(twin_of(log, "none")) + finish(made)))
+    assert (twin.reused, twin.open["prefix"]) == (0, None)
     assert twin.steps[0]["rows_computed"] == reader.prompt_length
 
 
@@ -138,17 +129,11 @@ def test_a_run_that_was_set_aside_before_its_first_step_reads_as_much_as_its_log
     made.control("c", "pause")
     made.evict_run("c")
     if gone:
-        for key in list(made.engine.scheduler.kept):
-            made.engine.scheduler.forget(key)
+        forget_all(made.engine)
     log_of(made, "d", OTHER_ENDING, reuse=False)  # of whose rows more could be read by now
     made.readmit(ReadmitRequest("c", 1, (started[0].payload,)))
     made.control("c", "resume")
-    found = [frame.payload for frame in started + finish(made)]
-    check = LogCheck()
-    for payload in found:
-        check.take(payload)
-    check.finish()
-    log = LogReader(found)
+    log = LogReader(accepted(started + finish(made)))
     assert 0 < log.reused < log.prompt_length - 1
     assert log.steps[0]["rows_computed"] == log.prompt_length - log.reused
     assert [token["id"] for token in log.tokens] == [token["id"] for token in whole.tokens]
@@ -160,10 +145,6 @@ def test_of_what_is_kept_that_which_was_read_last_is_forgotten_last() -> None:
     log_of(made, "b", "Something else entirely.")
     log_of(made, "c", BEGINNING)
     assert list(made.engine.scheduler.kept) == ["b", "a", "c"]
-
-
-def prefix_of(log: LogReader) -> tuple[int, str | None]:
-    return log.open["prefix"]["common"], log.open["prefix"]["reason"]
 
 
 def test_a_run_says_how_much_its_clients_runs_had_and_that_nothing_of_it_was_left_out() -> None:
@@ -208,11 +189,3 @@ def test_nothing_is_said_of_what_strangers_have_or_had() -> None:
     made.engine.scheduler.forget("gone")
     log_of(made, "ownerless", BEGINNING, owner="")
     assert prefix_of(log_of(made, "mine", BEGINNING)) == alone == (0, None)
-
-
-def test_a_twin_says_nothing_of_a_beginning_that_it_did_not_read() -> None:
-    made = service()
-    log = payloads_of(made, "a", BEGINNING)
-    steps = tuple(payload for payload in log if frames.header(payload).kind in ("open", "step"))
-    twin = LogReader(frame.payload for frame in made.twin(TwinRequest("t", "a", "none", steps)) + finish(made))
-    assert twin.open["prefix"] is None

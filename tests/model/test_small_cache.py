@@ -11,7 +11,7 @@ from kvscope.model.api import CacheDtype
 from kvscope.model.engine.engine import Engine
 from kvscope.model.kv_cache import Sequence
 from kvscope.model.small_cache import Form, SmallCache
-from tests.support.tiny import GREEDY, advance_all, prompt, shared_model, tiny_config, tokens
+from tests.support.tiny import GREEDY, advance_all, answer, prompt, shared_model, tiny_config, tokens
 
 DTYPES = get_args(CacheDtype)
 STEPS = {"float32": 0.0, "bfloat16": 2**-8, "int8": 0.5 / 127, "int4": 0.5 / 7}
@@ -59,10 +59,8 @@ def test_runs_share_and_copy_its_blocks_as_those_of_any_other(dtype: CacheDtype)
         cache = SmallCache(model.config, 16, Form(dtype, 2))
         engine = Engine(model, capacity=256, cache=cache)
         if forked:
-            engine.admit("other", ids, GREEDY, 3)
-            advance_all(engine)
-        engine.admit("run", ids, GREEDY, 6)
-        found = tokens(advance_all(engine), "run")
+            answer(engine, ids, 3, key="other")
+        found = answer(engine, ids, 6)
         engine.fork("fork", [*ids, *found[:3]], len(ids), GREEDY, 6)
         assert tokens(advance_all(engine), "fork") == found[3:]
         return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
+from hypothesis.stateful import invariant, rule
 from torch import Tensor
 
 from kvscope.model.engine.engine import Engine
@@ -16,16 +17,8 @@ from kvscope.model.engine.records import BeamsRecord, StepRecord
 from kvscope.model.kv_cache import CacheFull, KVCache, Sequence
 from kvscope.model.settings import Drafting
 from kvscope.model.windowed_cache import WindowedCache
-from tests.support.tiny import (
-    GREEDY,
-    advance_all,
-    check_cache,
-    prompt,
-    rows,
-    shared_model,
-    tiny_config,
-    tokens,
-)
+from tests.support.allocator import Allocator, values, write
+from tests.support.tiny import GREEDY, advance_all, answer, check_cache, prompt, shared_model, tiny_config, tokens
 
 WINDOWED = ("mistral", "gemma3_text")
 GEMMA = tiny_config("gemma3_text")
@@ -44,24 +37,14 @@ def windowed(arch: str, **options: Any) -> Engine:
     return engine
 
 
-def write(cache: KVCache, slots: Tensor, value: float) -> None:
-    row = torch.full((len(slots), GEMMA.kv_heads, GEMMA.head_dim), float(value))
-    for layer in range(GEMMA.layers):
-        cache.write(layer, slots, row, row + 0.5)
-
-
-def keys(cache: KVCache, sequence: Sequence, layer: int) -> list[float]:
-    return cache.read(layer, cache.slots(sequence))[0][0, :, 0].tolist()
-
-
 def test_a_layer_with_a_window_lets_go_of_blocks_that_no_query_sees_any_more() -> None:
     cache, sequence = WindowedCache(GEMMA, 8), Sequence()
     for position in range(64):
         write(cache, cache.extend(sequence, 1), position + 1)
         first = max(0, position + 1 - 9) // 16 * 16
         assert cache.windowed(sequence) == (position + 1 - first, -(-(position + 1) // 16) - first // 16)
-        assert keys(cache, sequence, 1) == list(range(1, position + 2))
-        assert keys(cache, sequence, 0) == [0.0] * first + list(range(first + 1, position + 2))
+        assert values(cache, sequence, 1) == list(range(1, position + 2))
+        assert values(cache, sequence, 0) == [0.0] * first + list(range(first + 1, position + 2))
         held = sum(count > 0 for count in cache.near_refcounts)
         assert held == cache.windowed(sequence)[1]
     cache.release(sequence)
@@ -93,83 +76,35 @@ def test_what_a_layer_has_let_go_of_cannot_be_shared_or_gone_back_to() -> None:
     assert cache.windowed(child) == (8, 1)
 
 
-class Allocator(RuleBasedStateMachine):
-    """The two pools against a plain list of values per sequence."""
+class WindowedAllocator(Allocator):
+    """With a layer of both kinds, and rows that are dropped."""
 
-    sequences = Bundle("sequences")
+    def new_cache(self) -> WindowedCache:
+        cache = WindowedCache(GEMMA, 6)
+        cache.near[:, :, :, 16:] = torch.nan
+        return cache
 
-    @initialize()
-    def start(self) -> None:
-        self.cache = WindowedCache(GEMMA, 6)
-        self.cache.pool.fill_(torch.nan)
-        self.cache.near[:, :, :, 16:] = torch.nan
-        self.expected: dict[Sequence, list[float]] = {}
-        self.written = 0
+    def state(self, sequence: Sequence) -> tuple[Any, ...]:
+        return *super().state(sequence), list(self.cache.near_refcounts), sequence.near_from
 
-    @rule(target=sequences)
-    def create(self) -> Sequence:
-        sequence = Sequence()
-        self.expected[sequence] = []
-        return sequence
-
-    @rule(sequence=sequences, count=st.integers(1, 40))
-    def extend(self, sequence: Sequence, count: int) -> None:
-        before = list(self.cache.refcounts), list(self.cache.near_refcounts), list(sequence.table), sequence.near_from
-        try:
-            slots = self.cache.extend(sequence, count)
-        except CacheFull:
-            now = self.cache.refcounts, self.cache.near_refcounts, sequence.table, sequence.near_from
-            assert before == now
-            return
-        self.written += 1
-        write(self.cache, slots, self.written)
-        self.expected[sequence] += [self.written] * count
-
-    @rule(target=sequences, sequence=sequences, share=st.floats(0, 1))
-    def fork(self, sequence: Sequence, share: float) -> Sequence:
-        length = int(share * sequence.length)
-        if not self.cache.can_fork(sequence, length):
-            length = sequence.length
-        child = self.cache.fork(sequence, length)
-        self.expected[child] = self.expected[sequence][:length]
-        return child
-
-    @rule(sequence=sequences, share=st.floats(0, 1))
-    def truncate(self, sequence: Sequence, share: float) -> None:
-        length = int(share * sequence.length)
-        if self.cache.can_fork(sequence, length):
-            self.cache.truncate(sequence, length)
-            del self.expected[sequence][length:]
-
-    @rule(sequence=sequences, share=st.floats(0.1, 1))
+    @rule(sequence=Allocator.sequences, share=st.floats(0.1, 1))
     def select(self, sequence: Sequence, share: float) -> None:
         count = int(share * len(self.expected[sequence]))
-        first = sequence.near_from * 16
-        if count == 0 or count > sequence.length - first:
-            return
-        where = torch.arange(sequence.length - count, sequence.length)
-        try:
-            self.cache.select(sequence, where)
-        except CacheFull:
-            return
-        self.expected[sequence] = self.expected[sequence][-count:]
+        if 0 < count <= sequence.length - sequence.near_from * 16:
+            with suppress(CacheFull):
+                self.cache.select(sequence, torch.arange(sequence.length - count, sequence.length))
+                self.expected[sequence] = self.expected[sequence][-count:]
 
-    @rule(sequence=consumes(sequences))
-    def release(self, sequence: Sequence) -> None:
-        self.cache.release(sequence)
-        del self.expected[sequence]
-
-    @precondition(lambda self: hasattr(self, "cache"))
+    @Allocator.is_there
     @invariant()
-    def every_sequence_reads_what_it_wrote(self) -> None:
+    def a_layer_with_a_window_reads_what_its_next_query_sees(self) -> None:
         for sequence, expected in self.expected.items():
-            assert keys(self.cache, sequence, 1) == expected
-            seen = max(0, len(expected) - 8)  # what the next query sees in the layer with a window
-            assert keys(self.cache, sequence, 0)[seen:] == expected[seen:]
+            seen = max(0, len(expected) - 8)
+            assert values(self.cache, sequence, 0)[seen:] == expected[seen:]
 
-    @precondition(lambda self: hasattr(self, "cache"))
+    @Allocator.is_there
     @invariant()
-    def every_reference_is_counted(self) -> None:
+    def every_place_is_taken_once(self) -> None:
         cache = self.cache
         held = [block for sequence in self.expected for block in sequence.table[sequence.near_from :]]
         assert cache.near_refcounts == [held.count(block) for block in range(cache.blocks)]
@@ -179,26 +114,15 @@ class Allocator(RuleBasedStateMachine):
         assert cache._places.tolist() == cache._place_of
 
 
-TestAllocator = Allocator.TestCase
+TestAllocator = WindowedAllocator.TestCase
 TestAllocator.settings = settings(max_examples=25, stateful_step_count=25)
 
 
 @pytest.mark.parametrize("arch", WINDOWED)
 class TestRuns:
-    def test_a_long_run_is_the_one_of_a_cache_that_holds_everything(self, arch: str) -> None:
-        ids = prompt(70)
-        told = []
-        for engine in (plain(arch, prefill_chunk=16), windowed(arch, prefill_chunk=16)):
-            engine.admit("a", ids, GREEDY, 40)
-            told.append(advance_all(engine))
-        assert tokens(told[0], "a") == tokens(told[1], "a")
-        for one, other in zip(rows(told[0], "a"), rows(told[1], "a"), strict=True):
-            assert abs(one.rows.attention.astype(int) - other.rows.attention).max() <= 1
-
     def test_bytes_equal_the_formula_at_every_step(self, arch: str) -> None:
         engine, each = windowed(arch, prefill_chunk=16), 2 * 2 * shared_model(arch).config.head_dim * 4
         windows = shared_model(arch).config.windows
-        assert windows is not None
         engine.admit("a", prompt(40), GREEDY, 30)
         for record in advance_all(engine):
             if not isinstance(record, StepRecord):
@@ -207,7 +131,6 @@ class TestRuns:
             newest = 32 if record.step == 0 else n - 1  # where its last pass begins
             held = [n if window is None else n - max(0, newest + 1 - window) // 16 * 16 for window in windows]
             assert record.kv.bytes_used == each * sum(held)
-            assert record.kv.windowed is not None
             assert record.kv.windowed[0] == min(held)
 
     def test_a_run_shares_a_beginning_only_where_all_layers_hold_it(self, arch: str) -> None:
@@ -217,26 +140,25 @@ class TestRuns:
             each.admit("a", ids, GREEDY, 20)
             advance_all(each)
         assert engine.scheduler.unread(ids[:20], 0, ("a",)) == (19, "window")
-        last = tokens_of(expected, "again", ids[:20])
+        last = answer(expected, ids[:20], 8, key="again")
         assert engine.admit("again", ids[:20], GREEDY, 8, among=("a",)).reused == 0
         assert tokens(advance_all(engine), "again") == last
         whole = engine.scheduler.kept["a"].ids
         assert engine.admit("more", [*whole, 5], GREEDY, 8, among=("a",)).reused == len(whole)
-        assert tokens(advance_all(engine), "more") == tokens_of(expected, "more", [*whole, 5])
+        assert tokens(advance_all(engine), "more") == answer(expected, [*whole, 5], 8, key="more")
         check_cache(engine)
 
     @pytest.mark.parametrize("at", [61, 70, 79])
     def test_a_branch_from_any_step_goes_on_as_its_parent(self, arch: str, at: int) -> None:
         engine, ids = windowed(arch), prompt(60)
-        engine.admit("a", ids, GREEDY, 20)
-        text = [*ids, *tokens(advance_all(engine), "a")]
+        text = [*ids, *answer(engine, ids, 20)]
         engine.fork("b", text[:at], 60, GREEDY, 20)
         assert tokens(advance_all(engine), "b") == text[at:]
         check_cache(engine)
 
     def test_a_run_that_lost_its_blocks_goes_on_as_before(self, arch: str) -> None:
         engine, ids = windowed(arch), prompt(60)
-        expected = tokens_of(plain(arch), "a", ids, 30)
+        expected = answer(plain(arch), ids, 30)
         run = engine.admit("a", ids, GREEDY, 30)
         records = [record for _ in range(12) for record in engine.advance()]
         run.paused = True
@@ -272,22 +194,17 @@ class TestRuns:
         check_cache(engine)
 
 
-def tokens_of(engine: Engine, key: str, ids: list[int], count: int = 8) -> list[int]:
-    engine.admit(key, ids, GREEDY, count)
-    return tokens(advance_all(engine), key)
-
-
 def test_blocks_that_are_moved_away_keep_their_rows() -> None:
     cache, sequence = WindowedCache(GEMMA, 6), Sequence()
     for position in range(40):
         write(cache, cache.extend(sequence, 1), position + 1)
-    expected = [keys(cache, sequence, layer) for layer in (0, 1)]
+    expected = [values(cache, sequence, layer) for layer in (0, 1)]
     cache.set_apart(range(3))
     sequence.table[:] = [cache.move(block) if block < 3 else block for block in sequence.table]
-    assert [keys(cache, sequence, layer) for layer in (0, 1)] == expected
+    assert [values(cache, sequence, layer) for layer in (0, 1)] == expected
     reserved = cache.reserve(range(3))
     write(cache, cache.extend(reserved, 40), 7)
-    assert keys(cache, reserved, 0) == [7.0] * 40
+    assert values(cache, reserved, 0) == [7.0] * 40
     cache.release(reserved)
     cache.release(sequence)
     assert cache.near_refcounts == [0] * 6
@@ -301,15 +218,15 @@ def test_rows_that_stay_are_moved_together_in_both_pools(apart: bool) -> None:
         write(cache, cache.extend(sequence, 1), position)
     stay = torch.tensor([0, 30, 35, 39])
     cache.select(sequence, stay.expand(GEMMA.layers, GEMMA.kv_heads, -1) if apart else stay)
-    assert keys(cache, sequence, 1) == [1, 30, 35, 39]
-    assert keys(cache, sequence, 0) == [0, 30, 35, 39]  # it held the rows from 16 on
+    assert values(cache, sequence, 1) == [1, 30, 35, 39]
+    assert values(cache, sequence, 0) == [0, 30, 35, 39]  # it held the rows from 16 on
     write(cache, cache.extend(sequence, 1), 40)
-    assert keys(cache, sequence, 0) == [0, 30, 35, 39, 40]
+    assert values(cache, sequence, 0) == [0, 30, 35, 39, 40]
 
 
 @pytest.mark.parametrize("layers", [0, 1])
 def test_guesses_that_were_wrong_are_taken_back(layers: int) -> None:
     engine, ids = windowed("gemma3_text"), prompt(8, 3) * 8
-    expected = tokens_of(plain("gemma3_text"), "a", ids, 30)
+    expected = answer(plain("gemma3_text"), ids, 30)
     engine.admit("a", ids, GREEDY, 30, recorded="tokens", draft=Drafting(tokens=12, layers=layers))
     assert [record.token for record in advance_all(engine) if hasattr(record, "token")] == expected

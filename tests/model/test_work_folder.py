@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -34,7 +35,6 @@ def working(out: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that has written half of a file."""
     command = [sys.executable, "-c", WORKING, str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout is not None
         process.stdout.readline()
         try:
             yield process
@@ -84,10 +84,7 @@ def test_a_folder_that_is_taken_for_abandoned_before_it_is_held_is_made_again(
 def test_where_a_file_system_has_no_locks_nothing_of_others_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def none(*_: object) -> None:
-        raise OSError("no locks available")
-
-    monkeypatch.setattr(module.fcntl, "flock", none)
+    monkeypatch.setattr(module.fcntl, "flock", Mock(side_effect=OSError("no locks available")))
     (tmp_path / f"{PREFIX}other").mkdir()
     with work_folder(tmp_path) as mine:
         assert mine.is_dir()
@@ -128,20 +125,8 @@ def test_a_file_is_there_once_it_is_whole_and_an_earlier_one_until_then(
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_a_signal_ends_leaves_nothing(tmp_path: Path, number: int) -> None:
     out = tmp_path / "run.safetensors"
-    command = [
-        sys.executable,
-        "-m",
-        "kvscope",
-        "--service",
-        FAKE,
-        "--model",
-        "delay=0.1",
-        "run",
-        "x",
-        "--out",
-        str(out),
-    ]
-    with subprocess.Popen([*command, "--max-new-tokens", "256"], cwd=ROOT, stdout=subprocess.PIPE) as process:
+    command = [sys.executable, *f"-m kvscope --service {FAKE} --model delay=0.1 run x --max-new-tokens 256".split()]
+    with subprocess.Popen([*command, "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE) as process:
         eventually(lambda: list(tmp_path.glob(f"{PREFIX}*")))
         process.send_signal(number)
         assert process.wait(20) == 128 + number

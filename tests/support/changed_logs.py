@@ -30,6 +30,11 @@ def run_of(service: ModelService, opened: list[Frame]) -> list[bytes]:
     return [frame.payload for frame in made]
 
 
+def first(log: list[bytes], kind: str, where: Callable[[dict[str, Any]], Any] = lambda data: True) -> int:
+    """The place of the first frame of a kind with such data."""
+    return next(at for at, payload in enumerate(log) if header(payload).kind == kind and where(header(payload).data))
+
+
 def changed(
     payload: bytes,
     change: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data,

@@ -162,9 +162,36 @@ def tokens(records: list[Record], run: str) -> list[int]:
     return [record.choice.token for record in steps(records, run)]
 
 
+def steps_of(
+    engine: Engine, ids: list[int], new: int, sampling: Sampling = GREEDY, key: str = "a", **options: Any
+) -> list[StepRecord]:
+    """The steps of a run that is admitted now, computed with all others until no run is ready."""
+    engine.admit(key, ids, sampling, new, **options)
+    return steps(advance_all(engine), key)
+
+
+def answer(
+    engine: Engine, ids: list[int], new: int, sampling: Sampling = GREEDY, key: str = "a", **options: Any
+) -> list[int]:
+    """The tokens of such a run."""
+    return [step.choice.token for step in steps_of(engine, ids, new, sampling, key, **options)]
+
+
+def furthest(step: StepRecord, logits: Tensor) -> float:
+    """The largest difference of a step's listed logits from those of [V]."""
+    ids = torch.from_numpy(step.candidates.ids).long()
+    return float((torch.from_numpy(step.candidates.logits) - logits[ids]).abs().max())
+
+
 def closes(records: list[Record]) -> dict[str, CloseRecord]:
     """How each run ended."""
     return {record.run: record for record in records if isinstance(record, CloseRecord)}
+
+
+def forget_all(engine: Engine) -> None:
+    """Nothing of ended runs stays in the cache."""
+    for key in list(engine.scheduler.kept):
+        engine.scheduler.forget(key)
 
 
 def check_cache(engine: Engine) -> None:

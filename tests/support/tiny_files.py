@@ -145,7 +145,13 @@ def write_gguf(
         values |= {"attention.head_count_kv": 2, "attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 10000.0}
     values |= {key.replace("__", "."): value for key, value in metadata.items()}
     writer = gguf.GGUFWriter(path, arch, split_max_tensors=split)
-    adders = {int: writer.add_uint32, float: writer.add_float32, str: writer.add_string, list: writer.add_array}
+    adders: dict[type, Any] = {
+        bool: writer.add_bool,
+        int: writer.add_uint32,
+        float: writer.add_float32,
+        str: writer.add_string,
+        list: writer.add_array,
+    }
     keys = {f"{arch}.{key}": value for key, value in values.items() if key not in omit}
     for key, value in (keys | (gguf_metadata() if tokenizer is None else tokenizer)).items():
         adders[type(value)](key, value)

@@ -7,7 +7,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models
 
-from kvscope.model.api import Frame, RunRequest, WorkloadRequest
+from kvscope.model.api import Caching, ForkRequest, Frame, RunRequest, TwinRequest, WorkloadRequest
 from kvscope.model.checkpoint import Tokenizer
 from kvscope.model.checkpoint.tokenizer import Extras
 from kvscope.model.log import frames
@@ -52,6 +52,31 @@ def datas(log: list[Frame], kind: str) -> list[dict[str, Any]]:
 
 def chosen(log: list[Frame]) -> list[int]:
     return [data["token"]["id"] for data in datas(log, "step")]
+
+
+def payloads(log: list[Frame], kinds: Sequence[str] | None = None) -> list[bytes]:
+    """Of all frames, or of those of some kinds."""
+    return [frame.payload for frame in log if kinds is None or frame.kind in kinds]
+
+
+def what_twins_need(log: list[Frame]) -> tuple[bytes, ...]:
+    """The `open` and `step` frames, which a web process sends for a twin of a run or to take it up again."""
+    return tuple(payloads(log, ("open", "step")))
+
+
+def upto_step(log: list[Frame], step: int) -> tuple[bytes, ...]:
+    end = next(at for at, frame in enumerate(log) if frame.kind == "step" and frame.step == step)
+    return tuple(payloads(log[: end + 1]))
+
+
+def fork_of(log: list[Frame], step: int, token: int, run: str = "fork") -> ForkRequest:
+    """As the web process makes it: the log up to the step that chose the token replaced."""
+    position = len(datas(log, "open")[0]["tokens"]) + step
+    return ForkRequest(run, log[0].run, position, token, upto_step(log, step))
+
+
+def twin_of(log: list[Frame], caching: Caching, run: str = "twin") -> TwinRequest:
+    return TwinRequest(run, log[0].run, caching, what_twins_need(log))
 
 
 def encoded(text: str = TEXT) -> list[int]:

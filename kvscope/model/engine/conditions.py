@@ -145,8 +145,9 @@ class _Counters:
         at, last = time.perf_counter(), self._last
         if last is None or at - last.at >= LEAST_MS / 1000:
             switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-            is_new = last is None or at - last.stolen_at >= _TICK_S
-            stolen = (self._stolen_s(), at) if is_new else (last.stolen_s, last.stolen_at)
+            stolen = self._stolen_s(), at
+            if last and at - last.stolen_at < _TICK_S:
+                stolen = last.stolen_s, last.stolen_at
             self._last = last = _Reading(at, self._waited_s(), switches, *stolen)
         return last
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -20,6 +21,9 @@ def engine(arch: str = "llama") -> Engine:
     return Engine(shared_model(arch), capacity=128)
 
 
+near = partial(torch.testing.assert_close, atol=1e-5, rtol=1e-4)
+
+
 def softmax_of(scores: Tensor, first: int, window: int | None) -> Tensor:
     query = first + torch.arange(scores.shape[0])[:, None]
     key = torch.arange(scores.shape[1])
@@ -34,20 +38,15 @@ def test_a_heads_values_are_its_arithmetic(arch: str, first: int, layer: int, he
     config = made.transformer.config
     found = load(head_values(made, IDS, first, layer, head))
     rows = len(IDS) - first
-    assert {name: tuple(value.shape) for name, value in found.items()} == {
-        "q": (rows, config.head_dim),
-        "k": (24, config.head_dim),
-        "v": (24, config.head_dim),
-        "scores": (rows, 24),
-        "weights": (rows, 24),
-        "output": (rows, config.head_dim),
-    }
+    mine, all_rows, pairs = (rows, config.head_dim), (24, config.head_dim), (rows, 24)
+    shapes = {"q": mine, "k": all_rows, "v": all_rows, "scores": pairs, "weights": pairs, "output": mine}
+    assert {name: tuple(value.shape) for name, value in found.items()} == shapes
     assert {value.dtype for value in found.values()} == {torch.float32}
     scores = found["q"] @ found["k"].T * config.score_scale
     window = config.window if config.has_window(layer) else None
-    torch.testing.assert_close(found["scores"], scores, atol=1e-4, rtol=1e-4)
-    torch.testing.assert_close(found["weights"], softmax_of(scores, first, window), atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found["output"], found["weights"] @ found["v"], atol=1e-5, rtol=1e-4)
+    near(found["scores"], scores, atol=1e-4, rtol=1e-4)
+    near(found["weights"], softmax_of(scores, first, window))
+    near(found["output"], found["weights"] @ found["v"])
 
 
 def test_query_heads_of_one_group_read_the_same_k_and_v() -> None:
@@ -66,10 +65,8 @@ def test_a_row_from_the_cache_equals_the_same_row_computed_afresh() -> None:
     made.advance()
     cached = load(head_values(made, IDS, 23, 1, 1))
     assert made.cache.refcounts[run.sequence.table[0]] == 1
-    for name in ("q", "scores", "weights", "output"):
-        torch.testing.assert_close(cached[name], afresh[name][23:], atol=1e-5, rtol=1e-4)
-    for name in ("k", "v"):
-        torch.testing.assert_close(cached[name], afresh[name], atol=1e-5, rtol=1e-4)
+    for name, value in cached.items():
+        near(value, afresh[name] if name in ("k", "v") else afresh[name][23:])
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -90,8 +87,8 @@ def test_a_blocks_values_are_all_there_and_fit_together(arch: str, layer: int) -
         hidden = torch.nn.functional.silu(found["mlp.gate"]) * found["mlp.raised"]
         torch.testing.assert_close(found["mlp.hidden"], hidden)
     head = load(head_values(made, IDS, 23, layer, 2))
-    torch.testing.assert_close(found["attn.weights"][2], head["weights"][0], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found["attn.mixed"][2], head["output"][0], atol=1e-5, rtol=1e-4)
+    near(found["attn.weights"][2], head["weights"][0])
+    near(found["attn.mixed"][2], head["output"][0])
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -101,16 +98,16 @@ def test_a_block_shows_what_the_cache_holds_of_it(arch: str, position: int) -> N
     config = made.transformer.config
     found = load(block_values(made, IDS[: position + 1], 1))
     before = load(block_values(made, IDS[: position + 1], 0))
-    torch.testing.assert_close(before["resid_out"], found["resid_in"], atol=1e-5, rtol=1e-4)
+    near(before["resid_out"], found["resid_in"])
     assert found["cache.k"].shape == found["cache.v"].shape == (config.kv_heads, position + 1, config.head_dim)
     assert torch.equal(found["cache.k"][:, -1], found["attn.k_rot"])
     assert torch.equal(found["cache.v"][:, -1], found["attn.v"])
     k = found["cache.k"].repeat_interleave(config.group, dim=0)  # H K Dh
     scores = torch.einsum("hd,hkd->hk", found["attn.q_rot"], k) * config.score_scale
-    torch.testing.assert_close(found["attn.scores"], scores, atol=1e-4, rtol=1e-4)
+    near(found["attn.scores"], scores, atol=1e-4, rtol=1e-4)
     v = found["cache.v"].repeat_interleave(config.group, dim=0)
     mixed = torch.einsum("hk,hkd->hd", found["attn.weights"], v)
-    torch.testing.assert_close(found["attn.mixed"], mixed, atol=1e-5, rtol=1e-4)
+    near(found["attn.mixed"], mixed)
 
 
 def test_looking_leaves_no_block_behind_and_no_run_changed() -> None:
@@ -140,13 +137,13 @@ def test_a_decode_step_is_shown_with_the_cache_and_from_all_tokens_again(arch: s
     assert found.keys() == {*with_cache, "q_again", "k_again", "v_again", "output_again"}
     for name, value in with_cache.items():
         assert torch.equal(found[name], value)
-    for name, there in {"q": "q", "k": "k", "v": "v", "output": "output"}.items():
+    for name in ("q", "k", "v", "output"):
         assert found[f"{name}_again"].shape == (24, config.head_dim)
-        torch.testing.assert_close(found[f"{name}_again"], again[there], atol=1e-6, rtol=1e-5)
+        near(found[f"{name}_again"], again[name], atol=1e-6, rtol=1e-5)
     # What the page says: the reusable part is what the cache holds.
-    torch.testing.assert_close(found["k"], found["k_again"], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found["v"], found["v_again"], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(found["output"][0], found["output_again"][-1], atol=1e-5, rtol=1e-4)
+    near(found["k"], found["k_again"])
+    near(found["v"], found["v_again"])
+    near(found["output"][0], found["output_again"][-1])
 
 
 def test_the_part_shown_again_takes_nothing_from_the_cache() -> None:
@@ -157,5 +154,5 @@ def test_the_part_shown_again_takes_nothing_from_the_cache() -> None:
     found = load(algebra_values(made, IDS, 1, 2))
     expected = load(head_values(engine(), IDS, 0, 1, 2))
     for name in "qkv":
-        torch.testing.assert_close(found[f"{name}_again"], expected[name], atol=1e-5, rtol=1e-4)
+        near(found[f"{name}_again"], expected[name])
     assert (found["k"] - expected["k"]).abs().max() > 0.5

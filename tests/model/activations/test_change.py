@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from kvscope.model.activations.change import PLACES, UnequalLength, prepare
-from kvscope.model.checkpoint import load
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
+from kvscope.model.engine.records import Record
 from kvscope.model.settings import Change, Op, Site
-from kvscope.model.transformer import Transformer
 from tests.support.hooked import Hooked
-from tests.support.tiny import GREEDY, SAMPLED, advance_all, check_cache, prompt, steps, tiny_engine, tokens
+from tests.support.loaded import engine_of, logits_of_rows
+from tests.support.tiny import GREEDY, SAMPLED, advance_all, answer, check_cache, prompt, steps, tiny_engine, tokens
 from tests.support.tiny_files import VOCAB, write_folder
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,8 +43,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     arch, settings = FAMILIES[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     reference = Hooked(write_folder(folder, arch, attn_implementation="eager", **settings).eval())
-    checkpoint = load(str(folder), lambda progress: None)
-    return reference, Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=256)
+    return reference, engine_of(folder)
 
 
 def change_of(site: Site, op: Op, **own: Any) -> Change:
@@ -86,13 +86,12 @@ def by_hand(reference: Hooked, change: Change) -> Tensor:
 
 def ours(engine: Engine, changes: Changes | None) -> Tensor:
     """Logits [T, V] of `IDS`."""
-    final: list[Tensor] = []
-    last = engine.transformer.config.layers - 1
-    with (
-        engine.under(changes).replay(IDS, 0, {f"blocks.{last}.resid_out": lambda rows: final.append(rows.clone())}),
-        torch.inference_mode(),
-    ):
-        return engine.transformer.decode_rows(final[0])
+    return logits_of_rows(engine.under(changes), IDS)
+
+
+def logits_of(records: list[Record], run: str) -> list[np.ndarray]:
+    """The largest of each step."""
+    return [step.candidates.logits for step in steps(records, run)]
 
 
 @pytest.mark.parametrize("op", get_args(Op))
@@ -126,19 +125,15 @@ def test_with_a_cache_as_without(arch: str, site: Site) -> None:
         engine.admit(caching, IDS, SAMPLED, 12, caching=caching, changes=changes)
     engine.admit("plain", IDS, SAMPLED, 12)
     records = advance_all(engine)
-    kept, none, plain = (
-        [record.candidates.logits for record in steps(records, key)] for key in ("kept", "none", "plain")
-    )
+    kept, none, plain = (logits_of(records, key) for key in ("kept", "none", "plain"))
     assert tokens(records, "kept") == tokens(records, "none")
     for mine, theirs in zip(kept, none, strict=True):
-        torch.testing.assert_close(torch.tensor(mine), torch.tensor(theirs), atol=1e-4, rtol=1e-4)
+        np.testing.assert_allclose(mine, theirs, atol=1e-4, rtol=1e-4)
     assert abs(plain[0][0] - kept[0][0]) > 1e-3
 
 
 def test_others_of_the_batch_are_as_alone_and_share_no_blocks_with_a_changed_run() -> None:
-    alone, engine = tiny_engine(), tiny_engine()
-    alone.admit("plain", IDS, GREEDY, 8)
-    expected = tokens(advance_all(alone), "plain")
+    engine, expected = tiny_engine(), answer(tiny_engine(), IDS, 8)
     changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("layer", "zero")])
     engine.admit("changed", IDS, GREEDY, 8, changes=changes)
     engine.admit("plain", IDS, GREEDY, 8)
@@ -158,18 +153,9 @@ def test_it_begins_with_the_step_that_was_named() -> None:
     engine.admit("changed", IDS, GREEDY, 8, changes=changes)
     engine.admit("plain", IDS, GREEDY, 8)
     records = advance_all(engine)
-    changed, plain = ([record.candidates.logits for record in steps(records, key)] for key in ("changed", "plain"))
+    changed, plain = (logits_of(records, key) for key in ("changed", "plain"))
     same = [abs(mine[0] - theirs[0]) < 1e-4 for mine, theirs in zip(changed, plain, strict=True)]
     assert same[:4] == [True, True, True, False]
-
-
-def test_a_branch_of_a_changed_run_goes_on_with_its_changes() -> None:
-    engine = tiny_engine()
-    changes = prepare(engine, TEXTS.__getitem__, IDS, [change_of("attention", "zero")])
-    engine.admit("changed", IDS, GREEDY, 8, changes=changes)
-    chosen = tokens(advance_all(engine), "changed")
-    engine.fork("branch", [*IDS, *chosen[:3]], len(IDS), GREEDY, 8, changes)
-    assert tokens(advance_all(engine), "branch") == chosen[3:]
 
 
 def test_a_patch_needs_a_prompt_of_equal_length() -> None:

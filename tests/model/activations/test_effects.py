@@ -4,7 +4,6 @@ import math
 from typing import get_args
 
 import pytest
-import torch
 from torch import Tensor
 
 from kvscope.model.activations import effects as effects_module
@@ -14,6 +13,7 @@ from kvscope.model.api import EffectOf
 from kvscope.model.engine.changes import Changes
 from kvscope.model.engine.engine import Engine
 from kvscope.model.settings import Change, Site
+from tests.support.loaded import logits_of_rows
 from tests.support.tiny import GREEDY, check_cache, prompt, tiny_engine, whole_logits
 
 IDS = prompt(11)
@@ -25,7 +25,6 @@ def single(engine: Engine, of: EffectOf, index: int, before: tuple[Change, ...] 
     """ln p [V] of the last row, in a run of its own: with a change as any run has it, or with a shorter text."""
     if of == "tokens":
         ids = IDS[:index] + IDS[index + 1 :]
-        assert not before
         return whole_logits(engine.transformer, ids)[-1].double().log_softmax(-1)
     layer, head = divmod(index, 4) if of == "heads" else (index, None)
     change = Change(site=SITES[of], op="zero", layer=layer, head=head)
@@ -33,11 +32,7 @@ def single(engine: Engine, of: EffectOf, index: int, before: tuple[Change, ...] 
 
 
 def last_row(engine: Engine, changes: Changes | None) -> Tensor:
-    final: list[Tensor] = []
-    with engine.under(changes).replay(IDS, 0, {"final": lambda rows: final.append(rows.clone())}):
-        pass
-    with torch.inference_mode():
-        return engine.transformer.lm_head(final[0][-1]).double().log_softmax(-1)
+    return logits_of_rows(engine.under(changes), IDS)[-1].double().log_softmax(-1)
 
 
 def all_of(engine: Engine, of: EffectOf) -> tuple[list[Prediction], list[int]]:

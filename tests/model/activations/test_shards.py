@@ -12,8 +12,8 @@ from torch import Tensor
 
 from kvscope.model.activations.answers import block_values
 from kvscope.model.activations.shards import Share, layer_shards, shares_of
-from kvscope.model.api import Refused
 from kvscope.model.service import ModelService
+from tests.support.refused import refusal
 from tests.support.tiny import ARCHS, prompt, random_weights, tiny_checkpoint, tiny_config, tiny_engine
 
 LAYER = 1
@@ -89,10 +89,9 @@ def test_uneven_shards_and_the_first_token_are_as_exact() -> None:
 
 def test_a_layer_is_not_cut_for_more_devices_than_k_v_heads() -> None:
     service = ModelService(tiny_checkpoint(heads=6, kv_heads=3), "cpu")
-    with pytest.raises(Refused, match="devices is 4; this model's layers are cut for at most 3") as refused:
-        service.shards(prompt(5), LAYER, 0, 4)
-    assert (refused.value.field, refused.value.limit) == ("devices", 3)
-    with pytest.raises(Refused, match="position is 5"):
-        service.shards(prompt(5), LAYER, 5, 2)
-    with pytest.raises(Refused, match="not cut: it has one K/V head"):
-        ModelService(tiny_checkpoint(kv_heads=1), "cpu").shards(prompt(5), LAYER, 0, 2)
+    error = refusal(service.shards, prompt(5), LAYER, 0, 4)
+    assert "devices is 4; this model's layers are cut for at most 3" in str(error)
+    assert (error.field, error.limit) == ("devices", 3)
+    assert "position is 5" in str(refusal(service.shards, prompt(5), LAYER, 5, 2))
+    whole = ModelService(tiny_checkpoint(kv_heads=1), "cpu")
+    assert "not cut: it has one K/V head" in str(refusal(whole.shards, prompt(5), LAYER, 0, 2))

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 
 import pytest
-import torch
 
 from kvscope.model.activations.smaller import compared
 from kvscope.model.engine.engine import Engine
 from kvscope.model.small_cache import Form, SmallCache
-from tests.support.tiny import GREEDY, advance_all, prompt, shared_model, tokens, whole_logits
+from tests.support.loaded import logits_of_rows
+from tests.support.tiny import answer, prompt, shared_model, tiny_engine, whole_logits
 
 STEPS = 8
 
 
 def run_of(arch: str = "llama") -> list[int]:
     """A prompt and the tokens that a greedy run chose after it, but the last."""
-    engine = Engine(shared_model(arch), capacity=256)
-    ids = prompt(12)
-    engine.admit("run", ids, GREEDY, STEPS)
-    return [*ids, *tokens(advance_all(engine), "run")][:-1]
+    return [*prompt(12), *answer(tiny_engine(arch), prompt(12), STEPS)][:-1]
 
 
 def test_the_same_form_loses_nothing() -> None:
@@ -48,8 +45,7 @@ def test_a_greedy_text_parts_where_the_likeliest_token_is_another() -> None:
     parts = next(step for step, (was, is_) in enumerate(compared(model, ids, STEPS, form).likeliest) if was != is_)
     cache = SmallCache(model.config, 16, form)
     engine = Engine(model, capacity=256, cache=cache)
-    engine.admit("run", prompt(12), GREEDY, STEPS)
-    written = [*prompt(12), *tokens(advance_all(engine), "run")][: len(ids)]
+    written = [*prompt(12), *answer(engine, prompt(12), STEPS)][: len(ids)]
     assert next(at for at, (one, other) in enumerate(zip(ids, written, strict=True)) if one != other) == 12 + parts
 
 
@@ -58,10 +54,7 @@ def test_kl_is_that_of_the_chances() -> None:
     loss = compared(model, ids, 2, Form("int4", 2))
     cache = SmallCache(model.config, 8, Form("int4", 2))
     engine = Engine(model, capacity=128, cache=cache)
-    seen: list[torch.Tensor] = []
-    with engine.replay(ids, 0, {"final": lambda rows: seen.append(rows.clone())}):
-        pass
-    before = whole_logits(model, ids)[-1].double().softmax(-1)
-    after = model.lm_head(seen[0])[-1].double().softmax(-1)
+    logits = (whole_logits(model, ids), logits_of_rows(engine, ids))
+    before, after = (each[-1].double().softmax(-1) for each in logits)
     expected = sum(p * math.log(p / q) for p, q in zip(before.tolist(), after.tolist(), strict=True))
     assert loss.kl[-1] == pytest.approx(expected, rel=1e-3)

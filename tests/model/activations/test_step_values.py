@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import safetensors.numpy
-import torch
 
 from kvscope.model.activations.step_values import OF_BLOCK, step_values
-from kvscope.model.api import Frame, Refused, ValueLevel, ValuesRequest, value_bytes
-from kvscope.model.engine.batch import Entry
-from kvscope.model.engine.runner import Pass
+from kvscope.model.api import Frame, ValueLevel, ValuesRequest, value_bytes
 from kvscope.model.log import frames
 from kvscope.model.service import ModelService
 from tests.page_tools import node
+from tests.support.refused import refusal
 from tests.support.tiny import ARCHS, check_cache
-from tests.support.tiny_runs import finish, request, run_to_end, service
+from tests.support.tiny_runs import chosen, encoded, finish, kinds, run_to_end, service
+from tests.support.tiny_runs import request as text_request
 
 ROOT = Path(__file__).resolve().parents[3]
 WEIGHTS_AGREE = 2e-6
@@ -45,6 +45,13 @@ def all_values(made: ModelService, log: list[Frame], level: ValueLevel) -> list[
     return [made.values(asked(log, step, level)) for step in range(steps)]
 
 
+@pytest.fixture(scope="module", params=ARCHS)
+def recorded(request: pytest.FixtureRequest) -> tuple[ModelService, list[Frame]]:
+    """A run of each kind of model."""
+    made = service(arch=request.param)
+    return made, run_to_end(made, text_request())
+
+
 def page_answers(questions: list[dict[str, Any]]) -> list[dict[str, np.ndarray]]:
     script = str(ROOT / "tests/static/shared/log/stored-answers.js")
     lines = "".join(json.dumps(question) + "\n" for question in questions)
@@ -61,10 +68,8 @@ def in_base64(payloads: Sequence[Frame]) -> list[str]:
     return [base64.b64encode(frame.payload).decode() for frame in payloads]
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-def test_the_page_makes_every_head_of_every_step_from_q_k_and_v(arch: str) -> None:
-    made = service(arch=arch)
-    log = run_to_end(made, request())
+def test_the_page_makes_every_head_of_every_step_from_q_k_and_v(recorded: tuple[ModelService, list[Frame]]) -> None:
+    made, log = recorded
     stored = all_values(made, log, "qkv")
     places = [(step, layer, head) for step in (0, 1, 5) for layer in (0, 1) for head in range(4)]
     found = page_answers(
@@ -79,14 +84,12 @@ def test_the_page_makes_every_head_of_every_step_from_q_k_and_v(arch: str) -> No
         assert answer.keys() == exact.keys()
         for name, values in exact.items():
             assert answer[name].shape == values.shape
-            np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{arch} {step} {name}")
+            np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{step} {name}")
         np.testing.assert_allclose(answer["weights"], exact["weights"], rtol=0, atol=WEIGHTS_AGREE)
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None:
-    made = service(arch=arch)
-    log = run_to_end(made, request())
+def test_the_page_makes_every_value_of_a_block_within_16_bits(recorded: tuple[ModelService, list[Frame]]) -> None:
+    made, log = recorded
     stored = all_values(made, log, "block")
     places = [(layer, position) for layer in (0, 1) for position in (0, 7, 11, 12, 16)]
     found = page_answers(
@@ -108,16 +111,14 @@ def test_the_page_makes_every_value_of_a_block_within_16_bits(arch: str) -> None
             values = exact[name]
             assert answer[name].shape == values.shape, name
             if name in exactly or name.startswith("cache."):
-                np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=f"{arch} {name}")
+                np.testing.assert_allclose(answer[name], values, rtol=2e-5, atol=2e-5, err_msg=name)
             else:
                 error = np.abs(answer[name] - values).max() / np.abs(values).max()
-                assert error < ROUNDED, (arch, name, error)
+                assert error < ROUNDED, (name, error)
 
 
-@pytest.mark.parametrize("arch", ARCHS)
-def test_frames_say_what_they_hold(arch: str) -> None:
-    made = service(arch=arch)
-    log = run_to_end(made, request())
+def test_frames_say_what_they_hold(recorded: tuple[ModelService, list[Frame]]) -> None:
+    made, log = recorded
     info, config = made.info, made.engine.transformer.config
     for step, level in ((0, "qkv"), (0, "block"), (3, "qkv"), (3, "block")):
         want = asked(log, step, "block" if level == "block" else "qkv")
@@ -127,14 +128,8 @@ def test_frames_say_what_they_hold(arch: str) -> None:
         for layer, frame in enumerate(found):
             head, arrays = frames.header(frame.payload), frames.tensors(frame.payload)
             assert (head.kind, head.run) == ("values", "saved")
-            shown = {name: head.data[name] for name in ("step", "layer", "level", "first_query", "window")}
-            assert shown == {
-                "step": step,
-                "layer": layer,
-                "level": level,
-                "first_query": want.first_query,
-                "window": (config.windows or [None, None])[layer],
-            }
+            shown = [head.data[name] for name in ("step", "layer", "level", "first_query", "window")]
+            assert shown == [step, layer, level, want.first_query, (config.windows or [None, None])[layer]]
             assert head.data.get("score_width", config.head_dim) == (config.score_width or config.head_dim)
             assert head.data.get("activation", "silu" if config.gated else "gelu_tanh") == config.activation
             assert arrays["q"].shape == (info["heads"], rows, info["head_dim"])
@@ -144,41 +139,31 @@ def test_frames_say_what_they_hold(arch: str) -> None:
             expected = points | ({"rope"} if config.positions == "rotary" else set()) if level == "block" else set()
             assert set(arrays) - set("qkv") == expected
             assert {arrays[name].dtype for name in expected - {"rope"}} <= {np.dtype(np.float16)}
-        lens = made.lens(want.ids, want.token)
         assert "lens" not in frames.header(found[0].payload).data
-        kept = frames.header(found[-1].payload).data["lens"]
+        kept, lens = frames.header(found[-1].payload).data["lens"], made.lens(want.ids, want.token)
         assert kept["token"] == lens["token"]
-        assert [each["top"][0]["id"] for each in kept["layers"]] == [each["top"][0]["id"] for each in lens["layers"]]
-        ranks = [each["chosen"]["rank"] for each in lens["layers"]]
-        assert [each["chosen"]["rank"] for each in kept["layers"]] == ranks
+        for mine, theirs in zip(kept["layers"], lens["layers"], strict=True):
+            assert mine["top"][0]["id"] == theirs["top"][0]["id"]
+            assert mine["chosen"]["rank"] == theirs["chosen"]["rank"]
 
 
-def test_what_16_bits_cannot_hold_keeps_32(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_16_bits_cannot_hold_keeps_32() -> None:
     made = service()
-    made.engine.transformer.embed.weight = torch.nn.Parameter(
-        made.engine.transformer.embed.weight * 1e6, requires_grad=False
-    )
+    made.engine.transformer.embed.weight.data *= 1e6
     layers, _ = step_values(made.engine, [5, 6, 7], 0, "block", 8)
     assert layers[0]["resid_in"].dtype == np.float32
     assert layers[0]["attn.normed"].dtype == np.float16
     assert np.isfinite(layers[0]["resid_in"]).all()
 
 
-def test_steps_one_after_another_compute_each_row_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_one_after_another_compute_each_row_once() -> None:
     """Also of a run that the cache has forgotten, such as a recorded one."""
-    log = run_to_end(service(), request())
+    log = run_to_end(service(), text_request())
     made = service()
-    fed: list[int] = []
-    run = made.engine.runner.run
-
-    def counted(entries: list[Entry], *rest: Any, **named: Any) -> Pass:
-        fed.extend(entry.count for entry in entries)
-        return run(entries, *rest, **named)
-
-    monkeypatch.setattr(made.engine.runner, "run", counted)
-    all_values(made, log, "qkv")
-    prompt = len(frames.header(log[0].payload).data["tokens"])
-    assert fed == [prompt, 1, 1, 1, 1, 1]
+    with patch.object(made.engine.runner, "run", side_effect=made.engine.runner.run) as run:
+        all_values(made, log, "qkv")
+    fed = [entry.count for call in run.call_args_list for entry in call.args[0]]
+    assert fed == [len(encoded()), 1, 1, 1, 1, 1]
     check_cache(made.engine)
     assert made.engine.cache.free_blocks < made.engine.cache.blocks
     assert len(made.engine.scheduler.kept) == 1
@@ -186,28 +171,26 @@ def test_steps_one_after_another_compute_each_row_once(monkeypatch: pytest.Monke
 
 def test_values_leave_running_runs_as_they_are() -> None:
     made, alone = service(), service()
-    log = run_to_end(made, request("a"))
-    started = made.start(request("b", "Another one."))
+    log = run_to_end(made, text_request("a"))
+    started = made.start(text_request("b", "Another one."))
     other = made.advance()
     for step in range(6):
         made.values(asked(log, step, "block"))
         other += made.advance()
     other += finish(made)
-    expected = run_to_end(alone, request("b", "Another one."))
-    assert [frame.kind for frame in started + other] == [frame.kind for frame in expected]
-    assert frames.token_ids(f.payload for f in started + other) == frames.token_ids(f.payload for f in expected)
+    expected = run_to_end(alone, text_request("b", "Another one."))
+    assert kinds(started + other) == kinds(expected)
+    assert chosen(started + other) == chosen(expected)
     check_cache(made.engine)
 
 
 def test_what_is_not_there_is_refused() -> None:
     made = service()
-    log = run_to_end(made, request())
+    log = run_to_end(made, text_request())
     good = asked(log, 1)
     for bad, field in (
         (replace(good, first_query=len(good.ids)), "first_query"),
         (replace(good, token=-1), "token"),
         (replace(good, ids=good.ids * 200), "step"),
     ):
-        with pytest.raises(Refused) as refused:
-            made.values(bad)
-        assert refused.value.field == field
+        assert refusal(made.values, bad).field == field

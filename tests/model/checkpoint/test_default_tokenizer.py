@@ -22,21 +22,22 @@ def ours() -> Tokenizer:
     return tokenizer_from_gguf(read_header(mapped(path)).metadata, path.name)
 
 
-@pytest.fixture(scope="module")
-def theirs(ours: Tokenizer) -> Any:
+def reference() -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(cache_folder(), gguf_file=DEFAULT.file)
 
 
 @pytest.fixture(scope="module")
-def published(ours: Tokenizer) -> Any:
-    from transformers import AutoTokenizer
+def theirs(ours: Tokenizer) -> Any:
+    return reference()
 
-    theirs = AutoTokenizer.from_pretrained(cache_folder(), gguf_file=DEFAULT.file)
-    theirs.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
+
+@pytest.fixture(scope="module")
+def published(ours: Tokenizer) -> Any:
+    theirs = reference()
+    steps = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    theirs.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     return theirs
 
 

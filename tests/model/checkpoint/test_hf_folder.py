@@ -1,38 +1,28 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from kvscope.model.api import Progress, Refused
+from kvscope.model.api import Progress
 from kvscope.model.checkpoint.hf_folder import read_folder
 from kvscope.model.checkpoint.layout import slots
+from kvscope.model.config import ModelConfig
+from tests.support import refused
+from tests.support.loaded import ignore
 from tests.support.tiny_files import VOCAB, write_folder
 
 ARCHS = ["llama", "mistral", "qwen2", "qwen3", "gpt2"]
 
 
-def ignore(_: Progress) -> None:
-    pass
-
-
 def refusal(folder: Path) -> str:
-    with pytest.raises(Refused) as caught:
-        read_folder(folder, ignore)
-    assert caught.value.field == "model"
-    assert folder.name in str(caught.value)
-    return str(caught.value)
-
-
-def edit(folder: Path, file: str = "config.json", **changes: Any) -> None:
-    """Change keys of a JSON file; None removes one."""
-    raw = json.loads((folder / file).read_text()) | changes
-    (folder / file).write_text(json.dumps({key: value for key, value in raw.items() if value is not None}))
+    error = refused.refusal(read_folder, folder, ignore)
+    assert error.field == "model"
+    assert folder.name in str(error)
+    return str(error)
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -41,44 +31,27 @@ def test_the_configuration_is_the_saved_models(tmp_path: Path, arch: str) -> Non
     model = read_folder(tmp_path, ignore)
     assert {name: tuple(w.shape) for name, w in model.weights.items()} == {s.name: s.shape for s in slots(model.config)}
     assert all(w.dtype == torch.float32 and w.is_contiguous() for w in model.weights.values())
-    config = model.config
-    assert (config.arch, config.layers, config.heads, config.d) == (arch, 2, 4, 32)
-    assert (config.vocab, config.context) == (len(VOCAB), 64)
-    assert config.kv_heads == (4 if arch == "gpt2" else 2)
-    assert config.head_dim == (128 if arch == "qwen3" else 8)
-    assert config.d_mlp == (128 if arch == "gpt2" else 48)
-    assert config.norm_eps == (saved.layer_norm_epsilon if arch == "gpt2" else saved.rms_norm_eps)
-    assert config.positions == ("learned" if arch == "gpt2" else "rotary")
-    assert config.rope_theta == 10000.0
-    assert config.qkv_bias == (arch in ("gpt2", "qwen2"))
-    assert config.out_bias == config.mlp_bias == (arch == "gpt2")
-    assert config.qk_norm == (arch == "qwen3")
-    assert config.tied == (arch == "gpt2")
-    assert config.window == (4096 if arch == "mistral" else None)
-
-
-def test_fused_weights_hold_their_parts_in_order(tmp_path: Path) -> None:
-    state = write_folder(tmp_path, "qwen2").state_dict()
-    weights = read_folder(tmp_path, ignore).weights
-    p = "model.layers.1."
-    for kind in ("weight", "bias"):
-        whole = torch.cat([state[f"{p}self_attn.{part}_proj.{kind}"] for part in "qkv"])
-        assert torch.equal(weights[f"blocks.1.attn.qkv.{kind}"], whole)
-    gate_up = torch.cat([state[f"{p}mlp.gate_proj.weight"], state[f"{p}mlp.up_proj.weight"]])
-    assert torch.equal(weights["blocks.1.mlp.gate_up.weight"], gate_up)
-    assert torch.equal(weights["blocks.1.attn.norm.weight"], state[f"{p}input_layernorm.weight"])
-    assert torch.equal(weights["blocks.1.mlp.norm.weight"], state[f"{p}post_attention_layernorm.weight"])
-
-
-def test_gpt2_matrices_are_turned(tmp_path: Path) -> None:
-    state = write_folder(tmp_path, "gpt2").state_dict()
-    weights = read_folder(tmp_path, ignore).weights
-    p = "transformer.h.0."
-    names = {"attn.qkv": "attn.c_attn", "attn.out": "attn.c_proj", "mlp.up": "mlp.c_fc", "mlp.down": "mlp.c_proj"}
-    for ours, theirs in names.items():
-        assert torch.equal(weights[f"blocks.0.{ours}.weight"], state[f"{p}{theirs}.weight"].T)
-        assert torch.equal(weights[f"blocks.0.{ours}.bias"], state[f"{p}{theirs}.bias"])
-    assert torch.equal(weights["positions.weight"], state["transformer.wpe.weight"])
+    eps = saved.layer_norm_epsilon if arch == "gpt2" else saved.rms_norm_eps
+    own = {
+        "llama": {},
+        "mistral": {"window": 4096},
+        "qwen2": {"qkv_bias": True},
+        "qwen3": {"head_dim": 128, "qk_norm": True},
+        "gpt2": {
+            "kv_heads": 4,
+            "d_mlp": 128,
+            "norm": "layer",
+            "mlp": "gelu",
+            "positions": "learned",
+            "tied": True,
+            "qkv_bias": True,
+            "out_bias": True,
+            "mlp_bias": True,
+        },
+    }[arch]
+    sizes = {"layers": 2, "heads": 4, "kv_heads": 2, "head_dim": 8, "d": 32, "d_mlp": 48}
+    sizes |= {"vocab": len(VOCAB), "context": 64, "norm_eps": eps}
+    assert model.config == ModelConfig(arch=arch, **{**sizes, **own})
 
 
 def test_gpt2_files_without_prefix_and_with_mask_buffers_load(tmp_path: Path) -> None:
@@ -104,7 +77,7 @@ def test_shards_load_like_one_file(tmp_path: Path) -> None:
     write_folder(tmp_path / "many", "llama", shard="20KB")
     files = sorted((tmp_path / "many").glob("*.safetensors"))
     assert len(files) > 2
-    one, many = read_folder(tmp_path / "one", ignore), read_folder(tmp_path / "many", ignore)
+    one, many = (read_folder(tmp_path / name, ignore) for name in ("one", "many"))
     assert all(torch.equal(one.weights[name], many.weights[name]) for name in one.weights)
     assert many.sha256 == hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
@@ -118,74 +91,17 @@ def test_progress_counts_up_to_the_bytes_of_the_weights(tmp_path: Path) -> None:
     assert sum(model.stored.values()) > 0
 
 
-class TestRefusals:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        write_folder(tmp_path, "llama")
-        return tmp_path
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"])
+def test_a_file_that_is_not_json(tmp_path: Path, file: str) -> None:
+    write_folder(tmp_path, "llama")
+    for content in (b"{", b"[1]", b"\xff\xfe", b""):
+        (tmp_path / file).write_bytes(content)
+        assert file in refusal(tmp_path)
 
-    def test_pickled_weights(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        (folder / "model.safetensors").unlink()
-        torch.save(weights, folder / "pytorch_model.bin")
-        assert "never read" in refusal(folder)
 
-    @pytest.mark.parametrize(
-        "file", ["config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json"]
-    )
-    def test_a_file_that_is_not_json(self, folder: Path, file: str) -> None:
-        for content in (b"{", b"[1]", b"\xff\xfe", b""):
-            (folder / file).write_bytes(content)
-            assert file in refusal(folder)
-
-    def test_a_shard_outside_the_folder(self, tmp_path: Path) -> None:
-        folder = tmp_path / "inner"
-        write_folder(folder, "llama")
-        (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
-        (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../outside.safetensors"}}')
-        assert "../outside.safetensors" in refusal(folder)
-
-    def test_a_tensor_that_would_be_ignored(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        save_file(weights | {"model.layers.0.self_attn.q_proj.bias": torch.ones(32)}, folder / "model.safetensors")
-        assert "q_proj.bias" in refusal(folder)
-
-    def test_a_value_that_is_not_finite(self, folder: Path) -> None:
-        weights = load_file(folder / "model.safetensors")
-        weights["model.layers.0.mlp.down_proj.weight"][3, 4] = torch.nan
-        save_file(weights, folder / "model.safetensors")
-        assert "blocks.0.mlp.down.weight" in refusal(folder)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"quantization_config": {"bits": 4}},
-            {"num_hidden_layers": 0},
-            {"hidden_size": "32"},
-            {"vocab_size": None},
-            {"num_key_value_heads": 3},
-            {"rms_norm_eps": -1.0},
-            {"partial_rotary_factor": 0.5},
-            {"rope_parameters": {"rope_type": "yarn", "factor": -4.0}},
-            {"rope_parameters": {"full_attention": {"rope_type": "default"}}},
-        ],
-        ids=lambda change: next(iter(change)),
-    )
-    def test_a_setting_that_is_not_supported_or_absurd(self, folder: Path, change: dict[str, Any]) -> None:
-        edit(folder, **change)
-        assert "config.json" in refusal(folder)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"activation_function": "relu"},
-            {"scale_attn_by_inverse_layer_idx": True},
-            {"scale_attn_weights": False},
-            {"n_head": 5},
-        ],
-        ids=lambda change: next(iter(change)),
-    )
-    def test_a_gpt2_setting_that_is_not_supported(self, tmp_path: Path, change: dict[str, Any]) -> None:
-        write_folder(tmp_path, "gpt2")
-        edit(tmp_path, **change)
-        assert "config.json" in refusal(tmp_path)
+def test_a_shard_outside_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "inner"
+    write_folder(folder, "llama")
+    (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../outside.safetensors"}}')
+    assert "../outside.safetensors" in refusal(folder)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kvscope.model.api import Refused
 from kvscope.model.checkpoint.gguf_tokenizer import tokenizer_from_gguf
 from kvscope.model.checkpoint.hf_tokenizer import tokenizer_from_hf
+from tests.support.refused import refusal
 from tests.support.texts import TEXTS
 from tests.support.tiny_files import VOCAB, gguf_metadata, write_tokenizer
 
@@ -24,13 +24,6 @@ def test_tokens_that_a_file_beside_it_adds_are_found(tmp_path: Path, file: str, 
     write_tokenizer(tmp_path)
     (tmp_path / file).write_text(json.dumps(content))
     assert tokenizer_from_hf(tmp_path, "a").encode("x<tool_call>")[-1] == len(VOCAB)
-
-
-def test_files_that_give_a_token_two_ids_are_refused(tmp_path: Path) -> None:
-    write_tokenizer(tmp_path)
-    (tmp_path / "added_tokens.json").write_text(json.dumps({"<tool_call>": 999}))
-    with pytest.raises(Refused, match="contradict each other"):
-        tokenizer_from_hf(tmp_path, "a")
 
 
 def test_equals_the_same_vocabulary_from_gguf(tmp_path: Path) -> None:
@@ -60,29 +53,22 @@ def test_the_template_is_its_own_file_or_a_named_one(tmp_path: Path) -> None:
     assert tokenizer_from_hf(tmp_path, "tiny").chat([]) == "own file"
 
 
+ENDING = {"eos_token": "<|endoftext|>"}
+DECODER = {"added_tokens_decoder": {"0": {"content": "<|endoftext|>", "special": True}}}
+
+
 @pytest.mark.parametrize(
     "files",
     [
         {"tokenizer_config": {"bos_token": "<|im_start|>"}, "special_tokens_map": {"eos_token": "<|im_end|>"}},
-        {"tokenizer_config": {"eos_token": "<|endoftext|>"}, "special_tokens_map": {"eos_token": "<|im_end|>"}},
-        {
-            "tokenizer_config": {
-                "eos_token": "<|endoftext|>",
-                "added_tokens_decoder": {"0": {"content": "<|endoftext|>", "special": True}},
-            },
-            "special_tokens_map": {"eos_token": "<|im_end|>"},
-        },
+        {"tokenizer_config": ENDING, "special_tokens_map": {"eos_token": "<|im_end|>"}},
+        {"tokenizer_config": ENDING | DECODER, "special_tokens_map": {"eos_token": "<|im_end|>"}},
         {"tokenizer_config": {"additional_special_tokens": ["<tool>"]}},
         {"tokenizer_config": {"image_token": "<tool>", "pad_token": "<pad>"}},
         {"tokenizer_config": {}, "added_tokens": {"<tool>": len(VOCAB)}},
-        {"tokenizer_config": {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": True}},
-        {"tokenizer_config": {"tokenizer_class": "PreTrainedTokenizerFast", "add_prefix_space": True}},
-        {"tokenizer_config": {"add_prefix_space": True}, "config": {"model_type": "qwen2"}},
     ],
 )
-def test_special_tokens_and_the_first_space_are_those_of_transformers(
-    tmp_path: Path, files: dict[str, dict[str, Any]]
-) -> None:
+def test_special_tokens_are_those_of_transformers(tmp_path: Path, files: dict[str, dict[str, Any]]) -> None:
     from transformers import AutoTokenizer
 
     write_tokenizer(tmp_path)
@@ -105,8 +91,7 @@ def test_a_template_that_is_none_leaves_plain_prompts(tmp_path: Path, template: 
     for tokenizer in tokenizers:
         assert tokenizer.encode(" the") == [VOCAB.index("Ġthe")]
         assert not tokenizer.has_chat
-        with pytest.raises(Refused, match="template"):
-            tokenizer.chat([{"role": "user", "content": "x"}])
+        assert "template" in str(refusal(tokenizer.chat, [{"role": "user", "content": "x"}]))
 
 
 def test_padding_and_truncation_are_switched_off(tmp_path: Path) -> None:
@@ -129,13 +114,7 @@ def test_sentencepiece_names_are_turned_into_bytes(tmp_path: Path) -> None:
             "type": "Sequence",
             "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}],
         },
-        "model": {
-            "type": "BPE",
-            "vocab": vocab,
-            "merges": [["▁", "a"]],
-            "byte_fallback": True,
-            "unk_token": "<unk>",
-        },
+        "model": {"type": "BPE", "vocab": vocab, "merges": ["▁ a"], "byte_fallback": True, "unk_token": "<unk>"},
     }
     (tmp_path / "tokenizer.json").write_text(json.dumps(raw))
     tokenizer = tokenizer_from_hf(tmp_path, "tiny")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.http_server import Quiet, serving
 from tests.support.tiny_files import write_folder
 
 pytestmark = pytest.mark.processes
@@ -42,7 +41,7 @@ def load_in_process(endpoint: str, home: Path, *models: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-class Hub(http.server.BaseHTTPRequestHandler):
+class Hub(Quiet):
     """As much of the hub as a download needs: one repository, `org/tiny`."""
 
     folder: Path
@@ -80,9 +79,6 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[tuple[str, type[Hub]]]:
@@ -90,13 +86,8 @@ def hub(tmp_path: Path) -> Iterator[tuple[str, type[Hub]]]:
     write_folder(tmp_path / "tiny", "llama")
     (tmp_path / "tiny" / "pytorch_model.bin").write_bytes(b"pickled")
     handler = type("Handler", (Hub,), {"folder": tmp_path / "tiny", "asked": []})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", handler
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(handler) as address:
+        yield address, handler
 
 
 def test_a_repository_is_fetched_without_its_pickles_and_used_offline_afterwards(

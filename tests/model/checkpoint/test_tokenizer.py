@@ -39,10 +39,3 @@ def test_a_token_tells_its_bytes_and_whether_it_is_special(tiny: Tokenizer) -> N
     assert tiny.token(1) == {"id": 1, "text": "<|im_start|>", "bytes": b"<|im_start|>".hex(), "special": True}
     assert tiny.token(e_acute) == {"id": e_acute, "text": "\ufffd", "bytes": "c3", "special": False}
     assert tiny.token(len(VOCAB)) == {"id": len(VOCAB), "text": "", "bytes": "", "special": False}
-
-
-def test_a_character_split_over_tokens_is_whole_again_when_decoded(tiny: Tokenizer) -> None:
-    ids = tiny.encode("é")
-    assert len(ids) == 2
-    assert [tiny.token(token)["text"] for token in ids] == ["\ufffd", "\ufffd"]
-    assert tiny.decode(ids) == "é"

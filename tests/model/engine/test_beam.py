@@ -9,16 +9,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from kvscope.model.checkpoint import load
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import BeamNode, BeamsRecord, CloseRecord, Record
 from kvscope.model.hooks import observing
 from kvscope.model.kv_cache import CacheFull
 from kvscope.model.transformer import Transformer
+from tests.support.loaded import engine_of
 from tests.support.tiny import (
     ARCHS,
     GREEDY,
     advance_all,
+    answer,
     check_cache,
     closes,
     greedy,
@@ -28,7 +29,16 @@ from tests.support.tiny import (
     tokens,
     whole_logits,
 )
-from tests.support.tiny_files import write_folder
+from tests.support.tiny_files import VOCAB, write_folder
+
+
+def search(
+    engine: Engine, ids: list[int], beams: int, length: int, key: str = "b"
+) -> tuple[list[BeamsRecord], list[Record]]:
+    """The depths of a search to its end, and all records of the engine."""
+    engine.search(key, ids, beams, length)
+    records = advance_all(engine)
+    return depths(records), records
 
 
 def depths(records: list[Record]) -> list[BeamsRecord]:
@@ -78,9 +88,7 @@ class TestTruth:
     @pytest.mark.parametrize("eos", [(), (3,)])
     def test_with_room_for_everything_it_finds_every_continuation(self, eos: tuple[int, ...]) -> None:
         model = shared_model(vocab=5)
-        made = Engine(model, capacity=4096, eos=eos)
-        made.search("b", [0, 2, 1], beams=125, length=3)
-        found = depths(advance_all(made))
+        found, _ = search(Engine(model, capacity=4096, eos=eos), [0, 2, 1], beams=125, length=3)
         ends = set(eos)
         everything = {
             text
@@ -98,8 +106,7 @@ class TestTruth:
     @pytest.mark.parametrize("arch", ARCHS)
     def test_a_narrow_search_is_the_one_without_a_cache(self, arch: str) -> None:
         made = tiny_engine(arch)
-        made.search("b", prompt(13), beams=3, length=7)
-        found = depths(advance_all(made))
+        found, _ = search(made, prompt(13), beams=3, length=7)
         expected = search_without_cache(made.transformer, prompt(13), 3, 7)
         left = final(found)
         assert list(left) == [tuple(text) for text, _ in expected]
@@ -108,15 +115,13 @@ class TestTruth:
 
     def test_it_says_what_it_did_not_follow_too(self) -> None:
         made = tiny_engine()
-        made.search("b", prompt(13), beams=3, length=2)
-        first, second = depths(advance_all(made))
-        assert [len(first.nodes), len(second.nodes)] == [6, 6]
+        (first, second), _ = search(made, prompt(13), beams=3, length=2)
+        assert len(second.nodes) == 6
         assert [node.kept for node in first.nodes] == [True] * 3 + [False] * 3
         probs, best = log_probs(made.transformer, prompt(13)).sort(descending=True)
         assert [node.token for node in first.nodes] == best[:6].tolist()
         assert [node.logprob for node in first.nodes] == pytest.approx(probs[:6].tolist(), abs=1e-4)
-        assert [node.total for node in first.nodes] == [node.logprob for node in first.nodes]
-        assert [node.parent for node in first.nodes] == [None] * 6
+        assert all((node.total, node.parent) == (node.logprob, None) for node in first.nodes)
         by_id = {node.id: node for node in first.nodes}
         for node in second.nodes:
             parent = by_id[node.parent or 0]
@@ -130,9 +135,7 @@ class TestTruth:
 class TestEnds:
     def test_what_ended_keeps_its_place_and_grows_no_more(self) -> None:
         best = log_probs(shared_model(), prompt(20)).topk(3).indices.tolist()
-        made = tiny_engine(eos=(best[1],))
-        made.search("b", prompt(20), beams=3, length=4)
-        found = depths(advance_all(made))
+        found, _ = search(tiny_engine(eos=(best[1],)), prompt(20), beams=3, length=4)
         ended = found[0].nodes[1]
         assert (ended.token, ended.kept, ended.ended) == (best[1], True, True)
         assert [sum(node.kept for node in depth.nodes) for depth in found[:2]] == [3, 2]
@@ -144,18 +147,16 @@ class TestEnds:
 
     def test_when_all_have_ended_the_search_is_over(self) -> None:
         made = Engine(shared_model(vocab=4), capacity=256, eos=(0, 1, 2, 3))
-        made.search("b", [1, 2], beams=2, length=9)
-        records = advance_all(made)
-        assert len(depths(records)) == 1
+        (only,), records = search(made, [1, 2], beams=2, length=9)
         assert closes(records)["b"] == CloseRecord("b", "eos", None, 0)
-        assert depths(records)[0].kv.blocks == 0
+        assert only.kv.blocks == 0
         check_cache(made)
 
     def test_a_stop_gives_its_blocks_back(self) -> None:
         made = tiny_engine()
         made.search("b", prompt(20), beams=4, length=9)
-        made.advance()
-        made.advance()
+        for _ in range(2):
+            made.advance()
         assert made.stop("b") == CloseRecord("b", "stopped", None, 0)
         assert made.cache.free_blocks == made.cache.blocks
         assert not made.busy
@@ -182,20 +183,16 @@ class TestCache:
         made.search("b", prompt(40), beams=4, length=30)
         position = made.cache.position_bytes
         for depth in range(30):
-            record = depths(made.advance())[0]
+            kv = depths(made.advance())[0].kv
             check_cache(made)
-            length = 40 + depth
-            assert record.kv.bytes_if_copied == 4 * length * position
+            assert kv.bytes_if_copied == 4 * (40 + depth) * position
             live = made.scheduler.searches["b"].live if "b" in made.scheduler.searches else []
             blocks = [block for each in live for block in each.sequence.table]
             if live:
-                assert record.kv.blocks == len(set(blocks))
-                assert record.kv.shared_blocks == len({block for block in blocks if blocks.count(block) > 1})
-                cells = {
-                    slot for each in live for slot in made.cache.slots(each.sequence).tolist()
-                }  # what is stored, position by position
-                assert record.kv.bytes_used == len(cells) * position
-                assert record.kv.shared_blocks >= 2
+                assert kv.blocks == len(set(blocks))
+                assert kv.shared_blocks == len({block for block in blocks if blocks.count(block) > 1}) >= 2
+                stored = {slot for each in live for slot in made.cache.slots(each.sequence).tolist()}
+                assert kv.bytes_used == len(stored) * position
         assert made.cache.free_blocks == made.cache.blocks
 
     def test_it_shares_what_runs_hold_and_changes_none_of_it(self) -> None:
@@ -203,8 +200,8 @@ class TestCache:
         run = made.admit("run", prompt(40), GREEDY, 12)
         for _ in range(4):
             made.advance()
-        search = made.search("b", run.ids[:43], beams=3, length=6)
-        assert search.live[0].sequence.table[:2] == run.sequence.table[:2]
+        guest = made.search("b", run.ids[:43], beams=3, length=6)
+        assert guest.live[0].sequence.table[:2] == run.sequence.table[:2]
         records = advance_all(made)
         assert [depth.rows for depth in depths(records)] == [1, 3, 3, 3, 3, 3]
         assert run.ids[40:] == greedy(made.transformer, prompt(40), 12)
@@ -215,13 +212,11 @@ class TestCache:
     def test_a_context_nobody_holds_is_computed_in_chunks_and_counted(self) -> None:
         made = tiny_engine(prefill_chunk=16)
         made.search("b", prompt(40), beams=3, length=2)
-        assert made.advance() == []
-        assert made.advance() == []
+        assert [made.advance(), made.advance()] == [[], []]
         first = depths(made.advance())[0]
         assert first.rows == 40
-        assert [node.token for node in first.nodes if node.kept] == [
-            text[0] for text, _ in search_without_cache(made.transformer, prompt(40), 3, 1)
-        ]
+        expected = search_without_cache(made.transformer, prompt(40), 3, 1)
+        assert [[node.token] for node in first.nodes if node.kept] == [text for text, _ in expected]
 
     @pytest.mark.parametrize(("context", "beams", "length"), [(15, 3, 20), (16, 4, 17), (17, 8, 16), (1, 8, 32)])
     def test_the_room_it_is_promised_is_enough(self, context: int, beams: int, length: int) -> None:
@@ -229,8 +224,7 @@ class TestCache:
         blocks = shared + beams * (-(-(context + length - 1) // 16) - shared)
         for room in (blocks - 1, blocks):
             made = tiny_engine(capacity=16 * room)
-            made.admit("before", prompt(16 * room, 9)[: 16 * room - 1], GREEDY, 1)
-            advance_all(made)
+            answer(made, prompt(16 * room, 9)[: 16 * room - 1], 1, key="before")
             if room < blocks:
                 with pytest.raises(CacheFull):
                     made.search("b", prompt(context), beams, length)
@@ -249,24 +243,20 @@ class TestControl:
         made.admit("run", prompt(20), GREEDY, 5)
         made.search("b", prompt(9, 1), beams=2, length=5)
         made.search("c", prompt(9, 2), beams=3, length=3)
-        passes = 0
-        records: list[Record] = []
-        while made.busy:
-            records += made.advance()
-            passes += 1
-        assert passes == 5
+        records = [record for _ in range(5) for record in made.advance()]
+        assert not made.busy
         assert tokens(records, "run") == greedy(made.transformer, prompt(20), 5)
         assert {run: end.reason for run, end in closes(records).items()} == dict.fromkeys(["run", "b", "c"], "length")
 
     def test_a_paused_search_stands_still_and_steps_a_depth_at_a_time(self) -> None:
         made = tiny_engine(prefill_chunk=16)
-        search = made.search("b", prompt(40), beams=2, length=5)
-        search.paused = True
+        guest = made.search("b", prompt(40), beams=2, length=5)
+        guest.paused = True
         assert made.advance() == []
         assert not made.busy
-        search.single_steps = 2
+        guest.single_steps = 2
         assert len(depths(advance_all(made))) == 2
-        search.paused = False
+        guest.paused = False
         assert len(depths(advance_all(made))) == 3
 
     def test_what_cannot_be_searched_is_refused(self) -> None:
@@ -276,10 +266,12 @@ class TestControl:
         with pytest.raises(ValueError, match="at least one token"):
             made.search("c", [], 2, 3)
         for key in ("a", "b"):
-            with pytest.raises(ValueError, match="already active"):
-                made.search(key, prompt(5), 2, 3)
-            with pytest.raises(ValueError, match="already active"):
-                made.admit(key, prompt(5), GREEDY, 3)
+            for begin in (
+                lambda key: made.search(key, prompt(5), 2, 3),
+                lambda key: made.admit(key, prompt(5), GREEDY, 3),
+            ):
+                with pytest.raises(ValueError, match="already active"):
+                    begin(key)
         check_cache(made)
 
 
@@ -289,8 +281,7 @@ class TestReference:
     def test_it_finds_what_transformers_finds(self, arch: str, beams: int, tmp_path: Path) -> None:
         # With an end token, theirs keeps what ended beside the beams and ours in one of their places.
         reference = write_folder(tmp_path, arch, attn_implementation="eager", eos_token_id=None).eval()
-        checkpoint = load(str(tmp_path), lambda progress: None)
-        ids = prompt(13, vocab=checkpoint.config.vocab)
+        ids = prompt(13, vocab=len(VOCAB))
         out = reference.generate(
             torch.tensor([ids]),
             attention_mask=torch.ones(1, len(ids), dtype=torch.long),
@@ -303,8 +294,6 @@ class TestReference:
             output_scores=True,
             pad_token_id=0,
         )
-        made = Engine(Transformer.from_weights(checkpoint.config, checkpoint.weights), capacity=512)
-        made.search("b", ids, beams=beams, length=6)
-        left = final(depths(advance_all(made)))
+        left = final(search(engine_of(tmp_path, capacity=512), ids, beams=beams, length=6)[0])
         assert list(left) == [tuple(row[len(ids) :]) for row in out.sequences.tolist()]
         assert list(left.values()) == pytest.approx(out.sequences_scores.tolist(), abs=1e-4)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -11,9 +12,8 @@ from kvscope.model.companding import decompand
 from kvscope.model.engine import distribution as distribution_module
 from kvscope.model.engine import runner as runner_module
 from kvscope.model.engine.batch import make_batch
-from kvscope.model.engine.candidates import Candidates, candidates
+from kvscope.model.engine.candidates import candidates
 from kvscope.model.engine.capture import Capture
-from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.records import CloseRecord, StepRecord
 from kvscope.model.hooks import hook_points, observing
@@ -22,13 +22,16 @@ from tests.support.tiny import (
     GREEDY,
     SAMPLED,
     advance_all,
+    answer,
     check_cache,
     closes,
+    furthest,
     greedy,
     prompt,
     rows,
     shared_model,
     steps,
+    steps_of,
     tiny_engine,
     tiny_model,
     tokens,
@@ -39,8 +42,7 @@ from tests.support.tiny import (
 @pytest.mark.parametrize("arch", ARCHS)
 def test_tokens_equal_those_of_passes_over_the_whole_text(arch: str) -> None:
     made = tiny_engine(arch)
-    made.admit("a", prompt(23), GREEDY, 20)
-    assert tokens(advance_all(made), "a") == greedy(shared_model(arch), prompt(23), 20)
+    assert answer(made, prompt(23), 20) == greedy(shared_model(arch), prompt(23), 20)
     check_cache(made)
 
 
@@ -58,8 +60,7 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
     made.admit("a", ids, GREEDY, 1)
     records = advance_all(made)
     (step,) = steps(records, "a")
-    best = torch.from_numpy(step.candidates.ids).long()
-    assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
+    assert furthest(step, expected) < 1e-4
 
     parts = [record.rows for record in rows(records, "a")]
     assert [part.first_query for part in parts] == list(range(0, 37, chunk))
@@ -73,9 +74,8 @@ def test_prefill_in_chunks_gives_the_logits_and_attention_of_one_whole_pass(arch
 def test_a_layers_time_is_that_of_all_chunks_of_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     passes = iter([(1.0, 10.0), (2.0, 20.0), (4.0, 40.0), (8.0, 80.0)])
     monkeypatch.setattr(Capture, "layer_ms", property(lambda _: next(passes)))
-    made = tiny_engine(prefill_chunk=16)
-    made.admit("a", prompt(40), GREEDY, 2)
-    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [(7.0, 70.0), (8.0, 80.0)]
+    taken = steps_of(tiny_engine(prefill_chunk=16), prompt(40), 2)
+    assert [step.timing.layers for step in taken] == [(7.0, 70.0), (8.0, 80.0)]
 
 
 def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,21 +83,19 @@ def test_a_gpus_layers_are_not_timed_by_the_hosts_clock(monkeypatch: pytest.Monk
     monkeypatch.setattr(runner_module, "make_batch", lambda entries, _, window: make_batch(entries, "cpu", window))
     monkeypatch.setattr(made.runner, "_synchronize", lambda: None)
     made.runner.device = "cuda:0"
-    made.admit("a", prompt(4), GREEDY, 2)
-    assert [step.timing.layers for step in steps(advance_all(made), "a")] == [None, None]
+    assert [step.timing.layers for step in steps_of(made, prompt(4), 2)] == [None, None]
 
 
 def test_a_step_says_its_phase_position_times_and_cost() -> None:
-    made = tiny_engine(prefill_chunk=16)
-    made.admit("a", prompt(40), GREEDY, 2)
-    first, second = steps(advance_all(made), "a")
-    assert [(step.phase, step.position) for step in (first, second)] == [("prefill", 39), ("decode", 40)]
-    assert [len(step.timing.chunks) for step in (first, second)] == [3, 1]
-    for step in (first, second):
+    first, second = taken = steps_of(tiny_engine(prefill_chunk=16), prompt(40), 2)
+    assert [(each.phase, each.position, len(each.timing.chunks)) for each in taken] == [
+        ("prefill", 39, 3),
+        ("decode", 40, 1),
+    ]
+    for step in taken:
         timing = step.timing
         assert timing.forward == sum(timing.chunks) > 0
         assert timing.total == pytest.approx(timing.forward + timing.capture + timing.sample)
-        assert timing.layers is not None
         assert len(timing.layers) == 2
         assert all(ms > 0 for ms in timing.layers)
         assert sum(timing.layers) < timing.forward
@@ -116,29 +114,25 @@ def test_cache_bytes_equal_the_formula_at_every_step(arch: str) -> None:
         for record in made.advance():
             if not isinstance(record, StepRecord):
                 continue
-            slots = made.cache.slots(run.sequence)
+            kv, slots = record.kv, made.cache.slots(run.sequence)
             tensors = [part for layer in range(config.layers) for part in made.cache.read(layer, slots)]
-            formula = 2 * config.layers * config.kv_heads * config.head_dim * record.kv.positions * 4
+            formula = 2 * config.layers * config.kv_heads * config.head_dim * kv.positions * 4
             assert formula == sum(part.nbytes for part in tensors)
             if config.window is None:
-                assert record.kv.windowed is None
-                assert record.kv.bytes_used == formula
-                assert record.kv.bytes_reserved == len(record.kv.block_table) * 16 * formula // record.kv.positions
-            seen.append((record.kv.positions, record.kv.bytes_written * record.kv.positions // formula))
+                reserved = len(kv.block_table) * 16 * formula // kv.positions
+                assert (kv.windowed, kv.bytes_used, kv.bytes_reserved) == (None, formula, reserved)
+            seen.append((kv.positions, kv.bytes_written * kv.positions // formula))
     assert seen == [(14, 14), *((position, 1) for position in range(15, 36))]
 
 
 def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
     lengths = (1, 2, 15, 16, 17, 40, 40, 90)
     for sampling in (GREEDY, SAMPLED):
-        alone: dict[str, list[int]] = {}
-        for index, length in enumerate(lengths):
-            made = tiny_engine(prefill_chunk=32)
-            made.admit(str(index), prompt(length, index), sampling, 12)
-            alone[str(index)] = tokens(advance_all(made), str(index))
+        prompts = {str(index): prompt(length, index) for index, length in enumerate(lengths)}
+        alone = {key: answer(tiny_engine(prefill_chunk=32), ids, 12, sampling) for key, ids in prompts.items()}
         made = tiny_engine(prefill_chunk=32)
-        for index, length in enumerate(lengths):
-            made.admit(str(index), prompt(length, index), sampling, 12)
+        for key, ids in prompts.items():
+            made.admit(key, ids, sampling, 12)
         records = advance_all(made)
         assert {key: tokens(records, key) for key in alone} == alone
         assert max(step.batch for step in steps(records, "0")) == 8
@@ -146,15 +140,11 @@ def test_one_run_and_eight_together_choose_the_same_tokens() -> None:
 
 
 def test_a_runs_cost_is_its_own_whoever_shares_the_pass() -> None:
-    costs: list[list[tuple[Cost, int]]] = []
-    for others in (0, 3):
-        made = tiny_engine(prefill_chunk=32)
-        made.admit("a", prompt(40), GREEDY, 4)
-        for index in range(others):
-            made.admit(str(index), prompt(5 + index, index), GREEDY, 4)
-        taken = steps(advance_all(made), "a")
-        costs.append([(step.cost, step.position) for step in taken])
-    assert costs[0] == costs[1]
+    alone, shared = tiny_engine(prefill_chunk=32), tiny_engine(prefill_chunk=32)
+    for index in range(3):
+        shared.admit(str(index), prompt(5 + index, index), GREEDY, 4)
+    taken, expected = (steps_of(made, prompt(40), 4) for made in (shared, alone))
+    assert [(step.cost, step.position) for step in taken] == [(step.cost, step.position) for step in expected]
 
 
 def test_the_shortest_runs() -> None:
@@ -163,12 +153,8 @@ def test_the_shortest_runs() -> None:
     made.admit("two", [7], GREEDY, 2)
     records = advance_all(made)
     expected = greedy(made.transformer, [7], 2)
-    assert tokens(records, "one") == expected[:1]
-    assert tokens(records, "two") == expected
-    assert closes(records) == {
-        "one": CloseRecord("one", "length", None, 1),
-        "two": CloseRecord("two", "length", None, 2),
-    }
+    assert (tokens(records, "one"), tokens(records, "two")) == (expected[:1], expected)
+    assert closes(records) == {key: CloseRecord(key, "length", None, count) for key, count in (("one", 1), ("two", 2))}
     (step,) = steps(records, "one")
     assert (step.phase, step.position, step.kv.positions) == ("prefill", 0, 1)
 
@@ -248,18 +234,14 @@ class TestControl:
             with pytest.raises(ValueError, match="already active"):
                 made.admit("a", [1], GREEDY, 1)
             assert tokens(advance_all(made), "a") == greedy(made.transformer, prompt(20, seed), 3)
-            check_cache(made)
+        check_cache(made)
 
     def test_a_run_paused_before_its_first_pass_can_give_way(self) -> None:
         made = tiny_engine()
-        parent = made.admit("a", prompt(20), GREEDY, 6)
-        advance_all(made)
-        for key, run in (
-            ("new", made.admit("new", prompt(40, 1), GREEDY, 6)),
-            ("fork", made.fork("fork", parent.ids[:22], 20, GREEDY, 6)),
-        ):
+        text = prompt(20) + answer(made, prompt(20), 6)
+        for run in (made.admit("new", prompt(40, 1), GREEDY, 6), made.fork("fork", text[:22], 20, GREEDY, 6)):
             run.paused = True
-            assert made.evict_run(key), key
+            assert made.evict_run(run.key), run.key
         check_cache(made)
 
 
@@ -285,16 +267,13 @@ class TestFailure:
         assert tokens(records, "next") == greedy(broken, good[::-1], 8)
 
     def test_an_exception_in_the_pass_ends_the_runs_in_it_and_no_other(self) -> None:
-        def fail(value: Tensor) -> None:
-            raise IndexError("index out of range in self")
-
         made = tiny_engine()
         paused = made.admit("paused", prompt(20), GREEDY, 6)
         records = made.advance()
         paused.paused = True
         made.admit("a", prompt(30, 1), GREEDY, 6)
         made.admit("b", prompt(3, 2), GREEDY, 6)
-        with observing(made.runner.points, {"final": fail}):
+        with observing(made.runner.points, {"final": Mock(side_effect=IndexError("index out of range in self"))}):
             failed = made.advance()
         error = "The model failed: index out of range in self"
         assert failed == [CloseRecord("a", "failed", error, 0), CloseRecord("b", "failed", error, 0)]
@@ -323,17 +302,10 @@ class TestFailure:
         made = tiny_engine()
         made.admit("a", prompt(5, 1), GREEDY, 1)
         made.admit("b", prompt(5, 2), GREEDY, 3)
-        calls = []
-
-        def sometimes(logits: Tensor) -> Candidates:
-            calls.append(logits)
-            if len(calls) == 2:
-                raise MemoryError("no room for the candidates")
-            return candidates(logits)
-
-        monkeypatch.setattr(distribution_module, "candidates", sometimes)
+        listed = [candidates(torch.arange(259.0)), MemoryError("no room for the candidates")]
+        monkeypatch.setattr(distribution_module, "candidates", Mock(side_effect=listed))
         records = advance_all(made)
-        assert {key: (record.reason, record.steps) for key, record in closes(records).items()} == {
+        assert {key: (each.reason, each.steps) for key, each in closes(records).items()} == {
             "a": ("length", 1),
             "b": ("failed", 0),
         }

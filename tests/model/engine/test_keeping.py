@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from kvscope.model.api import Policy
-from kvscope.model.checkpoint import load
 from kvscope.model.engine.batch import Entry, make_batch
 from kvscope.model.engine.engine import Engine
 from kvscope.model.engine.eviction import staying
@@ -21,19 +20,18 @@ from kvscope.model.hooks import observing
 from kvscope.model.kv_cache import KVCache, Sequence
 from kvscope.model.settings import Kept
 from kvscope.model.transformer import Transformer
-from tests.support.tiny import GREEDY, advance_all, check_cache, greedy, prompt, shared_model, steps
+from tests.support.loaded import engine_of
+from tests.support.tiny import GREEDY, check_cache, furthest, greedy, prompt, shared_model, steps, steps_of
 from tests.support.tiny_files import VOCAB, write_folder
 
 POLICIES: tuple[Policy, ...] = ("window", "sinks", "heavy")
 PROMPT, STEPS, BUDGET = 21, 14, 10
 
 
-def keep(engine: Engine, ids: list[int], given: list[int], keeping: Kept) -> list[StepRecord]:
+def keep(engine: Engine, ids: list[int], given: list[int], keeping: Kept, *, compared: bool = True) -> list[StepRecord]:
     """Every step of a run over `ids` that gets the tokens `given`."""
-    forced = dict(enumerate(given))
-    options: dict[str, Any] = {"recorded": "steps", "keeping": keeping, "apart": True, "compared": True}
-    engine.admit("kept", ids, GREEDY, len(given), forced=forced, **options)
-    return steps(advance_all(engine), "kept")
+    options: dict[str, Any] = {"recorded": "steps", "keeping": keeping, "apart": True, "compared": compared}
+    return steps_of(engine, ids, len(given), forced=dict(enumerate(given)), **options)
 
 
 def watched(
@@ -42,23 +40,15 @@ def watched(
     """The same without a comparison, so that all passes are the run's own; and attention [Hkv, G, Q, K] by pass
     and layer.
     """
-    config, passes = engine.transformer.config, []
-    forced = dict(enumerate(given))
-    options: dict[str, Any] = {"recorded": "steps", "keeping": keeping, "apart": True}
-    engine.admit("kept", ids, GREEDY, len(given), forced=forced, **options)
-    records = []
-    while engine.busy:
-        seen: list[Tensor] = []
-        observers = {f"blocks.{layer}.attn.weights": seen.append for layer in range(config.layers)}
-        with observing(engine.runner.points, observers):
-            records += engine.advance()
-        passes.append([weights[0] for weights in seen])
-    return steps(records, "kept"), passes
+    seen: list[Tensor] = []
+    layers = engine.transformer.config.layers
+    with observing(engine.runner.points, {f"blocks.{layer}.attn.weights": seen.append for layer in range(layers)}):
+        records = keep(engine, ids, given, keeping, compared=False)
+    return records, [[weights[0] for weights in seen[at : at + layers]] for at in range(0, len(seen), layers)]
 
 
 def tables(record: StepRecord, layers: int, kv_heads: int) -> np.ndarray:
     """[layers, Hkv, rows]: positions that stay after a step."""
-    assert record.where is not None
     return np.broadcast_to(record.where, (layers, kv_heads, record.where.shape[-1]))
 
 
@@ -89,25 +79,17 @@ def masked_logits(model: Transformer, ids: list[int], seen: Tensor) -> Tensor:
     return model.decode_rows(rows)
 
 
-def off(record: StepRecord, logits: Tensor) -> float:
-    """The largest difference of a step's listed logits."""
-    ids = torch.from_numpy(record.candidates.ids).long()
-    return float((torch.from_numpy(record.candidates.logits) - logits[ids]).abs().max())
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("arch", ["llama", "qwen3", "gpt2"])
 class TestAnyModel:
     def test_with_room_for_all_nothing_differs_by_a_bit(self, arch: str, policy: Policy) -> None:
         engine, ids = Engine(shared_model(arch), capacity=512), prompt(PROMPT)
-        engine.admit("parent", ids, GREEDY, STEPS)
-        parent = steps(advance_all(engine), "parent")
+        parent = steps_of(engine, ids, STEPS)
         given = [step.choice.token for step in parent]
         kept = keep(engine, ids, given, staying(policy, PROMPT + STEPS - 1))
         for mine, theirs in zip(kept, parent, strict=True):
-            assert np.array_equal(mine.candidates.ids, theirs.candidates.ids)
-            assert np.array_equal(mine.candidates.logits, theirs.candidates.logits)
-            assert mine.comparison is not None
+            for name in ("ids", "logits"):
+                assert np.array_equal(getattr(mine.candidates, name), getattr(theirs.candidates, name))
             assert (mine.comparison.kl, mine.comparison.own) == (0, theirs.choice)
             assert mine.kv.bytes_used == theirs.kv.bytes_used
 
@@ -121,8 +103,7 @@ class TestAnyModel:
         whole = masked_logits(model, text, torch.ones(config.layers, config.kv_heads, len(text), len(text)).tril() > 0)
         for step, record in enumerate(kept):
             mine, theirs = masked[PROMPT + step - 1], whole[PROMPT + step - 1]
-            assert off(record, mine) < 1e-4
-            assert record.comparison is not None
+            assert furthest(record, mine) < 1e-4
             assert record.comparison.own.token == int(mine.argmax())
             p, q = (logits.double().softmax(-1) for logits in (theirs, mine))
             assert record.comparison.kl == pytest.approx(float((p * (p / q).log()).sum()), abs=1e-5)
@@ -144,7 +125,6 @@ class TestAnyModel:
             records += engine.advance()
             assert len(run.sequence.table) in (0, 1)
         taken = steps(records, "kept")
-        assert len(taken) == STEPS
         assert [step.kv.positions for step in taken] == [BUDGET] * STEPS
         assert {step.kv.bytes_used for step in taken} == {BUDGET * engine.cache.position_bytes}
         assert {step.kv.bytes_reserved for step in taken} == {16 * engine.cache.position_bytes}
@@ -178,7 +158,6 @@ def test_a_window_keeps_the_newest_and_sinks_the_first_too(policy: Policy, first
     engine = Engine(shared_model(), capacity=512)
     for step, record in enumerate(keep(engine, ids, greedy(engine.transformer, ids, STEPS), staying(policy, BUDGET))):
         end = PROMPT + step
-        assert record.where is not None
         assert record.where.tolist() == [*range(first), *range(end - BUDGET + first, end)]
 
 
@@ -188,7 +167,6 @@ def test_the_smallest_budgets_keep_the_newest_position_at_least(policy: Policy, 
     ids = prompt(PROMPT)
     engine = Engine(shared_model(), capacity=512)
     for step, record in enumerate(keep(engine, ids, greedy(engine.transformer, ids, 4), staying(policy, budget))):
-        assert record.where is not None
         assert record.where.shape[-1] == budget
         assert (record.where[..., -1] == PROMPT + step - 1).all()
 
@@ -197,17 +175,16 @@ def test_the_smallest_budgets_keep_the_newest_position_at_least(policy: Policy, 
 @pytest.mark.parametrize("arch", ["llama", "gpt2"])
 def test_transformers_with_a_mask_gives_the_same(arch: str, policy: Policy, tmp_path: Path) -> None:
     reference = write_folder(tmp_path, arch, attn_implementation="eager").eval()
-    checkpoint = load(str(tmp_path), lambda progress: None)
-    model = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+    engine = engine_of(tmp_path, capacity=512)
     ids = prompt(PROMPT, vocab=len(VOCAB))
-    given = greedy(model, ids, STEPS)
-    records, passes = watched(Engine(model, capacity=512), ids, given, staying(policy, BUDGET))
+    given = greedy(engine.transformer, ids, STEPS)
+    records, passes = watched(engine, ids, given, staying(policy, BUDGET))
     seen = visible(records, 1, 1)[0]
     mask = torch.zeros(1, *seen.shape).masked_fill(~seen[None], torch.finfo(torch.float32).min)
     with torch.inference_mode():
         expected = reference(torch.tensor([[*ids, *given[:-1]]]), attention_mask=mask, output_attentions=True)
     for step, (record, weights) in enumerate(zip(records, passes, strict=True)):
         row = PROMPT + step - 1
-        assert off(record, expected.logits[0, row]) < 1e-4
+        assert furthest(record, expected.logits[0, row]) < 1e-4
         for layer, attention in enumerate(expected.attentions):
             assert (weights[layer].flatten(0, 1)[:, -1] - attention[0, :, row, seen[0, row]]).abs().max() < 1e-5

@@ -12,6 +12,7 @@ from tests.support.tiny import (
     GREEDY,
     SAMPLED,
     advance_all,
+    answer,
     check_cache,
     closes,
     greedy,
@@ -33,8 +34,7 @@ class TestRoom:
         assert list(made.scheduler.runs) == ["a"]
         check_cache(made)
         advance_all(made)
-        made.admit("b", prompt(20, 1), GREEDY, 5)
-        assert tokens(advance_all(made), "b") == greedy(made.transformer, prompt(20, 1), 5)
+        assert answer(made, prompt(20, 1), 5, key="b") == greedy(made.transformer, prompt(20, 1), 5)
         check_cache(made)
 
     def test_the_reserve_is_for_looking_into_running_runs(self) -> None:
@@ -51,12 +51,9 @@ class TestRoom:
     def test_ended_runs_stay_until_room_is_needed_the_first_ended_goes_first(self) -> None:
         made = tiny_engine(capacity=96)
         for seed in range(3):
-            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
-            advance_all(made)
-        assert made.cache.free_blocks == 0
-        assert list(made.scheduler.kept) == ["0", "1", "2"]
-        made.admit("new", prompt(33, 9), GREEDY, 2)
-        advance_all(made)
+            answer(made, prompt(20, seed), 2, key=str(seed))
+        assert (made.cache.free_blocks, list(made.scheduler.kept)) == (0, ["0", "1", "2"])
+        answer(made, prompt(33, 9), 2, key="new")
         assert list(made.scheduler.kept) == ["2", "new"]
         check_cache(made)
 
@@ -77,20 +74,16 @@ class TestFork:
         child = made.fork("child", ids, 20, GREEDY, 12)
         assert child.sequence.table == parent.sequence.table
         assert [made.cache.refcounts[block] for block in child.sequence.table] == [2, 2]
-        before = [part.clone() for layer in (0, 1) for part in made.cache.read(layer, made.cache.slots(child.sequence))]
-
+        before = made.cache.read_all(made.cache.slots(child.sequence))
         records = advance_all(made)
         first = steps(records, "child")[0]
         assert (first.step, first.phase, first.position, first.kv.positions) == (5, "decode", 24, 25)
-        assert first.kv.refcounts == (2, 1)
-        assert steps(records, "parent")[0].kv.refcounts == (2, 1)
-        assert first.kv.block_table[0] == parent.sequence.table[0]
-        assert first.kv.block_table[1] != parent.sequence.table[1]
+        assert first.kv.refcounts == steps(records, "parent")[0].kv.refcounts == (2, 1)
+        mine, theirs = first.kv.block_table, parent.sequence.table
+        assert (mine[0] == theirs[0], mine[1] == theirs[1]) == (True, False)
         assert tokens(records, "parent") == text[26:]
         assert tokens(records, "child") == greedy(made.transformer, ids, 7)
-        slots = made.cache.slots(child.sequence)[:24]
-        after = [part for layer in (0, 1) for part in made.cache.read(layer, slots)]
-        assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        assert torch.equal(made.cache.read_all(made.cache.slots(child.sequence)[:24]), before)
         check_cache(made)
 
     @pytest.mark.parametrize("state", ["running", "paused", "finished", "stopped", "evicted"])
@@ -106,8 +99,7 @@ class TestFork:
         elif state == "stopped":
             made.stop("parent")
         if state == "evicted":
-            made.admit("wide", prompt(120, 5), GREEDY, 8)
-            advance_all(made)
+            answer(made, prompt(120, 5), 8, key="wide")
             assert "parent" not in made.scheduler.kept
         ids = [*text[:23], 42]
         made.fork("child", ids, 20, GREEDY, 12)
@@ -120,10 +112,9 @@ class TestFork:
     def test_with_its_parents_own_token_it_draws_what_its_parent_drew(self) -> None:
         for count in (3, 20):
             made = tiny_engine()
-            run = made.admit("parent", prompt(20), SAMPLED, 30)
-            expected = tokens(advance_all(made), "parent")
+            expected = answer(made, prompt(20), 30, SAMPLED)
             assert len(set(expected)) > 5
-            made.fork("child", run.ids[: 20 + count], 20, SAMPLED, 30)
+            made.fork("child", [*prompt(20), *expected[:count]], 20, SAMPLED, 30)
             assert tokens(advance_all(made), "child") == expected[count:]
 
     def test_one_that_is_refused_leaves_no_trace(self) -> None:
@@ -134,10 +125,9 @@ class TestFork:
         for _ in range(2):
             with pytest.raises(CacheFull):
                 made.fork("child", text[:21], 20, GREEDY, 40)
-            with pytest.raises(ValueError, match="already active"):
-                made.fork("parent", text[:21], 20, GREEDY, 12)
-            with pytest.raises(ValueError, match="generated"):
-                made.fork("child", text[:20], 20, GREEDY, 12)
+            for key, length, why in (("parent", 21, "already active"), ("child", 20, "generated")):
+                with pytest.raises(ValueError, match=why):
+                    made.fork(key, text[:length], 20, GREEDY, 12)
             check_cache(made)
         assert list(made.scheduler.runs) == ["parent"]
         assert max(made.cache.refcounts) == 1
@@ -197,11 +187,9 @@ class TestRegion:
         made.scheduler.forget("first")  # the first blocks of the pool
         before = {block for run in made.scheduler.runs.values() for block in run.sequence.table}
         region = made.scheduler.clear(9)
-        assert region is not None
         assert before & set(region)
-        sequences = [run.sequence for run in made.scheduler.runs.values()]
-        sequences += [each.sequence for each in made.scheduler.searches["s"].live]
-        assert not {block for each in sequences for block in each.table} & set(region)
+        holders = [*made.scheduler.runs.values(), *made.scheduler.searches["s"].live]
+        assert not {block for each in holders for block in each.sequence.table} & set(region)
         assert not any(made.cache.refcounts[block] for block in region)
         found += advance_all(made)
         for key, seed in (("a", 1), ("b", 2)):
@@ -212,8 +200,7 @@ class TestRegion:
     def test_ended_runs_in_it_are_forgotten(self) -> None:
         made = tiny_engine(capacity=96)
         for seed in range(3):
-            made.admit(str(seed), prompt(20, seed), GREEDY, 2)
-            advance_all(made)
+            answer(made, prompt(20, seed), 2, key=str(seed))
         assert made.scheduler.clear(6) == range(6)
         assert made.scheduler.kept == {}
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 
+from kvscope.model.api import Caching
 from kvscope.model.engine.cost import Cost
 from kvscope.model.engine.engine import Engine
-from kvscope.model.engine.records import RowsRecord
+from kvscope.model.engine.records import RowsRecord, StepRecord
 from kvscope.model.kv_cache import KVCache
 from kvscope.model.settings import Sampling
 from kvscope.model.transformer import AttentionGroup, Batch, Transformer
@@ -18,14 +21,23 @@ from tests.support.tiny import (
     GREEDY,
     SAMPLED,
     advance_all,
+    answer,
     check_cache,
+    furthest,
     greedy,
     prompt,
     steps,
+    steps_of,
     tiny_engine,
     tokens,
     whole_logits,
 )
+
+
+def twin_of(
+    made: Engine, ids: list[int], new: int, caching: Caching = "none", sampling: Sampling = GREEDY, **options: Any
+) -> list[StepRecord]:
+    return steps_of(made, ids, new, sampling, "twin", recorded="steps", caching=caching, **options)
 
 
 def cost_of(made: Engine, rows: int, keys: int) -> Cost:
@@ -46,29 +58,26 @@ class TestWithoutACache:
     @pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
     def test_it_writes_what_the_run_with_a_cache_writes(self, arch: str, sampling: Sampling) -> None:
         made = tiny_engine(arch)
-        made.admit("run", prompt(20), sampling, 12)
-        run = steps(advance_all(made), "run")
-        made.admit("twin", prompt(20), sampling, 12, recorded="steps", caching="none")
-        twin = steps(advance_all(made), "twin")
+        run, twin = steps_of(made, prompt(20), 12, sampling), twin_of(made, prompt(20), 12, sampling=sampling)
         assert [step.choice.token for step in twin] == [step.choice.token for step in run]
         for mine, theirs in zip(twin, run, strict=True):
-            best = dict(zip(theirs.candidates.ids.tolist(), theirs.candidates.logits.tolist(), strict=True))
-            shared = [token for token in mine.candidates.ids.tolist() if token in best]
+            logits, best = (
+                dict(zip(each.candidates.ids.tolist(), each.candidates.logits.tolist(), strict=True))
+                for each in (mine, theirs)
+            )
+            shared = logits.keys() & best.keys()
             assert len(shared) > 250
-            logits = dict(zip(mine.candidates.ids.tolist(), mine.candidates.logits.tolist(), strict=True))
             assert max(abs(logits[token] - best[token]) for token in shared) < 1e-3
             assert (mine.phase, mine.position) == (theirs.phase, theirs.position)
 
     def test_every_step_feeds_all_tokens_and_counts_that_cost(self) -> None:
         made = tiny_engine(prefill_chunk=16)
-        made.admit("twin", prompt(14), GREEDY, 5, recorded="steps", caching="none")
-        taken = steps(advance_all(made), "twin")
-        assert [step.cost.rows for step in taken] == [14, 15, 16, 17, 18]
+        taken = twin_of(made, prompt(14), 5)
+        assert [step.cost.rows for step in taken] == [step.kv.positions for step in taken] == [14, 15, 16, 17, 18]
         assert [len(step.timing.chunks) for step in taken] == [1, 1, 1, 2, 2]
         assert taken[2].cost == cost_of(made, 16, 16)
         assert taken[3].cost == cost_of(made, 16, 16) + cost_of(made, 1, 17)
         bytes_of = made.cache.position_bytes
-        assert [step.kv.positions for step in taken] == [14, 15, 16, 17, 18]
         assert [step.kv.bytes_written for step in taken] == [rows * bytes_of for rows in (14, 15, 16, 17, 18)]
         assert [len(step.kv.block_table) for step in taken] == [1, 1, 1, 2, 2]
 
@@ -99,13 +108,11 @@ class TestWithoutACache:
     @pytest.mark.parametrize("sampling", [GREEDY, Sampling(strategy="sample", temperature=2.0, seed=4)])
     def test_a_token_that_a_fork_put_there_is_put_there_again(self, sampling: Sampling) -> None:
         made = tiny_engine()
-        run = made.admit("run", prompt(20), sampling, 10)
-        advance_all(made)
-        ids = [*run.ids[:23], (run.ids[23] + 1) % 259]
+        run = answer(made, prompt(20), 10, sampling)
+        ids = [*prompt(20), *run[:3], (run[3] + 1) % 259]
         made.fork("fork", ids, 20, sampling, 10)
         expected = ids[20:] + tokens(advance_all(made), "fork")
-        made.admit("twin", prompt(20), sampling, 10, recorded="steps", caching="none", forced={3: ids[23]})
-        taken = steps(advance_all(made), "twin")
+        taken = twin_of(made, prompt(20), 10, sampling=sampling, forced={3: ids[23]})
         assert [step.choice.token for step in taken] == expected
         assert [step.forced for step in taken] == [False] * 3 + [True] + [False] * 6
         probs = whole_logits(made.transformer, ids[:23])[-1].double().softmax(-1)
@@ -117,24 +124,20 @@ class TestForgetting:
     @pytest.mark.parametrize("arch", ARCHS)
     def test_each_token_sees_itself_alone_at_its_own_position(self, arch: str) -> None:
         made = tiny_engine(arch)
-        made.admit("twin", prompt(20), GREEDY, 9, recorded="steps", caching="forgotten")
-        taken = steps(advance_all(made), "twin")
+        taken = twin_of(made, prompt(20), 9, "forgotten")
         text = prompt(20) + greedy(made.transformer, prompt(20), 1)
         for step in taken[1:]:
             expected = alone(made.transformer, text[-1], len(text) - 1)
-            best = torch.from_numpy(step.candidates.ids).long()
-            assert (torch.from_numpy(step.candidates.logits) - expected[best]).abs().max() < 1e-4
+            assert furthest(step, expected) < 1e-4
             assert step.position == len(text) - 1
             text.append(int(expected.argmax()))
         assert [step.choice.token for step in taken] == text[20:]
 
     def test_a_step_is_the_work_of_one_row_that_reads_one_key(self) -> None:
         made = tiny_engine()
-        made.admit("twin", prompt(20), GREEDY, 4, recorded="steps", caching="forgotten")
-        taken = steps(advance_all(made), "twin")
-        assert [step.cost.rows for step in taken] == [20, 1, 1, 1]
+        taken = twin_of(made, prompt(20), 4, "forgotten")
+        assert [step.cost.rows for step in taken] == [step.kv.positions for step in taken] == [20, 1, 1, 1]
         assert taken[2].cost == cost_of(made, 1, 1)
-        assert [step.kv.positions for step in taken] == [20, 1, 1, 1]
         assert taken[2].kv.bytes_written == made.cache.position_bytes
         assert made.cache.free_blocks == made.cache.blocks
 

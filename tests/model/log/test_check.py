@@ -27,7 +27,7 @@ from kvscope.model.log.untrusted import BadFile
 from kvscope.model.service import ModelService
 from kvscope.model.settings import Change, Sampling
 from tests.support.captured import captured
-from tests.support.changed_logs import changed, checked, fields_of, refusal, run_of, with_field, without_field
+from tests.support.changed_logs import changed, checked, fields_of, first, refusal, run_of, with_field, without_field
 from tests.support.described import described
 from tests.support.recorded import RECORDINGS, SESSIONS
 from tests.support.tiny import ARCHS, tiny_checkpoint, tiny_tokenizer
@@ -53,13 +53,8 @@ def service() -> ModelService:
 
 @pytest.fixture(scope="module")
 def log(service: ModelService) -> list[bytes]:
-    asked = RunRequest(
-        "r",
-        "The cat sat.",
-        sampling=Sampling(strategy="sample", temperature=1.5, top_k=40, top_p=0.9, seed=3),
-        max_new_tokens=2,
-    )
-    return run_of(service, service.start(asked))
+    sampling = Sampling(strategy="sample", temperature=1.5, top_k=40, top_p=0.9, seed=3)
+    return run_of(service, service.start(RunRequest("r", "The cat sat.", sampling=sampling, max_new_tokens=2)))
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +78,11 @@ def test_what_each_kind_of_model_records_is_taken(arch: str) -> None:
 
 def test_a_branch_to_a_token_that_is_not_among_the_best_is_taken(service: ModelService, log: list[bytes]) -> None:
     """Nothing in the log tells how likely such a token was: its probability is null."""
-    shared = log[: next(at for at, payload in enumerate(log) if header(payload).kind == "step") + 1]
+    shared = log[: first(log, "step") + 1]
     rare = next(iter(set(range(3, 259)) - set(tensors(shared[-1])["top_ids"].tolist())))
     position = len(token_ids(shared)) - 1
     fork = run_of(service, service.fork(ForkRequest("f", "r", position, rare, tuple(shared))))
-    forced = next(header(payload).data["token"] for payload in fork if header(payload).kind == "step")
+    forced = header(fork[first(fork, "step")]).data["token"]
     assert (forced["id"], forced["prob"], forced["forced"]) == (rare, None, True)
     assert checked(fork).steps == 2
 
@@ -116,17 +111,7 @@ def step_record(step: int, position: int, numbers: list[float], vocab: int, top:
         step,
         "decode" if step else "prefill",
         position,
-        Choice(
-            token=step % vocab,
-            prob=prob,
-            raw_prob=prob,
-            entropy=entropy,
-            log_z=low,
-            kept_top_k=vocab,
-            kept_top_p=1,
-            mass_top_k=1.0,
-            mass_top_p=prob,
-        ),
+        Choice(step % vocab, prob, prob, entropy, low, kept_top_k=vocab, kept_top_p=1, mass_top_k=1.0, mass_top_p=prob),
         Candidates(np.arange(top, dtype=np.int32), logits, np.full(256, vocab, np.int32), low, low),
         Timing((ms,), ms, ms, ms, None if step % 2 else (ms,), Conditions()),
         batch=1 + step,
@@ -146,12 +131,12 @@ def test_whatever_the_recorder_writes_is_taken(data: st.DataObject) -> None:
     asked = RunRequest("r", data.draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=20)), max_new_tokens=3)
     recorder = Recorder("r", info, tiny_tokenizer(), numbers[0])
     made = [recorder.open(asked, [at % min(info["vocab"], 259) for at in range(prompt)], 100)]
-    first = 0
+    at = 0
     for step in range(data.draw(st.integers(1, 3))):
         for rows in data.draw(st.sampled_from([[prompt], [1] * prompt])) if step == 0 else [1]:
-            made += recorder.record(RowsRecord("r", step, captured(layers, group * kv_heads, kv_heads, rows, first)))
-            first += rows
-        made += recorder.record(step_record(step, first - 1, numbers, min(info["vocab"], 259), min(info["vocab"], 256)))
+            made += recorder.record(RowsRecord("r", step, captured(layers, group * kv_heads, kv_heads, rows, at)))
+            at += rows
+        made += recorder.record(step_record(step, at - 1, numbers, min(info["vocab"], 259), min(info["vocab"], 256)))
     made += recorder.record(CloseRecord("r", "failed", "x" * 20_000, step + 1))
     check = checked([frame.payload for frame in made])
     assert check.steps == step + 1
@@ -208,15 +193,14 @@ def written(path: tuple[Any, ...]) -> str:
 @pytest.mark.parametrize("kind", ["open", "layer", "step", "close"])
 def test_a_field_that_is_wrong_or_missing_is_named(log: list[bytes], kind: str) -> None:
     log = [_compared(payload) if header(payload).kind == "step" else payload for payload in log]
-    seq = next(at for at, payload in enumerate(log) if header(payload).kind == kind)
+    seq = first(log, kind)
     data, names = header(log[seq]).data, set()
     for path, field in fields_of(FRAMES[kind], data):
         names.add(path[0])
         place = f"parts[{seq}].data{written(path)}"
         for wrong in ({"x": [[]]}, [[]], -1e301):
             said = refusal(log, seq, with_field(log[seq], path, wrong))
-            assert said, (path, wrong)
-            assert said.startswith(place), (path, wrong)
+            assert str(said).startswith(place), (path, wrong)
         said = refusal(log, seq, without_field(log[seq], path))
         assert (said is None) == (not field.is_required()), path
         assert said in (None, f"{place} is missing."), path
@@ -229,31 +213,25 @@ def _compared(payload: bytes) -> bytes:
     return relabel(payload, "r", frame.seq, {"own": frame.data["token"], "kl": 0.5}).payload
 
 
+LENGTHS = ("q_norm", "k_norm", "v_norm", "residual_norm")
 WRONG_TENSORS: dict[str, tuple[str, Callable[[np.ndarray], Any], str]] = {
     "another type": ("", lambda array: array.astype(np.uint8 if array.dtype != np.uint8 else np.float16), "is not"),
     "fewer": ("", lambda array: np.ascontiguousarray(array[..., :-1]), ""),
     "one more dimension": ("", lambda array: array[None], "is not"),
     "not a number": ("top_logits", lambda array: np.where(array == array[0], np.nan, array), "not a finite number"),
     "infinite": ("top_logits", lambda array: np.where(array == array[0], np.inf, array), "not a finite number"),
-    "outside the vocabulary": (
-        "top_ids",
-        lambda array: np.full_like(array, 2**31 - 1),
-        "has the value 2147483647, and vocab is 259",
-    ),
+    "outside the vocabulary": ("top_ids", lambda array: np.full_like(array, 2**31 - 1), "2147483647, and vocab is 259"),
     "negative ids": ("top_ids", lambda array: array - 300, "has a value below 0"),
     "not best first": ("top_logits", lambda array: array[::-1].copy(), "greater than the one before it"),
     "a token twice": ("top_ids", lambda array: np.full_like(array, 5), "has a value twice"),
+    **{f"{name} below 0": (name, lambda array: -np.ones_like(array), "has a value below 0") for name in LENGTHS},
     **{
-        f"{name} below 0": (name, lambda array: -np.ones_like(array), "has a value below 0")
-        for name in ("q_norm", "k_norm", "v_norm", "residual_norm")
-    },
-    **{
-        f"{name} no number, in a complete step": (
+        f"{name} no number": (
             name,
             lambda array: np.full_like(array, np.nan),
-            "not a finite number, in a step that is complete",
+            "finite number, in a step that is complete",
         )
-        for name in ("q_norm", "k_norm", "v_norm", "residual_norm")
+        for name in LENGTHS
     },
     "negative counts": ("tail_counts", lambda array: array - 1, "has a value below 0"),
 }
@@ -283,8 +261,7 @@ def test_a_tensor_that_is_wrong_is_named(log: list[bytes], fault: str) -> None:
         for name, array in tensors(payload).items():
             if only in ("", name) and not (array.ndim == 4 and fault == "one more dimension"):
                 wrong = np.ascontiguousarray(change(array)).astype(change(array).dtype if not only else array.dtype)
-                said = refusal(log, seq, with_tensor(payload, name, wrong))
-                assert said, name
+                said = str(refusal(log, seq, with_tensor(payload, name, wrong)))
                 assert said.startswith(f"parts[{seq}]"), said
                 assert reason in said
                 # A shape may be at odds with another tensor's, which is then the one that is named.
@@ -305,20 +282,17 @@ def test_rows_that_were_read_are_none_of_the_first_step_and_never_all_of_it(log:
         (prompt, "data.reused"),
         (-1, "data.reused"),
         (True, "data.reused"),
-        (1, "is no part of step 0"),
+        (1, "part of step 0"),
     ):
-        changed = relabel(log[0], opening.run, 0, {"reused": reused}).payload
         with pytest.raises(BadFile, match=fault):
-            checked([changed, *log[1:]])
+            checked([relabel(log[0], opening.run, 0, {"reused": reused}).payload, *log[1:]])
 
 
 def test_a_step_that_was_left_unfinished_may_have_what_is_no_number(log: list[bytes]) -> None:
     """A model that fails may have computed it, and what the log says of that is to be read."""
     last = len(log) - 2
-    unfinished = [
-        *log[: last - 1],
-        with_tensor(log[last - 1], "k_norm", np.full_like(tensors(log[last - 1])["k_norm"], np.nan)),
-    ]
+    no_number = np.full_like(tensors(log[last - 1])["k_norm"], np.nan)
+    unfinished = [*log[: last - 1], with_tensor(log[last - 1], "k_norm", no_number)]
     failed = {"steps": header(log[-1]).data["steps"] - 1, "reason": "failed", "error": "step 1: not finite"}
     assert checked([*unfinished, relabel(log[-1], "r", last, failed).payload]).steps == failed["steps"]
 
@@ -326,14 +300,13 @@ def test_a_step_that_was_left_unfinished_may_have_what_is_no_number(log: list[by
 def test_a_tensor_that_is_missing_or_not_known_is_named(log: list[bytes]) -> None:
     for seq, payload in enumerate(log):
         for name in tensors(payload):
-            said = refusal(log, seq, without_tensor(payload, name))
-            assert said == f"parts[{seq}]: tensor {name!r} is missing."
-        said = refusal(log, seq, with_tensor(payload, "more", np.zeros(1, np.float32)))
-        assert said == f"parts[{seq}]: tensor 'more' does not belong there."
+            assert refusal(log, seq, without_tensor(payload, name)) == f"parts[{seq}]: tensor {name!r} is missing."
+        more = with_tensor(payload, "more", np.zeros(1, np.float32))
+        assert refusal(log, seq, more) == f"parts[{seq}]: tensor 'more' does not belong there."
 
 
 def test_a_token_outside_the_vocabulary_is_named(log: list[bytes]) -> None:
-    step = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    step = first(log, "step")
     token = {"id": 259, "text": "x", "bytes": "78", "special": False}
     chosen = {**token, "prob": 0.5, "raw_prob": 0.5}
     for seq, changes, name in (
@@ -365,8 +338,7 @@ def test_exact_values_that_are_wrong_are_named(log: list[bytes], values: list[by
         assert said == (None if name == "rope" else f"values[step 0, layer 0]: tensor {name!r} is missing.")
     for changes, place in (({"level": "all"}, ".data.level"), ({"window": 0}, ".data.window"), ({"step": 1}, "")):
         said = said_of(relabel(values[0], "r", 0, changes).payload)
-        assert said is not None
-        assert said.startswith(f"values[step 0, layer 0]{place} ")
+        assert str(said).startswith(f"values[step 0, layer 0]{place} ")
 
 
 def test_exact_values_have_a_gate_where_the_model_has_one(log: list[bytes], values: list[bytes]) -> None:
@@ -403,11 +375,10 @@ def test_the_last_layers_exact_values_have_the_lens(log: list[bytes], values: li
     ],
 )
 def test_no_number_leads_whoever_draws_it_further_than_there_is(log: list[bytes], path: Any, value: Any) -> None:
-    seq = next(at for at, payload in enumerate(log) if header(payload).kind == "step")
+    seq = first(log, "step")
     assert checked(log).positions == 13
     said = refusal(log, seq, with_field(log[seq], path, value))
-    assert said is not None
-    assert said.startswith(f"parts[{seq}].data.{path[0]}")
+    assert str(said).startswith(f"parts[{seq}].data.{path[0]}")
     kv = header(log[seq]).data["kv"]
     blocks = {"blocks": 4, "block_table": [0, 1, 2, 3], "refcounts": [1, 1, 1, 1]}
     assert "than its positions fill" in str(refusal(log, seq, with_field(log[seq], ("kv",), kv | blocks)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -13,21 +12,11 @@ from pydantic import create_model
 
 from kvscope.model.api import JoinRequest
 from kvscope.model.log.archive import Archive
-from kvscope.model.log.check import LogCheck
 from kvscope.model.log.frames import header, join, relabel
 from kvscope.model.log.schema import FRAMES, FrameData, Serving, read_data
 from kvscope.model.log.untrusted import BadFile
 from kvscope.model.settings import Ask, Change, Contiguous, Drafting, Join, Kept, Sampling, ServingSettings, Settings
-from tests.support.changed_logs import (
-    changed,
-    checked,
-    fields_of,
-    placed,
-    refusal,
-    run_of,
-    with_field,
-    without_field,
-)
+from tests.support.changed_logs import checked, fields_of, first, refusal, run_of, with_field, without_field
 from tests.support.tiny_runs import request, service, workload_request
 
 ASKS = (
@@ -45,15 +34,9 @@ def log() -> list[bytes]:
     return run_of(made, made.workload(workload_request("w", "be brief", ASKS, ROUNDS)))
 
 
-def first(log: list[bytes], kind: str, where: Callable[[dict[str, Any]], Any] = lambda data: True) -> int:
-    return next(at for at, payload in enumerate(log) if header(payload).kind == kind and where(header(payload).data))
-
-
 def said(log: list[bytes], seq: int, path: tuple[Any, ...], value: Any) -> str:
     """What the log is refused for with another value in one of its frames."""
-    found = refusal(log, seq, with_field(log[seq], path, value))
-    assert found, (path, value)
-    return found
+    return str(refusal(log, seq, with_field(log[seq], path, value)))
 
 
 def test_a_workloads_log_is_taken_whole_and_from_its_file(log: list[bytes]) -> None:
@@ -182,9 +165,7 @@ def event(what: str, **more: Any) -> dict[str, Any]:
 def test_a_decode_without_its_token_and_too_many_tokens_are_named(log: list[bytes]) -> None:
     at = first(log, "pass", lambda data: data["members"] and data["members"][0]["phase"] == "decode")
     assert "members[0].token is missing" in said(log, at, ("members", 0, "token"), None)
-    fewer = with_field(log[0], ("study", "requests", 0, "max_new_tokens"), 1)
-    found = refusal(log, 0, fewer)
-    assert found is not None
+    found = said(log, 0, ("study", "requests", 0, "max_new_tokens"), 1)
     assert "more than the 1 tokens requested" in found or "beyond the last token" in found
 
 
@@ -203,19 +184,16 @@ def test_rounds_end_in_their_order_and_no_more_of_them_than_were_asked_for(log: 
 def test_it_opens_with_its_first_request_and_asks_again_only_what_was_given_up(log: list[bytes]) -> None:
     assert "another prompt" in said(log, 0, ("prompt",), "something else")
     assert "another prompt" in said(log, 0, ("study", "requests", 0, "tokens"), 1)
-    place = "parts[0].data.study.requests[2].retry_of must be an earlier request that was cancelled."
-    assert said(log, 0, ("study", "requests", 2, "retry_of"), 0) == place
-    assert said(log, 0, ("study", "requests", 2, "retry_of"), 2) == place
+    why = "parts[0].data.study.requests[2].retry_of must be an earlier request that was cancelled."
+    assert all(said(log, 0, ("study", "requests", 2, "retry_of"), other) == why for other in (0, 2))
 
 
 @pytest.fixture(scope="module")
 def joined() -> list[bytes]:
     """Somebody asks while another is answered, goes away, and asks again."""
     made = service()
-    opened = made.workload(
-        workload_request("w", "", (Ask(prompt="hello there", max_new_tokens=12),), (ServingSettings(blocks=8),))
-    )
-    opened += made.advance()
+    asks, rounds = (Ask(prompt="hello there", max_new_tokens=12),), (ServingSettings(blocks=8),)
+    opened = made.workload(workload_request("w", "", asks, rounds)) + made.advance()
     made.join(JoinRequest("w", Join(prompt="me too", max_new_tokens=6)))
     opened += made.advance()
     made.leave("w", 1)
@@ -226,8 +204,7 @@ def joined() -> list[bytes]:
 
 def test_who_joined_belongs_to_it_from_then_on(joined: list[bytes]) -> None:
     assert [header(payload).kind for payload in joined].count("asked") == 2
-    check = checked(joined)
-    assert check.passes
+    assert checked(joined).passes
     at = first(joined, "asked")
     assert "is not request 1" in said(joined, at, ("number",), 2)
     assert "must be an earlier request" in said(joined, at, ("request", "retry_of"), 1)
@@ -247,9 +224,8 @@ def test_frames_of_the_other_kind_of_log_do_not_belong_there(log: list[bytes]) -
     run = run_of(made, made.start(request("w")))
     foreign = refusal(log, 1, relabel(run[1], "w", 1).payload)
     assert foreign == "parts[1] is of the kind 'layer', which is not allowed there."
-    assert refusal(run, 1, relabel(log[1], "w", 1).payload) == (
-        f"parts[1] is of the kind {header(log[1]).kind!r}, which is not allowed there."
-    )
+    foreign = refusal(run, 1, relabel(log[1], "w", 1).payload)
+    assert foreign == f"parts[1] is of the kind {header(log[1]).kind!r}, which is not allowed there."
 
 
 @settings(max_examples=150, deadline=None)
@@ -258,20 +234,11 @@ def test_whatever_is_changed_it_is_taken_or_refused_with_a_sentence(log: list[by
     """Nothing but BadFile comes out, whatever stands in a place of a frame; what is taken can be looked up."""
     seq = data.draw(st.integers(0, len(log) - 1))
     path = data.draw(st.sampled_from(paths_of(header(log[seq]).data)))
-    odd = st.one_of(
-        st.none(), st.integers(-2, 2**60), st.floats(), st.booleans(), st.text(max_size=3), st.just([]), st.just({})
-    )
-    value = data.draw(odd)
-
-    def put(at: Any) -> None:
-        at[path[-1]] = value
-
-    payloads = [*log[:seq], changed(log[seq], lambda found: placed(found, path, put)), *log[seq + 1 :]]
-    check = LogCheck()
+    numbers = st.integers(-2, 2**60) | st.floats() | st.booleans()
+    value = data.draw(numbers | st.none() | st.text(max_size=3) | st.just([]) | st.just({}))
+    payloads = [*log[:seq], with_field(log[seq], path, value), *log[seq + 1 :]]
     with suppress(BadFile):
-        for payload in payloads:
-            check.take(payload)
-        check.finish()
+        checked(payloads)
         refuse_what_is_not_there(payloads)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from kvscope.model.log.reader import LogReader, NotThere
 from kvscope.model.log.recorder import Recorder
 from tests.support.captured import captured
 from tests.support.described import described
+from tests.support.recorded import RECORDINGS
 from tests.support.tiny import tiny_tokenizer
-
-ROOT = Path(__file__).resolve().parents[3]
-RECORDING = ROOT / "kvscope" / "app" / "recordings" / "code.safetensors"
+from tests.support.tiny_runs import payloads
 
 
 def token(number: int) -> dict[str, Any]:
@@ -52,8 +50,8 @@ def log_of(shape: tuple[int, int, int, int], steps: int, chunks: tuple[int, ...]
     return made, recorded
 
 
-def payloads(log: list[Frame]) -> list[bytes]:
-    return [frame.payload for frame in log]
+def reader(shape: tuple[int, int, int, int], steps: int) -> LogReader:
+    return LogReader(payloads(log_of(shape, steps)[0]))
 
 
 @pytest.mark.parametrize(
@@ -89,8 +87,7 @@ def test_rows_are_put_together_however_they_were_cut(shape: tuple[int, int, int,
 
 
 def test_a_log_is_a_run() -> None:
-    log, _ = log_of((2, 3, 1, 4), 2)
-    found = LogReader(payloads(log))
+    found = reader((2, 3, 1, 4), 2)
     assert (found.run, found.prompt, found.prompt_length, found.reason) == ("r", "ab", 4, "length")
     assert [each["id"] for each in found.tokens] == [65, 66, 67, 68, 70, 71]
     assert [step["step"] for step in found.steps] == [0, 1]
@@ -113,7 +110,7 @@ def test_a_log_cut_short_has_its_complete_steps() -> None:
 
 
 def test_a_place_that_is_not_there_is_named() -> None:
-    found = LogReader(payloads(log_of((2, 3, 1, 4), 2)[0]))
+    found = reader((2, 3, 1, 4), 2)
     for place, sentence in (
         ((2, 0, 0), r"step is 2; the log has 0 to 1\."),
         ((-1, 0, 0), "step is -1"),
@@ -125,7 +122,7 @@ def test_a_place_that_is_not_there_is_named() -> None:
 
 
 def test_a_whole_run_has_a_row_for_each_position() -> None:
-    found = LogReader(payloads(log_of((2, 3, 1, 4), 3)[0]))
+    found = reader((2, 3, 1, 4), 3)
     whole = found.companded_run()
     assert whole.shape == (2, 3, 6, 6)
     for step in range(3):
@@ -133,7 +130,7 @@ def test_a_whole_run_has_a_row_for_each_position() -> None:
         assert np.array_equal(whole[:, :, rows.start : rows.stop, : rows.stop], found.companded_step(step))
     assert not np.triu(whole, 1).any()
     with pytest.raises(NotThere, match="no complete step"):
-        LogReader(payloads(log_of((2, 3, 1, 4), 0)[0])).companded_run()
+        reader((2, 3, 1, 4), 0).companded_run()
 
 
 def test_a_study_has_steps_and_no_attention() -> None:
@@ -159,16 +156,11 @@ def test_a_search_has_depths() -> None:
 def test_exact_values_are_read_where_they_are_stored() -> None:
     log, _ = log_of((2, 3, 1, 4), 1)
     lens = {"token": token(70), "layers": []}
-    values = [
-        encode(
-            "r",
-            layer,
-            "values",
-            {"step": 0, "layer": layer, "first_query": 0, "level": "block"} | ({"lens": lens} if layer else {}),
-            {"q": np.full((3, 4, 2), layer, np.float32), "resid_in": np.full((4, 6), 0.1, np.float16)},
-        )
-        for layer in range(2)
-    ]
+    values = []
+    for layer in range(2):
+        data = {"step": 0, "layer": layer, "first_query": 0, "level": "block"} | ({"lens": lens} if layer else {})
+        tensors = {"q": np.full((3, 4, 2), layer, np.float32), "resid_in": np.full((4, 6), 0.1, np.float16)}
+        values.append(encode("r", layer, "values", data, tensors))
     found = LogReader(payloads([*log[:2], *values, *log[2:]]))
     assert found.values_level == "block"
     assert found.exact(0, 1)["q"].tolist() == np.ones((3, 4, 2)).tolist()
@@ -212,14 +204,13 @@ def test_nothing_is_made_as_large_as_a_frame_only_says() -> None:
     log = payloads(log_of((2, 3, 1, 4), 1)[0])
     large = {**header(log[0]).data["model"], "layers": 10**9, "heads": 10**9}
     found = LogReader([relabel(log[0], "r", 0, {"model": large}).payload, *log[1:]])
-    with pytest.raises(BadFrame, match="lacks a part"):
-        found.companded_step(0)
-    with pytest.raises(BadFrame, match="lacks a part"):
-        found.norms(0)
+    for read in (found.companded_step, found.norms):
+        with pytest.raises(BadFrame, match="lacks a part"):
+            read(0)
 
 
 def test_a_recorded_run_is_read_as_it_is() -> None:
-    log = split(RECORDING.read_bytes())
+    log = split((RECORDINGS / "code.safetensors").read_bytes())
     found = LogReader(payloads(log))
     model = found.open["model"]
     rows = found.attention(0, model["layers"] - 1, model["heads"] - 1)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvscope.model.api import BeamRequest, ForkRequest, Frame, Keeping, TwinRequest
-from kvscope.model.log.frames import token_ids
+from kvscope.model.api import BeamRequest, Frame, Keeping
 from kvscope.model.settings import Ask, Sampling, ServingSettings
-from tests.support.tiny_runs import chosen, encoded, finish, request, run_to_end, service, workload_request
+from tests.support.tiny_runs import (
+    chosen,
+    encoded,
+    finish,
+    fork_of,
+    request,
+    run_to_end,
+    service,
+    twin_of,
+    workload_request,
+)
 
 
 def size(log: list[Frame]) -> int:
@@ -40,17 +51,12 @@ def test_forks_and_studies_keep_within_theirs() -> None:
     made = service()
     asked = request(max_new_tokens=12)
     log = run_to_end(made, asked)
-    upto = [at for at, frame in enumerate(log) if frame.kind == "step"][3]
-    shared = tuple(frame.payload for frame in log[: upto + 1])
-    fork = ForkRequest("b", "a", len(token_ids(shared)) - 1, 70, shared)
-    check(made.fork(fork) + finish(made), made.most_bytes(fork))
-    steps = tuple(frame.payload for frame in log if frame.kind in ("open", "step"))
-    twin = TwinRequest("c", "a", "none", steps)
-    check(made.twin(twin) + finish(made), made.most_bytes(twin))
-    keeping = TwinRequest("e", "a", "kept", steps, Keeping("heavy", 9, given=True))
-    check(made.twin(keeping) + finish(made), made.most_bytes(keeping))
+    fork, twin = fork_of(log, 3, 70), twin_of(log, "none")
+    keeping = replace(twin_of(log, "kept"), keeping=Keeping("heavy", 9, given=True))
     beam = BeamRequest("d", "a", 0, 4, 8, encoded() + chosen(log)[:1], log[0].payload)
-    check(made.beam(beam) + finish(made), made.most_bytes(beam))
+    asked_of = ((made.fork, fork), (made.twin, twin), (made.twin, keeping), (made.beam, beam))
+    for begin, derived in asked_of:
+        check(begin(derived) + finish(made), made.most_bytes(derived))
 
 
 @pytest.mark.parametrize("rounds", [1, 2])

@@ -8,14 +8,28 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import ChangedRequest, ChangedRun, ForkRequest, Frame, ReadmitRequest, Refused, TwinRequest
-from kvscope.model.log import frames
-from kvscope.model.log.check import LogCheck
+from kvscope.model.api import ChangedRequest, ChangedRun, Frame, ReadmitRequest
+from kvscope.model.log.frames import header
 from kvscope.model.log.reader import LogReader
 from kvscope.model.service import ModelService
 from kvscope.model.settings import MAX_CHANGES, Change
+from tests.support.changed_logs import checked
+from tests.support.refused import refusal
 from tests.support.tiny import check_cache
-from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service
+from tests.support.tiny_runs import (
+    chosen,
+    datas,
+    encoded,
+    finish,
+    fork_of,
+    kinds,
+    payloads,
+    request,
+    run_to_end,
+    service,
+    twin_of,
+    what_twins_need,
+)
 
 HEAD_OFF = Change(site="head", op="zero", layer=0, head=1)
 MLP_MEAN = Change(site="mlp", op="mean", layer=1)
@@ -42,10 +56,7 @@ def test_its_log_is_that_of_a_run_and_says_what_is_changed() -> None:
     assert opened["prefix"] is None, "it reads nothing of what an earlier run left"
     assert kinds(log) == kinds(parent)
     assert chosen(log) != chosen(parent)
-    checked = LogCheck()
-    for frame in log:
-        checked.take(frame.payload)
-    checked.finish()
+    checked(payloads(log))
     check_cache(made.engine)
 
 
@@ -53,7 +64,7 @@ def test_its_exact_values_are_those_that_its_frames_show() -> None:
     made = service()
     _, log = changed_run(made, HEAD_OFF)
     run, ids = ChangedRun.of(datas(log, "open")[0]), encoded()
-    shown = LogReader([frame.payload for frame in log])
+    shown = LogReader(payloads(log))
     for layer in (0, 1):
         exact = safetensors.numpy.load(made.of_changed(run, "head", ids, 0, layer, 2))["weights"]
         assert np.abs(exact - shown.attention(0, layer, 2)).max() < 0.004
@@ -66,13 +77,9 @@ def test_its_exact_values_are_those_that_its_frames_show() -> None:
 def test_what_is_made_from_it_has_its_changes() -> None:
     made = service()
     parent, log = changed_run(made, HEAD_OFF, MLP_MEAN)
-    payloads = tuple(frame.payload for frame in log)
-    steps = [payload for payload in payloads if frames.header(payload).kind == "step"]
-    twin = made.twin(TwinRequest("twin", "changed", "none", (payloads[0], *steps))) + finish(made)
+    twin = made.twin(twin_of(log, "none")) + finish(made)
     assert chosen(twin) == chosen(log)
-    last = payloads.index(steps[2])
-    token, place = chosen(log)[2], len(encoded()) + 2
-    branch = made.fork(ForkRequest("branch", "changed", place, token, payloads[: last + 1])) + finish(made)
+    branch = made.fork(fork_of(log, 2, chosen(log)[2])) + finish(made)
     assert chosen(branch) == chosen(log)
     begun = made.changed(asked(parent, HEAD_OFF, MLP_MEAN, run="paused"))
     while len(chosen(begun)) < 3:
@@ -80,8 +87,7 @@ def test_what_is_made_from_it_has_its_changes() -> None:
     made.control("paused", "pause")
     begun += made.advance()
     made.evict_run("paused")
-    shared = tuple(frame.payload for frame in begun if frame.kind in ("open", "step"))
-    made.readmit(ReadmitRequest("paused", begun[-1].seq + 1, shared))
+    made.readmit(ReadmitRequest("paused", begun[-1].seq + 1, what_twins_need(begun)))
     made.control("paused", "resume")
     assert chosen(begun + finish(made)) == chosen(log)
     check_cache(made.engine)
@@ -90,16 +96,9 @@ def test_what_is_made_from_it_has_its_changes() -> None:
 def test_the_token_that_a_branch_set_stays_set() -> None:
     made = service()
     parent = run_to_end(made, request(max_new_tokens=8))
-    steps = [frame.payload for frame in parent if frame.kind == "step"]
-    end = [frame.payload for frame in parent].index(steps[1]) + 1
     other = (chosen(parent)[1] + 1) % 259
-    payloads = tuple(frame.payload for frame in parent[:end])
-    branch = made.fork(ForkRequest("b", "a", len(encoded()) + 1, other, payloads)) + finish(made)
-    forced = tuple(
-        frame.payload
-        for frame in branch
-        if frame.kind == "step" and frames.header(frame.payload).data["token"].get("forced")
-    )
+    branch = made.fork(fork_of(parent, 1, other, "b")) + finish(made)
+    forced = [payload for payload in payloads(branch, ["step"]) if header(payload).data["token"].get("forced")]
     log = made.changed(ChangedRequest("c", "b", (HEAD_OFF,), (branch[0].payload, *forced))) + finish(made)
     assert chosen(log)[1] == other
     assert datas(log, "open")[0]["parent"] is None
@@ -123,9 +122,7 @@ PATCH = {"site": "residual", "op": "patch", "layer": 0}
 def test_what_it_names_must_be_there(change: dict[str, Any], field: str) -> None:
     made = service()
     parent = run_to_end(made, request())
-    with pytest.raises(Refused) as refused:
-        made.changed(asked(parent, MLP_MEAN, Change(**change)))
-    assert refused.value.field == f"changes[1].{field}"
+    assert refusal(made.changed, asked(parent, MLP_MEAN, Change(**change))).field == f"changes[1].{field}"
     assert run_to_end(made, request("after")) is not None
     check_cache(made.engine)
 
@@ -136,9 +133,8 @@ def test_numbers_that_overflow_end_the_run_and_no_other() -> None:
     huge = [Change(site="layer", op="scale", layer=layer, factor=1e9) for layer in (0, 1)] * (MAX_CHANGES // 2)
     log = made.changed(asked(parent, *huge)) + made.start(request("beside"))
     log += finish(made)
-    ended = {frame.run: frames.header(frame.payload).data for frame in log if frame.kind == "close"}
+    ended = {frame.run: header(frame.payload).data for frame in log if frame.kind == "close"}
     assert ended["changed"]["reason"] == "failed"
     assert "NaN" in ended["changed"]["error"] or "finite" in ended["changed"]["error"]
-    beside = [frame for frame in log if frame.run == "beside"]
-    assert chosen(beside) == chosen(parent)
+    assert chosen([frame for frame in log if frame.run == "beside"]) == chosen(parent)
     check_cache(made.engine)

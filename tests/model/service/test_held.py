@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kvscope.model.api import TwinRequest
 from kvscope.model.service.info import weights_held
-from tests.support.tiny_runs import encoded, request, run_to_end, service
+from tests.support.tiny_runs import encoded, finish, request, run_to_end, service, twin_of
 
 
 def test_it_is_read_off_the_tensors() -> None:
@@ -28,16 +27,14 @@ def test_the_pace_is_that_of_the_steps_that_shared_no_pass() -> None:
     assert (pace["prefill"]["steps"], pace["prefill"]["rows"]) == (1, len(encoded()))
     assert (pace["decode"]["steps"], pace["decode"]["rows"]) == (5, 5)
     assert pace["prefill"]["ms"] > 0
-    made.twin(TwinRequest("twin", "a", "none", tuple(frame.payload for frame in log if frame.kind in ("open", "step"))))
-    while made.busy:
-        made.advance()
+    made.twin(twin_of(log, "none"))
+    finish(made)
     after = made.held()["pace"]
     assert after["prefill"]["steps"] == 2
     assert after["decode"] == pace["decode"], "a step that computes all rows again is no decode step with a cache"
     made.start(request(run="b"))
     made.start(request(run="c"))
-    while made.busy:
-        made.advance()
+    finish(made)
     assert made.held()["pace"] == after, "these two shared their passes"
 
 

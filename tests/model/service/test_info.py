@@ -13,11 +13,12 @@ from torch.nn import LayerNorm
 from torch.nn import functional as F
 
 from kvscope.model.activations.answers import block_values
+from kvscope.model.checkpoint import Checkpoint
 from kvscope.model.engine.engine import Engine
 from kvscope.model.linear import linears
 from kvscope.model.log.schema import Model
 from kvscope.model.service.info import describe
-from kvscope.model.transformer import Block, RMSNorm, Transformer
+from kvscope.model.transformer import RMSNorm, Transformer
 from kvscope.model.weights import embedding_row_bytes, weights_held, weights_read
 from tests.support.grouped import CODES, checkpoint_of, write_grouped
 from tests.support.tiny import ARCHS, prompt, shared_model, tiny_checkpoint, tiny_engine
@@ -47,8 +48,6 @@ def test_it_is_what_the_modules_are(arch: str, tied: bool) -> None:
     norms = {"rms": RMSNorm, "layer": LayerNorm}
     assert len(transformer.blocks) == model["layers"]
     for block in transformer.blocks:
-        assert isinstance(block, Block)
-        assert block.mlp is not None
         assert type(block.attn.norm) is type(block.mlp.norm) is type(transformer.norm) is norms[model["norm"]]
         assert hasattr(block.mlp, "gate_up") == hasattr(block.mlp, "gate") == model["gated"]
         assert hasattr(block.attn, "q_norm") == hasattr(block.attn, "k_norm") == model["qk_norm"]
@@ -86,6 +85,11 @@ def groups_bytes(kind: Kind, outputs: int, inputs: int) -> int:
     return -(-outputs // 16) * 16 * inputs // 32 * GROUP_BYTES[kind]
 
 
+def of_file(folder: Path, grouped: bool = True) -> tuple[Checkpoint, Transformer]:
+    checkpoint = checkpoint_of(folder / "a.gguf", grouped=grouped)
+    return checkpoint, Transformer.from_weights(checkpoint.config, checkpoint.weights)
+
+
 class TestGroups:
     """Of a model whose weights are in groups as in its file."""
 
@@ -93,11 +97,7 @@ class TestGroups:
     @pytest.mark.parametrize("arch", CODES)
     def test_what_all_its_numbers_take_is_said_as_of_a_dense_one(self, arch: str, tied: bool, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", arch, tied)
-        said = []
-        for grouped in (True, False):
-            checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=grouped)
-            transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
-            said.append(describe(checkpoint, transformer, "cpu"))
+        said = [describe(*of_file(tmp_path, grouped=grouped), "cpu") for grouped in (True, False)]
         held = [model["weights"].pop("held") for model in said]
         assert said[0] == said[1]
         assert sum(held[1].values()) >= said[1]["weight_bytes"] == 4 * said[1]["parameters"]
@@ -107,8 +107,7 @@ class TestGroups:
     @pytest.mark.parametrize("arch", CODES)
     def test_each_is_counted_once_where_it_is_held(self, arch: str, tied: bool, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", arch, tied)
-        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
-        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        checkpoint, transformer = of_file(tmp_path)
         config, kind = checkpoint.config, CODES[arch]
         table = groups_bytes(kind, config.vocab, config.d)
         blocks = sum(
@@ -123,8 +122,7 @@ class TestGroups:
 
     def test_formats_are_counted_apart(self, tmp_path: Path) -> None:
         write_grouped(tmp_path / "a.gguf", attn_v=Kind.Q8_0, ffn_down=Kind.F16)
-        checkpoint = checkpoint_of(tmp_path / "a.gguf", grouped=True)
-        transformer = Transformer.from_weights(checkpoint.config, checkpoint.weights)
+        _, transformer = of_file(tmp_path)
         read = weights_read(linears(transformer))
         assert read["8-bit groups"] == 2 * groups_bytes(Kind.Q8_0, 16, 32)
         assert read["float32"] == 2 * 4 * 32 * 64

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, patch
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from kvscope.model.packaged import cache_folder
 from kvscope.model.service import load_service, loading
 from kvscope.model.service.loading import NATIVE, pick_device
 from tests.support.grouped import write_grouped
+from tests.support.refused import refusal
 from tests.support.tiny import tiny_checkpoint
 from tests.support.tiny_files import write_gguf
 from tests.support.tiny_runs import chosen, request, run_to_end, service
@@ -25,21 +27,14 @@ from tests.support.tiny_runs import chosen, request, run_to_end, service
 class TestLoad:
     @pytest.mark.parametrize("options", [{}, {"arch": "gpt2", "context": 4}, {"vocab": 2}])
     def test_loading_ends_ready_and_warm(self, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-        passes = []
-        replay = Engine.replay
-
-        def counted(self: Engine, ids: list[int], *rest: Any) -> Any:
-            passes.append(len(ids))
-            return replay(self, ids, *rest)
-
-        monkeypatch.setattr(Engine, "replay", counted)
         monkeypatch.setattr(
             loading, "load", lambda model, progress, dtype, grouped: tiny_checkpoint(**options, dtype=dtype)
         )
         seen: list[Progress] = []
-        made = load_service("tiny", "cpu", "float32", seen.append)
+        with patch.object(Engine, "replay", autospec=True, side_effect=Engine.replay) as replay:
+            made = load_service("tiny", "cpu", "float32", seen.append)
         assert seen[-1] == Progress("ready", 1, 1, "tiny is ready on cpu")
-        assert len(passes) == 1
+        assert replay.call_count == 1
         assert made.engine.cache.free_blocks == made.engine.cache.blocks
 
     def test_a_device_is_checked_before_anything_is_loaded(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,9 +44,8 @@ class TestLoad:
 
     @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "cuda:²", "cuda:99", "cpu:0", ""])
     def test_a_device_that_is_not_there_is_named(self, device: str) -> None:
-        with pytest.raises(Refused, match="device is") as refused:
-            pick_device(device)
-        assert refused.value.field == "device"
+        error = refusal(pick_device, device)
+        assert (error.field, "device is" in str(error)) == ("device", True)
 
 
 class TestNative:
@@ -105,7 +99,7 @@ class TestNative:
         assert len(chosen(run_to_end(made, request(prompt="hi")))) == 6
         return said[0]
 
-    def test_without_a_compiler_torch_serves_and_a_line_says_why(
+    def test_without_a_compiler(
         self, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "cache"))
@@ -114,20 +108,20 @@ class TestNative:
             "no native code: there is no C compiler (no-such-compiler): correct or unset CC"
         )
 
-    def test_where_no_code_can_be_stored_torch_serves_and_a_line_says_why(
-        self, model: str, native: Native, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    @pytest.mark.usefixtures("native")
+    def test_where_no_code_can_be_stored(
+        self, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setenv("KVSCOPE_CACHE", str(tmp_path / "file"))
         assert self.why_not(model, caplog).endswith("file/native cannot be used: Not a directory")
 
-    def test_where_products_are_wrong_torch_serves_and_a_line_says_why(
-        self, model: str, compiled_here: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    @pytest.mark.usefixtures("compiled_here")
+    def test_where_products_are_wrong(
+        self, model: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        def refuse(products: Any) -> None:
-            raise Unavailable("its products with 4-bit groups are not torch's")
-
-        monkeypatch.setattr(native_code, "compare_products", refuse)
+        wrong = Mock(side_effect=Unavailable("its products with 4-bit groups are not torch's"))
+        monkeypatch.setattr(native_code, "compare_products", wrong)
         assert self.why_not(model, caplog) == "no native code: its products with 4-bit groups are not torch's"
 
 

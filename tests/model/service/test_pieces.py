@@ -18,8 +18,9 @@ from kvscope.model.service import ModelService
 from kvscope.model.settings import Change
 from kvscope.model.transformer import Block, Transformer
 from tests.support.asking import QUERY
+from tests.support.in_pieces import begun
 from tests.support.tiny import check_cache, tiny_checkpoint
-from tests.support.tiny_runs import chosen, datas, request, run_to_end
+from tests.support.tiny_runs import chosen, datas, request, run_to_end, what_twins_need
 
 LAYERS, NEW = 12, 6
 TEXT = "The cat sat on the mat and looked at the sea, which was grey. "
@@ -64,22 +65,15 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Count:
 
 def check_pieces(count: Count, work: Callable[[], Any], most_rows: int = PIECE_ROWS) -> int:
     """Compute it in pieces, and check each of them; how many there were."""
-    pieces, failed = Pieces("test"), list[BaseException]()
-
-    def noted() -> None:
-        try:
-            work()
-        except BaseException as error:
-            failed.append(error)
-
-    pieces.begin(noted)
+    pieces = Pieces("test")
+    found = begun(pieces, work)
     for number in itertools.count():
         count.update(layers=0, logits=0)
         pieces.go_on()
         assert count["layers"] <= most_rows * LAYERS
         assert count["logits"] <= PIECE_ROWS
         if not pieces.in_progress:
-            assert failed == []
+            assert [each for each in found if isinstance(each, Exception)] == []
             return number + 1
     raise AssertionError
 
@@ -92,15 +86,8 @@ def test_a_run_that_begins_meanwhile_goes_on_as_if_alone(made: ModelService, ste
     log = run_to_end(made, long)
     other = Steps(datas(log, "open")[0], list(enumerate(chosen(log))), 0)
     made.engine.scheduler.forget("long")
-    pieces, raised = Pieces("test"), list[Exception]()
-
-    def work() -> None:
-        try:
-            getattr(made, name)(*asked(name, other, **of(name)))
-        except Exception as error:
-            raised.append(error)
-
-    pieces.begin(work)
+    pieces = Pieces("test")
+    found = begun(pieces, lambda: getattr(made, name)(*asked(name, other, **of(name))))
     for _ in range(2):  # far enough for `calls` to be in the middle of prefill
         if pieces.in_progress:
             pieces.go_on()
@@ -113,6 +100,7 @@ def test_a_run_that_begins_meanwhile_goes_on_as_if_alone(made: ModelService, ste
         if pieces.in_progress:
             pieces.go_on()
     assert chosen(frames) == expected
+    raised = [each for each in found if isinstance(each, Exception)]
     assert [error for error in raised if not isinstance(error, Refused)] == []
     assert not raised or QUESTIONS[name].anew or "at most" in str(raised[0])
     check_cache(made.engine)
@@ -170,7 +158,7 @@ def test_of_a_question_about_a_model(
 def test_of_what_begins_with_rows_that_are_computed_again(made: ModelService, counted: Count, kind: str) -> None:
     log = run_to_end(made, request(f"{kind}-of", f"{kind}: {TEXT}", max_new_tokens=NEW))
     made.engine.scheduler.forget(f"{kind}-of")
-    frames = tuple(frame.payload for frame in log if frame.kind in ("open", "step"))
+    frames = what_twins_need(log)
     prompt = len(datas(log, "open")[0]["tokens"])
 
     def begin() -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from kvscope.model.api import Refused
 from kvscope.model.companding import decompand
 from kvscope.model.log import frames
 from kvscope.model.service import service as service_module
+from tests.support.refused import refusal
 from tests.support.tiny import check_cache
 from tests.support.tiny_runs import chosen, datas, encoded, finish, kinds, request, run_to_end, service
 
@@ -19,22 +19,19 @@ class TestExactValues:
         made = service()
         log = run_to_end(made, request())
         ids = encoded() + chosen(log)
-        prefill, decode = (frames.tensors(log[place].payload)["attention"] for place in (1, 5))
-        exact = safetensors.numpy.load(made.head(encoded(), 0, 1, 3))
-        assert np.abs(decompand(prefill[1, 3]) - exact["weights"]).max() < 0.004
-        exact = safetensors.numpy.load(made.head(ids[:14], 13, 0, 2))
-        assert np.abs(decompand(decode[0, 2]) - exact["weights"]).max() < 0.004
+        for place, asked in ((1, (encoded(), 0, 1, 3)), (5, (ids[:14], 13, 0, 2))):
+            shown = decompand(frames.tensors(log[place].payload)["attention"][asked[2:]])
+            exact = safetensors.numpy.load(made.head(*asked))["weights"]
+            assert np.abs(shown - exact).max() < 0.004
 
         norms = frames.tensors(log[1].payload)
         for position in (0, 7):
             block = safetensors.numpy.load(made.block(encoded(), 1, position))
             assert np.linalg.norm(block["resid_out"]) == pytest.approx(norms["residual_norm"][1, position], rel=2e-3)
-            k_norm = np.linalg.norm(block["attn.k_rot"], axis=-1)
-            assert k_norm == pytest.approx(norms["k_norm"][1, :, position].astype(float), rel=2e-3)
-
             # The cache's V at layer 1 is measured by the frame too, row by row.
-            v_norms = np.linalg.norm(block["cache.v"], axis=-1)
-            assert v_norms == pytest.approx(norms["v_norm"][1, :, : position + 1].astype(float), rel=2e-3)
+            told = {"attn.k_rot": norms["k_norm"][1, :, position], "cache.v": norms["v_norm"][1, :, : position + 1]}
+            for name, lengths in told.items():
+                np.testing.assert_allclose(np.linalg.norm(block[name], axis=-1), lengths, rtol=2e-3)
 
         # Not every token is what its text is spelled with: some are bytes that make no character.
         named = datas(log, "step")[0]["top_tokens"]
@@ -48,12 +45,11 @@ class TestExactValues:
 
         token = chosen(log)[0]
         found = made.lens(encoded(), token)
-        assert found["token"]["id"] == token
-        lens = found["layers"]
-        assert [layer["layer"] for layer in lens] == [0, 1]
-        best = lens[-1]["top"][0]
-        assert lens[-1]["chosen"] == {"prob": best["prob"], "rank": 0}
-        assert best["id"] == chosen(log)[0]
+        assert [layer["layer"] for layer in found["layers"]] == [0, 1]
+        last = found["layers"][-1]
+        best = last["top"][0]
+        assert last["chosen"] == {"prob": best["prob"], "rank": 0}
+        assert best["id"] == found["token"]["id"] == token
         assert best["prob"] == pytest.approx(datas(log, "step")[0]["token"]["raw_prob"], rel=1e-3)
         assert set(best) == {"id", "text", "bytes", "special", "prob"}
 
@@ -69,15 +65,13 @@ class TestExactValues:
         ],
     )
     def test_what_is_not_there_is_refused(self, call: str, arguments: tuple[Any, ...], field: str, limit: int) -> None:
-        with pytest.raises(Refused) as refused:
-            getattr(service(), call)(*arguments)
-        assert (refused.value.field, refused.value.limit) == (field, limit)
+        error = refusal(getattr(service(), call), *arguments)
+        assert (error.field, error.limit) == (field, limit)
 
     def test_a_run_can_be_looked_into_however_full_the_cache(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 256)
         made = service()
-        log = made.start(request(prompt="x" * 100, max_new_tokens=28))
-        log += made.advance()
+        log = made.start(request(prompt="x" * 100, max_new_tokens=28)) + made.advance()
         while made.engine.scheduler.runs["a"].step < 27:
             log += made.advance()
         ids = encoded("x" * 100)
@@ -87,9 +81,7 @@ class TestExactValues:
     def test_more_tokens_than_the_cache_holds_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service_module, "CAPACITY_POSITIONS", 64)
         made = service()
-        with pytest.raises(Refused) as refused:
-            made.lens([1] * 65, 0)
-        assert refused.value.status == 429
+        assert refusal(made.lens, [1] * 65, 0).status == 429
         check_cache(made.engine)
 
 
@@ -106,6 +98,5 @@ class TestTiming:
     def test_not_while_a_run_goes_on(self) -> None:
         made = service()
         made.start(request())
-        with pytest.raises(Refused, match="when they have ended") as refused:
-            made.timing([1, 2, 3], True)
-        assert refused.value.status == 409
+        error = refusal(made.timing, [1, 2, 3], True)
+        assert (error.status, "when they have ended" in str(error)) == (409, True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from kvscope.model.source.names import hooks_of, named
 
 TEXT = '''
@@ -71,25 +73,27 @@ def test_a_hook_point_is_named_by_the_attribute_that_keeps_its_class_but_not_by_
     }
 
 
-def test_a_variable_has_the_name_of_the_hook_point_that_it_passes_before_and_after() -> None:
-    found = marks()
-    assert found[9, "x"] == found[10, "x"] == found[10, "raw"] == {"part.raw"}
-
-
-def test_what_a_function_is_given_and_returns_keeps_its_name() -> None:
-    found = marks()
-    assert found[9, "rows"] == {"tokens"}
-    assert found[15, "given"] == {"part.raw"}
-    assert found[15, "out"] == {"part.out"}
-
-
-def test_a_variable_that_a_loop_assigns_has_no_name_inside() -> None:
-    assert (17, "out") not in marks()
-
-
-def test_the_cache_is_both_of_its_tensors() -> None:
-    found = marks()
-    assert found[11, "cache"] == found[11, "write"] == {"cache.k", "cache.v"}
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([(9, "x"), (10, "x"), (10, "raw")], {"part.raw"}),
+        ([(9, "rows")], {"tokens"}),
+        ([(15, "given")], {"part.raw"}),
+        ([(15, "out")], {"part.out"}),
+        ([(17, "out")], set()),
+        ([(11, "cache"), (11, "write")], {"cache.k", "cache.v"}),
+    ],
+    ids=[
+        "before and after a hook point",
+        "what is given",
+        "what a caller gives",
+        "what is returned",
+        "in a loop",
+        "cache",
+    ],
+)
+def test_a_variable_has_the_name_of_what_it_holds(words: list[tuple[int, str]], names: set[str]) -> None:
+    assert all(marks().get(word, set()) == names for word in words)
 
 
 def shaped() -> dict[int, set[tuple[str, bool, str]]]:
