@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prefixOf } from "../../../kvscope/static/compare/prefix.js";
 import { runOf } from "../support/compared-runs.js";
+import { columns } from "../support/lists.js";
 
 const EARLIER = "2026-11-27T10:00:00+00:00";
 const LATER = "2026-11-27T10:00:05+00:00";
@@ -15,14 +16,10 @@ const changedAt = (position) => PROMPT.map((word, at) => (at === position ? "oth
 test("rows up to the first token that differs are shared, whole blocks and a copy of a part of one", () => {
   const found = prefixOf(earlier(), later(changedAt(6), { reused: 6 }));
   assert.deepEqual([found.later, found.common, found.reused], ["b", 6, 6]);
-  assert.deepEqual(
-    found.blocks.map(({ state, reason }) => [state, reason]),
-    [
-      ["shared", null],
-      ["copied", "differs"],
-      ["computed", "differs"],
-    ],
-  );
+  assert.deepEqual(columns(found.blocks, "state", "reason"), {
+    state: ["shared", "copied", "computed"],
+    reason: [null, "differs", "differs"],
+  });
   assert.deepEqual(reasons(found), [
     ["differs", 6, 8],
     ["last", 9, 9],

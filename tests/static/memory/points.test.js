@@ -12,6 +12,7 @@ import {
 import { lengthsOf, pointsOf, shapeOf } from "../../../kvscope/static/memory/points.js";
 import { requestBytes } from "../../../kvscope/static/memory/sizes.js";
 import { timePerToken, timeToFirstToken } from "../../../kvscope/static/memory/speed.js";
+import { columns } from "../support/lists.js";
 import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";
 
@@ -40,14 +41,7 @@ test("a step stands at its operations a byte, as high as its time made it", () =
 test("cache and pairs after each step are on the curves of their formulas", () => {
   const model = small();
   const lengths = lengthsOf([step(0, 9), step(1, 10), step(2, 11)], null);
-  assert.deepEqual(
-    lengths.map(({ tokens, pairs }) => [tokens, pairs]),
-    [
-      [10, 55],
-      [11, 66],
-      [12, 78],
-    ],
-  );
+  assert.deepEqual(columns(lengths, "tokens", "pairs"), { tokens: [10, 11, 12], pairs: [55, 66, 78] });
   for (const { tokens, bytes, pairs } of lengths) {
     assert.equal(bytes, requestBytes(model, tokens, { dtype: "bf16" }).value);
     assert.equal(pairs * pairCost(model), attentionFlops(model, tokens));

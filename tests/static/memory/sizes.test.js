@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BITS, GROUPS } from "../../../kvscope/static/memory/dtypes.js";
 import { batchBytes, cacheBytesPerToken, requestBytes, weightBytes } from "../../../kvscope/static/memory/sizes.js";
+import { pluck } from "../support/lists.js";
 import { MODELS, modelOf, small } from "./known.js";
 import { assertOpens } from "./opens.js";
 
@@ -41,10 +42,7 @@ test("numbers that are often printed wrongly are the right ones", () => {
 test("the formula is the one of the books, with the model's numbers", () => {
   const { formula, terms, unit } = cacheBytesPerToken(modelOf("llama-3-8b"), FP16);
   assert.equal(formula, "2 × layers × KV heads × head dim × bytes per number");
-  assert.deepEqual(
-    terms.map(({ value }) => value),
-    [2, 32, 8, 128, 2],
-  );
+  assert.deepEqual(pluck(terms, "value"), [2, 32, 8, 128, 2]);
   assert.equal(unit, "B/token");
 });
 

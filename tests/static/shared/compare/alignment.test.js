@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { align, comparisonOf } from "../../../../kvscope/static/shared/compare/alignment.js";
 import { runOf } from "../../support/compared-runs.js";
+import { columns } from "../../support/lists.js";
 
 const texts = ({ columns }, a, b) =>
   columns.map((column) => [a.tokens[column.a]?.text ?? null, b.tokens[column.b]?.text ?? null]);
@@ -122,14 +123,6 @@ test("special tokens at the beginning of both are aligned, and extra ones are no
   const a = runOf(["<bos>", "<turn>", "Hi", "!"], { promptLength: 3, specials });
   const b = runOf(["<turn>", "Hi", "!"], { promptLength: 2, model: "s", specials });
   const found = comparisonOf(a, b);
-  assert.deepEqual(
-    found.columns.map(({ a, b }) => [a, b]),
-    [
-      [0, null],
-      [1, 0],
-      [2, 1],
-      [3, 2],
-    ],
-  );
+  assert.deepEqual(columns(found.columns, "a", "b"), { a: [0, 1, 2, 3], b: [null, 0, 1, 2] });
   assert.equal(found.first, null);
 });

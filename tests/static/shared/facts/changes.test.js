@@ -14,6 +14,7 @@ import {
   SITES,
   switchedOff,
 } from "../../../../kvscope/static/shared/facts/changes.js";
+import { assertEach } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
 const TOKENS = ["The", " animal", " didn"].map((text) => token(text));
@@ -75,10 +76,7 @@ test("a change has exactly the fields that the API accepts for its site and op",
 
 test("K and V have KV heads", () => {
   const model = { heads: 9, kv_heads: 3 };
-  assert.deepEqual(
-    ["head", "k", "v"].map((site) => headsAt({ site }, model)),
-    [9, 3, 3],
-  );
+  assertEach(["head", "k", "v"], (site) => headsAt({ site }, model), [9, 3, 3]);
 });
 
 test("a cell of the map has the changes at its place only", () => {

@@ -20,6 +20,7 @@ import {
   waitingView,
 } from "../../../../kvscope/static/stage/map/scene.js";
 import { dotProduct } from "../../../../kvscope/static/stage/views/pair/dot-product.js";
+import { assertEach, pluck } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 
 /** Each row looks at key 1 with weight 0.64, at itself with 0.16, at the others with next to nothing. */
@@ -58,10 +59,7 @@ test("a row's weights are exact if the model has given them, else those of the l
 });
 
 test("top keys come strongest first, and equal keys earliest first", () => {
-  assert.deepEqual(
-    topKeys(animal().row(0, 0, 4), 3).map(({ key }) => key),
-    [1, 4, 0],
-  );
+  assert.deepEqual(pluck(topKeys(animal().row(0, 0, 4), 3), "key"), [1, 4, 0]);
   assert.deepEqual(topKeys([], 3), []);
   const row = Uint8Array.from({ length: 97 }, (_, key) => (key * 37) % 11);
   const sorted = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
@@ -80,10 +78,7 @@ test("the position of a key has a name", () => {
 
 test("query heads share K/V heads in equal consecutive groups", () => {
   const run = animal({ heads: 9, kvHeads: 3 });
-  assert.deepEqual(
-    [0, 2, 3, 8].map((head) => kvHeadOf(run, head)),
-    [0, 0, 1, 2],
-  );
+  assertEach([0, 2, 3, 8], (head) => kvHeadOf(run, head), [0, 0, 1, 2]);
   assert.deepEqual(readersOf(run, 2), [6, 8]);
 });
 
@@ -126,10 +121,7 @@ test("the cache's measured bytes are compared with the formula", () => {
   assert.deepEqual(good.used, { measured: 1280, formula: 1280 });
   assert.deepEqual(good.written, { measured: 256, formula: 256 });
   assert.equal(good.reserved.measured, good.reserved.formula);
-  assert.deepEqual(
-    good.blocks.map(({ filled }) => filled),
-    [4, 1],
-  );
+  assert.deepEqual(pluck(good.blocks, "filled"), [4, 1]);
 
   const run = animal();
   run.steps[1].data.kv.bytes_used = 1276;

@@ -12,6 +12,7 @@ import {
   selectionOf,
   sightOf,
 } from "../../../../kvscope/static/shared/facts/saved-session.js";
+import { assertEach } from "../../support/lists.js";
 
 const note = (step, layer = null, head = null, text = "x") => ({ step, layer, head, text });
 const NOTES = [note(4), note(0, 2), note(4, 13, 8), note(2)];
@@ -102,10 +103,7 @@ test("exact values of a saved run need its model, and a loading model does not h
 
 test("a refusal means not stored only for a saved run, and only if the model is missing", () => {
   const saved = { saved: {} };
-  assert.deepEqual(
-    [204, 409, 503, 500, 0].map((status) => isNotStored(saved, { status })),
-    [true, true, true, false, false],
-  );
+  assertEach([204, 409, 503, 500, 0], (status) => isNotStored(saved, { status }), [true, true, true, false, false]);
   assert.equal(isNotStored(saved, null), false);
   assert.equal(isNotStored({ saved: null }, { status: 409 }), false);
 });

@@ -16,6 +16,7 @@ import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { createStore } from "../../../../kvscope/static/stage/state/store.js";
 import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
 import { narrate } from "../../../../kvscope/static/stage/timeline/narration.js";
+import { assertEach } from "../../support/lists.js";
 import { madeRun, withoutCache } from "../../support/made-run.js";
 import { token } from "../../support/wire.js";
 
@@ -40,10 +41,7 @@ const branch = (more = {}) => runOf({ parent: { run: "p", position: 4, token: 1 
 test("a branch computed the rows after its own token, and has the earlier rows in its cache", () => {
   const run = branch();
   assert.equal(firstOwnStep(run), 2);
-  assert.deepEqual(
-    [0, 1, 2].map((step) => isInherited(run, step)),
-    [true, true, false],
-  );
+  assertEach([0, 1, 2], (step) => isInherited(run, step), [true, true, false]);
   assert.deepEqual(stepRows(run, 0), { computed: 0, first: 3, read: 3 });
   assert.deepEqual(stepRows(run, 1), { computed: 0, first: 4, read: 4 });
   assert.deepEqual(stepRows(run, 2), { computed: 1, first: 4, read: 4 });
@@ -105,14 +103,11 @@ test("times of another run are in no median, chart or comparison of a branch", (
 
 test("a branch of a branch has three groups of times, separated where a token was set", () => {
   const run = runOf({ parent: { run: "p", position: 6, token: 1 }, forced: [1, 3] });
-  assert.deepEqual(
-    [0, 1, 2, 3, 4].map((step) => Object.values(measuredTogether(run, step))),
-    [
-      [0, 2],
-      [0, 2],
-      [2, 4],
-      [2, 4],
-      [4, 5],
-    ],
-  );
+  assertEach([0, 1, 2, 3, 4], (step) => Object.values(measuredTogether(run, step)), [
+    [0, 2],
+    [0, 2],
+    [2, 4],
+    [2, 4],
+    [4, 5],
+  ]);
 });

@@ -6,6 +6,7 @@ import {
   rowsWithoutCache,
   twinAmong,
 } from "../../../../kvscope/static/shared/facts/twins.js";
+import { pluck } from "../../support/lists.js";
 
 const PROMPT = 3;
 
@@ -42,10 +43,7 @@ test("totals and steps have the rows, work and time of each run", () => {
   assert.deepEqual(found.cached, { rows: 5, flops: 500, read: 3000 });
   assert.deepEqual(found.twin, { rows: 12, flops: 1200, read: 3000 });
   assert.equal(found.again, 7);
-  assert.deepEqual(
-    found.steps.map(({ again }) => again),
-    [0, 3, 4],
-  );
+  assert.deepEqual(pluck(found.steps, "again"), [0, 3, 4]);
   assert.equal(found.parting, null);
   assert.deepEqual(found.logits, { largest: 0, compared: 3, of: 3 });
 });

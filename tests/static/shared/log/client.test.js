@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient } from "../../../../kvscope/static/shared/log/client.js";
 import { decodeFrame } from "../../../../kvscope/static/shared/log/frames.js";
+import { assertEach, pluck } from "../../support/lists.js";
 import { encode, smallRun, stream } from "../../support/wire.js";
 
 const PAYLOADS = smallRun();
@@ -83,11 +84,7 @@ test("a closed run is read over HTTP alone", async () => {
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
   assert.deepEqual(parts.server.emitted, []);
   assert.equal(parts.listeners.size, 0);
-  assert.deepEqual(
-    parts.server.signals.map(({ aborted }) => aborted),
-    [false],
-    "an answer that has all is read to its end",
-  );
+  assert.deepEqual(pluck(parts.server.signals, "aborted"), [false], "an answer that has all is read to its end");
 });
 
 test("while many stored frames are read, the page's other tasks have their turn", async () => {
@@ -279,10 +276,7 @@ test("a saved run is read from its session, another run from the runs", async ()
   const { asked, client } = savedClient(() => Response.json({}));
   await client.ask("lens")({ run: "r1", step: 2 });
   await client.ask("lens")({ run: "r2", step: 2 });
-  assert.deepEqual(
-    asked.map(([, path]) => path),
-    ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"],
-  );
+  assertEach(asked, ([, path]) => path, ["/api/sessions/abcdefghij23/lens?step=2", "/api/runs/r2/lens?step=2"]);
 });
 
 test("a saved run is read over HTTP alone, also when its stream breaks off", async () => {
@@ -297,10 +291,7 @@ test("a saved run is read over HTTP alone, also when its stream breaks off", asy
   assert.deepEqual(got.seqs, upTo(4));
   await new Promise((resolve) => setTimeout(resolve, 800));
   assert.deepEqual(got.seqs, upTo(PAYLOADS.length));
-  assert.deepEqual(
-    asked.map(([, path]) => path.split("?")[1]),
-    ["after=-1", "after=3"],
-  );
+  assertEach(asked, ([, path]) => path.split("?")[1], ["after=-1", "after=3"]);
 });
 
 test("a damaged part of a saved run ends the watch with its problem", async () => {
@@ -308,10 +299,7 @@ test("a damaged part of a saved run ends the watch with its problem", async () =
   const { client } = savedClient(() => new Response(JSON.stringify(problem), { status: 500 }));
   const { got } = watching({ client });
   await settled();
-  assert.deepEqual(
-    got.problems.map(({ detail }) => detail),
-    ["Part 3 is damaged."],
-  );
+  assert.deepEqual(pluck(got.problems, "detail"), ["Part 3 is damaged."]);
 });
 
 test("a share is deleted with its token in a header", async () => {

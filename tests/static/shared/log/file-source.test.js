@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { deflateSync } from "node:zlib";
 import { createClient } from "../../../../kvscope/static/shared/log/client.js";
 import { fileSource } from "../../../../kvscope/static/shared/log/file-source.js";
+import { columns } from "../../support/lists.js";
 import { encode, smallRun } from "../../support/wire.js";
 
 const FRAMES = smallRun();
@@ -82,10 +83,7 @@ for (const [what, change] of Object.entries({
   test(`a part that is ${what} is named, once what comes before it is shown`, async () => {
     const { seqs, problems } = await watch(page({ change }));
     assert.deepEqual(seqs, [0, 1, 2]);
-    assert.deepEqual(
-      problems.map(({ status, field }) => [status, field]),
-      [[500, "parts[3]"]],
-    );
+    assert.deepEqual(columns(problems, "status", "field"), { status: [500], field: ["parts[3]"] });
   });
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { blockOf, headOf, isStored } from "../../../../kvscope/static/shared/log/stored-values.js";
+import { assertEach } from "../../support/lists.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 
@@ -26,10 +27,7 @@ test("prefill: no query has weight on later keys, but all scores are there", () 
   const { q, k, scores, weights, output } = headOf(FRAMES.slice(0, 1), 1);
   assert.deepEqual([...q.data], [2, 0, 0, 2]);
   assert.deepEqual(k.shape, [2, 2]);
-  assert.deepEqual(
-    [...scores.data].map((score) => score.toFixed(4)),
-    ["1.4142", "0.0000", "0.0000", "1.4142"],
-  );
+  assertEach([...scores.data], (score) => score.toFixed(4), ["1.4142", "0.0000", "0.0000", "1.4142"]);
   assert.deepEqual([...weights.data.subarray(0, 2)], [1, 0]);
   const share = Math.exp(Math.SQRT2) / (1 + Math.exp(Math.SQRT2));
   assert.ok(Math.abs(weights.data[3] - share) < 1e-6);

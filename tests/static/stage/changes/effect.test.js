@@ -4,6 +4,7 @@ import { comparisonOf } from "../../../../kvscope/static/shared/compare/alignmen
 import { followsSameTokens, switchedOff } from "../../../../kvscope/static/shared/facts/changes.js";
 import { effectSentence, stepBeside } from "../../../../kvscope/static/stage/changes/effect.js";
 import { runOf } from "../../support/compared-runs.js";
+import { assertEach } from "../../support/lists.js";
 
 const EOS = { reason: "eos" };
 const HEAD = switchedOff("head", { layer: 1, head: 0 });
@@ -76,12 +77,6 @@ test("a step stands beside the original's, and says whether both follow the same
   const original = runOf(["p", "q", "x", "y", "z"]);
   const run = changedRun(["p", "q", "x", "w", "z"]);
   const aligned = comparisonOf(original, run);
-  assert.deepEqual(
-    [0, 1, 2, 9].map((step) => stepBeside(aligned, step)),
-    [0, 1, 2, null],
-  );
-  assert.deepEqual(
-    [0, 1, 2, 9].map((step) => followsSameTokens(original, run, step)),
-    [true, true, false, false],
-  );
+  assertEach([0, 1, 2, 9], (step) => stepBeside(aligned, step), [0, 1, 2, null]);
+  assertEach([0, 1, 2, 9], (step) => followsSameTokens(original, run, step), [true, true, false, false]);
 });

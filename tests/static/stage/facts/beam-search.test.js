@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BeamSearch } from "../../../../kvscope/static/stage/facts/beam-search.js";
 import { beamTree, ownContinuation } from "../../../../kvscope/static/stage/views/tokens/beams.js";
+import { pluck } from "../../support/lists.js";
 import { token } from "../../support/wire.js";
 
 const node = (id, parent, total, kept = true, ended = false) => ({
@@ -60,34 +61,16 @@ test("a search is folded from its frames in order, and takes no others", () => {
 
 test("the best path leads from the context to the likeliest hypothesis", () => {
   const search = searched();
-  assert.deepEqual(
-    search.path(search.best).map(({ id }) => id),
-    [1, 4],
-  );
-  assert.deepEqual(
-    searched(FRAMES.slice(0, 2))
-      .path(0)
-      .map(({ id }) => id),
-    [0],
-  );
+  assert.deepEqual(pluck(search.path(search.best), "id"), [1, 4]);
+  assert.deepEqual(pluck(searched(FRAMES.slice(0, 2)).path(0), "id"), [0]);
 });
 
 test("hypotheses are what is still followed, and what has ended, likeliest first", () => {
   const ended = structuredClone(FRAMES);
   ended[1].data.nodes[1] = node(1, null, -2, true, true);
   ended[2].data.nodes = [node(5, 0, -2.8)];
-  assert.deepEqual(
-    searched(ended)
-      .hypotheses()
-      .map(({ id }) => id),
-    [1, 5],
-  );
-  assert.deepEqual(
-    searched()
-      .hypotheses()
-      .map(({ id }) => id),
-    [4, 5],
-  );
+  assert.deepEqual(pluck(searched(ended).hypotheses(), "id"), [1, 5]);
+  assert.deepEqual(pluck(searched().hypotheses(), "id"), [4, 5]);
 });
 
 test("children stand in their parents' order, so that no lines cross, and columns stay as they are", () => {
@@ -110,10 +93,7 @@ test("children stand in their parents' order, so that no lines cross, and column
     [6, 1, 2, 1, false],
   ]);
   const before = beamTree(searched(FRAMES.slice(0, 2)), new Set([0]));
-  assert.deepEqual(
-    before.cells.map(({ row }) => row),
-    [0, 1, 2],
-  );
+  assert.deepEqual(pluck(before.cells, "row"), [0, 1, 2]);
 });
 
 test("the run's own continuation is measured by the same sum", () => {

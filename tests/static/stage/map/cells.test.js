@@ -5,6 +5,7 @@ import { mapParts, mapSize, paintMapPart } from "../../../../kvscope/static/stag
 import { halfOf, mapGeometry, rowOf, stripOf } from "../../../../kvscope/static/stage/map/geometry.js";
 import { mapView } from "../../../../kvscope/static/stage/map/scene.js";
 import { mapShades } from "../../../../kvscope/static/stage/map/shades.js";
+import { assertEach } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 
 const [LAYERS, HEADS, PROMPT, POSITIONS] = [3, 4, 150, 170];
@@ -91,13 +92,10 @@ test("a local layer has outlines where it dropped K and V, and no weights before
   const strip = stripOf(geometry, 1);
   const each = (strip.x1 - strip.x0) / view.positions;
   const weights = [112, 116].map((key) => Math.round(strip.x0 + key * each));
-  assert.deepEqual(
-    [0, 1].map((layer) => weights.map((x) => kind(layer, x))),
-    [
-      [0, WEIGHT],
-      [WEIGHT, WEIGHT],
-    ],
-  );
+  assertEach([0, 1], (layer) => weights.map((x) => kind(layer, x)), [
+    [0, WEIGHT],
+    [WEIGHT, WEIGHT],
+  ]);
 });
 
 for (const ratio of [1, 1.25, 2]) {

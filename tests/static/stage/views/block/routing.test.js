@@ -11,6 +11,7 @@ import {
 } from "../../../../../kvscope/static/stage/views/block/routing-facts.js";
 import { readableOnly } from "../../../../../kvscope/static/stage/views/cache/algebra.js";
 import { passFlops } from "../../../../../kvscope/static/stage/views/cache/flops.js";
+import { pluck } from "../../../support/lists.js";
 import { madeRun } from "../../../support/made-run.js";
 
 /** Layer 0 sends position p to experts p mod 3 and 3; layer 1 has no experts. */
@@ -35,10 +36,7 @@ test("a line has the shares of the chosen experts, and nothing for the others or
 });
 
 test("every token that the run computed up to the newest has a line", () => {
-  assert.deepEqual(
-    throughTokens({ ...run, reused: 1 }, 0, 3).map(({ position }) => position),
-    [1, 2, 3],
-  );
+  assert.deepEqual(pluck(throughTokens({ ...run, reused: 1 }, 0, 3), "position"), [1, 2, 3]);
   assert.deepEqual(chosenCounts(run, throughTokens(run, 0, 3)), [2, 1, 1, 4]);
   assert.match(
     usedSentence(run, 0, throughTokens(run, 0, 3)),

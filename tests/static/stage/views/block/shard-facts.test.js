@@ -7,6 +7,7 @@ import {
   joinedIn,
   sharing,
 } from "../../../../../kvscope/static/stage/views/block/shard-facts.js";
+import { assertEach } from "../../../support/lists.js";
 
 const floats = (shape, values) => ({ shape, data: Float32Array.from(values) });
 const integers = (shape, values) => ({ shape, data: Int32Array.from(values) });
@@ -41,13 +42,10 @@ test("a layer is divided among as many devices as there are KV heads at most", (
 
 test("the parts of a change, and how far their sum is from the model's own", () => {
   const { parts, bias, sum, change, difference } = joinedIn(answer, "attn");
-  assert.deepEqual(
-    parts.map((part) => Array.from(part)),
-    [
-      [1, 2],
-      [4, -8],
-    ],
-  );
+  assertEach(parts, (part) => Array.from(part), [
+    [1, 2],
+    [4, -8],
+  ]);
   assert.deepEqual(
     [Array.from(bias), Array.from(sum), Array.from(change)],
     [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bestGuesses, flowOf, partsOf } from "../../../../../kvscope/static/stage/views/model/facts.js";
+import { assertEach } from "../../../support/lists.js";
 import { LIKE_GPT2, LIKE_LLAMA, madeRun } from "../../../support/made-run.js";
 import { token } from "../../../support/wire.js";
 
@@ -95,13 +96,10 @@ test("the largest shares of the vocabulary, with the chosen token always among t
     },
   };
   const best = bestGuesses(step, 2);
-  assert.deepEqual(
-    best.map(({ token: { id }, chosen }) => [id, chosen]),
-    [
-      [7, false],
-      [8, true],
-    ],
-  );
+  assertEach(best, ({ token: { id }, chosen }) => [id, chosen], [
+    [7, false],
+    [8, true],
+  ]);
   assert.ok(Math.abs(best[0].prob - Math.exp(-1)) < 1e-6);
   const far = bestGuesses({ ...step, data: { ...step.data, token: { ...token("w", 70), raw_prob: 0.001 } } }, 2);
   assert.deepEqual(far.map(({ token: { id }, prob, chosen }) => [id, prob, chosen]).at(-1), [70, 0.001, true]);

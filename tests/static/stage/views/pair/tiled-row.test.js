@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bytesByFormula, tiledRow } from "../../../../../kvscope/static/stage/views/pair/tiled-row.js";
+import { columns } from "../../../support/lists.js";
 
 const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
 
@@ -69,13 +70,7 @@ test("masked keys are in no tile: those after the query, and those before a slid
   const head = headOf(12, 4, 5);
   const { first, steps, weights, weightDifference, outputDifference } = tiledRow(head, { row: 9, query: 9 }, 4);
   assert.equal(first, 5);
-  assert.deepEqual(
-    steps.map(({ from, to }) => [from, to]),
-    [
-      [5, 8],
-      [9, 9],
-    ],
-  );
+  assert.deepEqual(columns(steps, "from", "to"), { from: [5, 9], to: [8, 9] });
   assert.deepEqual(Array.from(weights.subarray(0, 5)), [0, 0, 0, 0, 0]);
   assert.ok(weightDifference < 2e-7 && outputDifference < 4e-6);
 });
