@@ -36,30 +36,6 @@ test("notes on quantized weights and multi-token prediction", () => {
   assert.match(notes[1], /num_nextn_predict_layers/);
 });
 
-test("K/V heads and the size of a head may be left out", () => {
-  const { num_key_value_heads: _heads, ...rest } = CONFIGS["llama-3-8b"];
-  assert.equal(modelIn(rest).kv_heads, 32);
-  assert.equal(modelIn(rest).head_dim, 128);
-  assert.equal(modelIn({ ...rest, head_dim: 64 }).head_dim, 64);
-  assert.equal(modelIn({ ...rest, head_dim: null, max_position_embeddings: null }).context, null);
-  const { head_dim: _dim, ...qwen } = CONFIGS["qwen3-0.6b"];
-  assert.equal(modelIn(qwen).head_dim, 128, "not 1024 ÷ 16");
-  const { head_dim: _same, ...gemma } = CONFIGS["gemma-2-9b"];
-  assert.equal(modelIn(gemma).head_dim, 256, "not 3584 ÷ 16");
-});
-
-test("a window is where the family has it", () => {
-  const { sliding_window: _window, ...mistral } = CONFIGS["mistral-7b-v0.1"];
-  assert.equal(modelIn(mistral).window.tokens, 4096, "left out");
-  assert.equal(modelIn({ ...mistral, sliding_window: null }).window, null);
-  assert.equal(pasted({ ...CONFIGS["llama-3-8b"], sliding_window: 4096 }).problem.field, "sliding_window");
-
-  const qwen = { ...CONFIGS["qwen2.5-72b"], sliding_window: 4096, max_window_layers: 78 };
-  assert.equal(modelIn(qwen).window, null, "use_sliding_window is false");
-  assert.deepEqual(modelIn({ ...qwen, use_sliding_window: true }).window, { tokens: 4096, layers: [78, 79] });
-  assert.equal(modelIn({ ...qwen, use_sliding_window: true, max_window_layers: 80 }).window, null);
-});
-
 test("layer_types decides which layers have a window", () => {
   const layer_types = ["full_attention", "sliding_attention", "full_attention"];
   const gemma = { ...CONFIGS["gemma-2-9b"], num_hidden_layers: 3, layer_types };
@@ -91,14 +67,6 @@ test("the text model inside a multimodal one is read, with a note", () => {
   );
 });
 
-test("Falcon's K/V heads count only in its newer architecture", () => {
-  const older = { ...CONFIGS["falcon-7b"], num_kv_heads: 71 };
-  assert.equal(modelIn(older).kv_heads, 1);
-  assert.equal(modelIn({ ...older, multi_query: false }).kv_heads, 71);
-  const newer = { ...older, hidden_size: 8192, n_head: 128, num_kv_heads: 8, new_decoder_architecture: true };
-  assert.deepEqual([modelIn(newer).kv_heads, modelIn(newer).layer.norms], [8, 2]);
-});
-
 const LLAMA = CONFIGS["llama-3-8b"];
 
 test("an unknown family is refused by its name, whatever its fields, with what to do", () => {
@@ -128,6 +96,7 @@ test("a field that its family does not have is refused by its name, in every fam
 test("fields of other families are refused, where they would change the cache", () => {
   for (const [field, value] of [
     ["kv_lora_rank", 512],
+    ["sliding_window", 4096],
     ["attn_layer_period", 8],
     ["num_experts", 8],
     ["num_kv_shared_layers", 4],
@@ -160,6 +129,7 @@ test("what published configs have beside the sizes is read past", () => {
     layer_types: Array(32).fill("full_attention"),
   };
   assert.deepEqual(modelIn({ ...LLAMA, ...extra }), modelIn(LLAMA));
+  assert.equal(modelIn({ ...LLAMA, max_position_embeddings: null }).context, null);
 });
 
 test("a flat config of a model that reads images is its text model's, and a field of a flavour counts at its usual value", () => {

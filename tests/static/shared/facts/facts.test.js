@@ -19,7 +19,6 @@ import {
   queryRange,
   waitingView,
 } from "../../../../kvscope/static/stage/map/scene.js";
-import { dotProduct } from "../../../../kvscope/static/stage/views/pair/dot-product.js";
 import { assertEach, pluck } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 
@@ -178,24 +177,6 @@ test("hovering another head previews it and keeps the lock", () => {
   const focus = focusOf({ selection: { query: 2, key: 0 }, hover: { layer: 1, head: 3, query: 4, key: 2 } });
   assert.deepEqual([focus.layer, focus.head, focus.query, focus.key, focus.preview], [1, 3, 4, 2, true]);
   assert.equal(focusOf({ selection: { query: 2, key: 0 }, hover: { layer: 1, query: 3 } }).preview, false);
-});
-
-test("the terms of a dot product add up to it", () => {
-  const tensor = (shape, values) => ({ shape, data: Float32Array.from(values) });
-  const head = {
-    q: tensor([2, 4], [9, 9, 9, 9, 1, -2, 3, 0.5]),
-    k: tensor([3, 4], [0, 0, 0, 0, 2, 1, -1, 4, 9, 9, 9, 9]),
-    v: tensor([3, 4], [0, 0, 0, 0, 5, 6, 7, 8, 9, 9, 9, 9]),
-    scores: tensor([2, 3], [0, 0, 0, 0.25, -0.5, 0.75]),
-    weights: tensor([2, 3], [1, 0, 0, 0.3, 0.2, 0.5]),
-    output: tensor([2, 4], [0, 0, 0, 0, 1, 2, 3, 4]),
-  };
-  const pair = dotProduct(head, { row: 1, key: 1, query: 2, first: 0 });
-  assert.equal(pair.dot, 2 - 2 - 3 + 2);
-  assert.equal(pair.score, -0.5, "the model's own score, which is dot / √4");
-  assert.deepEqual([...pair.v], [5, 6, 7, 8]);
-  assert.equal(pair.keys, 3);
-  assert.deepEqual([...pair.products], [2, -2, -3, 2]);
 });
 
 test("before the first step the focus is on the last row of the prompt, without a key", () => {

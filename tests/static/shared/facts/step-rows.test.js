@@ -29,7 +29,7 @@ function runOf({ parent = null, reused = 0, study = null, forced = [] } = {}) {
     ...STEP,
     token: { ...STEP.token, ...(forced.includes(at) && { forced: true }) },
   }));
-  const run = madeRun({ words, promptLength: 3, reused, row: (_, __, query) => Array(query + 1).fill(9), steps });
+  const run = madeRun({ words, promptLength: 3, reused, steps });
   run.steps.forEach((step) => Object.assign(step, { topIds: Int32Array.of(1), topLogits: Float32Array.of(1) }));
   run.prefillPasses = 1;
   return Object.assign(run, { open: { ...run.open, parent, study, reused } });

@@ -74,7 +74,6 @@ test("a local layer has outlines where it dropped K and V, and no weights before
     layers: 2,
     heads: HEADS,
     windows: [40, null],
-    row: (_layer, _head, query) => new Array(query + 1).fill(9),
   });
   const view = mapView(local, 4);
   const geometry = mapGeometry({ width: 1200, height: 240, ...view });

@@ -15,7 +15,6 @@ const timed = (forward, flops, read) => ({
 const run = madeRun({
   words: ["a", "b", "c", "d", "e"],
   promptLength: 2,
-  row: () => [],
   steps: { 0: timed(20, 4000, 500), 1: timed(10, 1000, 500), 2: timed(30, 1100, 600), 3: timed(12, 1200, 700) },
 });
 

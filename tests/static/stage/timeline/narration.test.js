@@ -13,12 +13,7 @@ function sentencesOf(
   { words = ["The", " cat", " sat", " on", " it"], promptLength = 3, chosen = " on", ...rest } = {},
 ) {
   const next = { token: { ...token(chosen), prob: 0.42, ...rest.token } };
-  const run = madeRun({
-    words,
-    promptLength,
-    row: (_layer, _head, query) => new Array(query + 1).fill(1),
-    steps: { [step]: next },
-  });
+  const run = madeRun({ words, promptLength, steps: { [step]: next } });
   run.open.study = rest.study ?? null;
   run.close = rest.close ?? null;
   return plain(narrate(run, step));

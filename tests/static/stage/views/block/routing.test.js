@@ -15,11 +15,7 @@ import { pluck } from "../../../support/lists.js";
 import { madeRun } from "../../../support/made-run.js";
 
 /** Layer 0 sends position p to experts p mod 3 and 3; layer 1 has no experts. */
-const run = madeRun({
-  words: ["a", "b", "c", "d"],
-  promptLength: 3,
-  row: (_layer, _head, query) => new Array(query + 1).fill(9),
-});
+const run = madeRun({ words: ["a", "b", "c", "d"], promptLength: 3 });
 run.open.model.experts = { count: 4, chosen: 2, width: 8 };
 run.experts = (layer, position) =>
   layer

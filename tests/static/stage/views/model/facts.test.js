@@ -65,11 +65,7 @@ test("weights in groups have no size of each part", () => {
   assert.equal(partsOf({ ...SMOLLM2, weight_bytes: 538_060_032, weights: { held } }).bytes, null);
 });
 
-const run = madeRun({
-  words: ["a", "b", "c", "d", "e"],
-  promptLength: 3,
-  row: (_l, _h, query) => new Array(query + 1).fill(1),
-});
+const run = madeRun({ words: ["a", "b", "c", "d", "e"], promptLength: 3 });
 
 test("prefill feeds every prompt row, decode one, with the others cached", () => {
   assert.deepEqual(flowOf(run, 0), { rows: 3, cached: 0, first: 0, passes: 1, inherited: false });
