@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import requests
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.block import rows_of, wait_for_values
 from tests.support.complaints import Complaints
 from tests.support.numbers import ROUNDING, number
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.stage import Stage, box_of
 
@@ -194,9 +194,7 @@ def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run
     expect(part).to_contain_text("Number 0:")
 
 
-def test_while_the_model_loads_the_logs_weights_are_shown(
-    new_page: Callable[..., Page], stage: Stage, short_run: str
-) -> None:
+def test_while_the_model_loads_the_logs_weights_are_shown(new_page: NewPage, stage: Stage, short_run: str) -> None:
     loading = {"state": "loading", "phase": "reading weights", "done": 1, "total": 2, "message": "Reading weights"}
     page = new_page(**PHONE)
     page.route(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.screens import PHONE
 from tests.support.server import Server
 from tests.support.stage import Stage
@@ -122,7 +122,7 @@ def test_a_branch_left_while_it_was_starting_is_in_the_tree(stage: Stage, long_r
 
 
 def test_a_branch_of_a_recorded_run_stands_on_the_page_of_who_made_it_alone_also_on_a_phone(
-    new_page: Callable[..., Page], server: Server
+    new_page: NewPage, server: Server
 ) -> None:
     stage = Stage(new_page(**PHONE), server)
     text = stage.page.request.get(server.url).text()

@@ -6,14 +6,14 @@ import base64
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Download, Page, expect
+from playwright.sync_api import Browser, Download, expect
 
 from kvscope.model.log import frames as codec
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import PNG_START, Stage, box_of
 from tests.support.waiting import until
@@ -45,9 +45,7 @@ def table(download: Download) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_each_panel_is_saved_as_a_picture(
-    browser: Browser, new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_each_panel_is_saved_as_a_picture(browser: Browser, new_page: NewPage, server: Server, short_run: str) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage = opened(Stage(page, server), short_run).rest()
     for panel in PANELS:
@@ -115,9 +113,7 @@ def test_tables_saved_are_the_logs_and_the_models_own(stage: Stage, short_run: s
         assert len(table(download)) > 1, view
 
 
-def test_paper_is_light_has_no_controls_and_clips_nothing(
-    new_page: Callable[..., Page], server: Server, short_run: str
-) -> None:
+def test_paper_is_light_has_no_controls_and_clips_nothing(new_page: NewPage, server: Server, short_run: str) -> None:
     page = new_page(color_scheme="dark")
     page.add_init_script(
         """window.print = () => {

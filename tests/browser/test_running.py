@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.support.complaints import Complaints
-from tests.support.screens import PHONE
+from tests.support.pages import NewPage
 from tests.support.server import Server
 from tests.support.stage import Stage
 from tests.support.waiting import eventually
@@ -171,7 +170,7 @@ def test_a_run_is_paused_stepped_walked_followed_and_stopped(stage: Stage) -> No
 
 
 def test_the_newest_token_of_a_live_run_is_in_sight_and_late_viewers_see_all_of_it(
-    stage: Stage, new_page: Callable[..., Page], server: Server
+    stage: Stage, new_page: NewPage, server: Server
 ) -> None:
     stage.page.set_viewport_size({"width": 390, "height": 844})
     stage.open()
@@ -201,7 +200,7 @@ def test_the_newest_token_of_a_live_run_is_in_sight_and_late_viewers_see_all_of_
 
 
 def test_while_a_prompt_goes_through_every_panel_has_its_places_and_nothing_in_them(
-    new_page: Callable[..., Page], stage: Stage
+    new_page: NewPage, stage: Stage
 ) -> None:
     server = stage.server
     linked = Stage(new_page(), server)  # before the run, whose prefill takes less time than a new page
@@ -281,8 +280,8 @@ def test_a_prompt_that_is_asked_for_by_its_key_takes_letters_in_the_next_frame(s
     assert focused == "prompt"
 
 
-def test_on_a_phone_the_tokens_of_a_prompt_fit(new_page: Callable[..., Page], server: Server) -> None:
-    stage = Stage(new_page(**PHONE), server).open()
+def test_on_a_phone_the_tokens_of_a_prompt_fit(phone: Stage) -> None:
+    stage = phone.open()
     stage.type_prompt("Dogs, cats " * 60)
     stage.region("The prompt as tokens").get_by_role("button").first.tap()
     dialog = stage.page.get_by_role("dialog").filter(has_text="token")

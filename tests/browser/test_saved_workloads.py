@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
+from tests.support.pages import NewPage
 from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
 from tests.support.screens import DESKTOP
@@ -62,7 +62,7 @@ def expect_saved(page: Page) -> None:
     expect(page.get_by_role("button", name=re.compile("^(Run|Try)"))).to_have_count(0)
 
 
-def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Page], server: Server) -> None:
+def test_the_page_opens_on_a_recorded_one_that_plays(new_page: NewPage, server: Server) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     told = page.get_by_role("group", name="Recorded")
     expect(told).to_contain_text(f"serves {len(RECIPE['requests'])} requests")
@@ -75,9 +75,7 @@ def test_the_page_opens_on_a_recorded_one_that_plays(new_page: Callable[..., Pag
     expect(told).to_have_count(0)
 
 
-def test_share_makes_a_link_that_opens_this_pass_with_its_note(
-    new_page: Callable[..., Page], server: Server, run: str
-) -> None:
+def test_share_makes_a_link_that_opens_this_pass_with_its_note(new_page: NewPage, server: Server, run: str) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}#pass=1")
     page.get_by_role("button", name="Share", exact=True).click()
     dialog = share_dialog(page)
@@ -104,7 +102,7 @@ def test_share_makes_a_link_that_opens_this_pass_with_its_note(
 
 
 def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
-    new_page: Callable[..., Page], server: Server, run: str
+    new_page: NewPage, server: Server, run: str
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving?run={run}")
     share_button = page.get_by_role("button", name="Share", exact=True)
@@ -124,7 +122,7 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
 
 
 def test_its_link_shows_it_without_anything_to_start_and_is_deleted(
-    new_page: Callable[..., Page], server: Server, saved: Shared, run: str, complaints: Complaints
+    new_page: NewPage, server: Server, saved: Shared, run: str, complaints: Complaints
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}s/{saved.id}")
     expect_saved(page)
@@ -142,7 +140,7 @@ def test_its_link_shows_it_without_anything_to_start_and_is_deleted(
     expect(page.get_by_role("heading", name="This session was deleted")).to_be_visible()
 
 
-def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], server: Server, saved: Shared) -> None:
+def test_in_a_frame_that_has_no_origin_it_plays(new_page: NewPage, server: Server, saved: Shared) -> None:
     page = new_page(**DESKTOP)
     body = f'<iframe src="{server.url}embed/{saved.id}" width="1200" height="700" sandbox="allow-scripts"></iframe>'
     page.route(f"{server.url}course", lambda route: route.fulfill(content_type="text/html", body=body))
@@ -154,7 +152,7 @@ def test_in_a_frame_that_has_no_origin_it_plays(new_page: Callable[..., Page], s
     expect(link).to_have_attribute("href", f"/s/{saved.id}#pass=2")
 
 
-def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Page], file: Path) -> None:
+def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: NewPage, file: Path) -> None:
     page = new_page(**DESKTOP)
     asked = Asked().listen(page)
     opened(page, file.as_uri())
@@ -167,7 +165,7 @@ def test_its_file_plays_from_the_disk_and_asks_nobody(new_page: Callable[..., Pa
 
 
 def test_a_file_that_is_opened_here_gets_a_link_of_its_own(
-    new_page: Callable[..., Page], server: Server, file: Path, complaints: Complaints
+    new_page: NewPage, server: Server, file: Path, complaints: Complaints
 ) -> None:
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     page.get_by_role("button", name="Open a file").click()

@@ -20,6 +20,7 @@ import pytest
 from playwright.sync_api import Frame, Page, expect
 
 from kvscope.app.settings import Settings
+from tests.support.pages import NewPage
 from tests.support.runs import WORDS, share
 from tests.support.screens import PHONE, flaws, violations
 from tests.support.server import Server
@@ -168,9 +169,7 @@ def kinds(site: Site) -> dict[str, Check]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_every_kind_of_page_plays_and_asks_for_nothing_else(
-    new_page: Callable[..., Page], site: Site, place: str
-) -> None:
+def test_every_kind_of_page_plays_and_asks_for_nothing_else(new_page: NewPage, site: Site, place: str) -> None:
     page = new_page()
     asked = Asked().listen(page)
     for file, check in kinds(site).items():
@@ -181,9 +180,7 @@ def test_every_kind_of_page_plays_and_asks_for_nothing_else(
     assert {Path(url.partition("?")[0]).suffix for url in asked.urls} <= {".html", ".js", ".css", ".svg", ".png"}
 
 
-def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(
-    new_page: Callable[..., Page], site: Site
-) -> None:
+def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, f"s/{site.session}.html", "server")
     inspector = page.get_by_role("region", name="Inspector")
@@ -193,7 +190,7 @@ def test_stored_exact_values_are_shown_and_what_is_not_stored_is_said(
     expect(inspector).to_contain_text("Exact values are not stored")
 
 
-def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], site: Site) -> None:
+def test_the_search_leads_to_pages_of_the_site(new_page: NewPage, site: Site) -> None:
     page = new_page()
     loop(site.open(page, "learn/loop.html", "disk"))
     page.keyboard.press("/")
@@ -205,7 +202,7 @@ def test_the_search_leads_to_pages_of_the_site(new_page: Callable[..., Page], si
     assert page.url.startswith(f"{site.folder.as_uri()}/s/{site.session}.html")
 
 
-def test_a_page_from_a_disk_leads_to_the_others(new_page: Callable[..., Page], site: Site) -> None:
+def test_a_page_from_a_disk_leads_to_the_others(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, "index.html", "disk")
     page.get_by_role("button", name="Pages").click()
@@ -213,7 +210,7 @@ def test_a_page_from_a_disk_leads_to_the_others(new_page: Callable[..., Page], s
     page.wait_for_url(f"{site.folder.as_uri()}/learn.html")
 
 
-def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: Callable[..., Page], site: Site) -> None:
+def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: NewPage, site: Site) -> None:
     page = new_page()
     page.set_content(f'<div id="demo" data-kvscope="embed/{site.session}.html?step=1"></div>')
     page.add_script_tag(url=f"{site.url}static/embed.js")
@@ -231,7 +228,7 @@ def test_an_embed_says_and_does_what_an_embed_of_a_server_does(new_page: Callabl
     expect(popup.value.locator("html[data-step='4']")).to_be_attached()
 
 
-def test_own_runs_are_started_on_the_server_that_was_named(new_page: Callable[..., Page], site: Site) -> None:
+def test_own_runs_are_started_on_the_server_that_was_named(new_page: NewPage, site: Site) -> None:
     page = new_page()
     site.open(page, f"s/{site.session}.html", "server")
     expect(page.get_by_role("link", name="Try your own")).to_have_attribute("href", ELSEWHERE)
@@ -243,7 +240,7 @@ def test_own_runs_are_started_on_the_server_that_was_named(new_page: Callable[..
 
 
 @pytest.mark.parametrize("screen", [{}, PHONE], ids=["desktop", "phone"])
-def test_no_rule_of_axe_is_broken(new_page: Callable[..., Page], site: Site, screen: dict[str, Any]) -> None:
+def test_no_rule_of_axe_is_broken(new_page: NewPage, site: Site, screen: dict[str, Any]) -> None:
     page = new_page(**screen)
     gallery(site.open(page, "gallery.html", "server"))
     assert flaws(page) == []
