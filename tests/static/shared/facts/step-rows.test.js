@@ -52,16 +52,9 @@ test("a branch computed the rows after its own token, and has the earlier rows i
 test("rows are counted for a reused prefix, for a run without a cache, and for one that forgets it", () => {
   assert.deepEqual(stepRows(runOf({ reused: 2 }), 0), { computed: 1, first: 2, read: 2 });
   assert.equal(rowsBefore(runOf({ reused: 2 })), 2);
-  assert.deepEqual(stepRows(withoutCache(runOf({ study: { kind: "twin", cache: "none" } })), 2), {
-    computed: 5,
-    first: 0,
-    read: 0,
-  });
-  assert.deepEqual(stepRows(runOf({ study: { kind: "twin", cache: "forgotten" } }), 2), {
-    computed: 1,
-    first: 4,
-    read: 0,
-  });
+  const twin = (cache) => runOf({ study: { kind: "twin", cache } });
+  assert.deepEqual(stepRows(withoutCache(twin("none")), 2), { computed: 5, first: 0, read: 0 });
+  assert.deepEqual(stepRows(twin("forgotten"), 2), { computed: 1, first: 4, read: 0 });
   assert.equal(rowsBefore(runOf()), 0);
 });
 
