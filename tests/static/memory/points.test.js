@@ -17,14 +17,8 @@ import { LIKE_LLAMA } from "../support/made-run.js";
 import { gpuOf, modelOf, small } from "./known.js";
 
 const step = (number, position, changes = {}) => ({
-  ...{
-    step: number,
-    phase: number ? "decode" : "prefill",
-    position,
-    rows_computed: number ? 1 : position + 1,
-    batch: 1,
-  },
-  ...{ ms: { forward: 20, total: 90 }, flops: 4e8, bytes_read: 2e8 },
+  ...{ step: number, phase: number ? "decode" : "prefill", position, batch: 1 },
+  ...{ rows_computed: number ? 1 : position + 1, ms: { forward: 20, total: 90 }, flops: 4e8, bytes_read: 2e8 },
   kv: { positions: position + 1, bytes_used: 32 * (position + 1) },
   ...changes,
 });
@@ -80,15 +74,24 @@ test("cache grows evenly, attention with the square", () => {
   assert.equal(all / one, (8192 * 8193) / 2);
 });
 
+const STORED = { dtype: "bf16" };
+const INPUTS = {
+  context: 8192,
+  requests: 8,
+  prefix: 0,
+  cache: STORED,
+  weights: STORED,
+  gpu: gpuOf("h100-sxm"),
+  gpus: 1,
+};
+
 test("a roof bends at the ridge, and what is expected lies on it", () => {
   const gpu = gpuOf("h100-sxm");
   const [low, ridge, high] = roof(gpu);
   assert.equal(ridge.x, gpu.flops / gpu.bandwidth);
   assert.ok(Math.abs(ridge.y / gpu.flops - 1) < 1e-12 && high.y === gpu.flops);
   assert.equal(low.y, 0.1 * gpu.bandwidth);
-  const stored = { dtype: "bf16" };
-  const inputs = { context: 8192, requests: 8, prefix: 0, cache: stored, weights: stored, gpu, gpus: 2 };
-  const [decode, prefill] = expected(modelOf("llama-3-8b"), inputs);
+  const [decode, prefill] = expected(modelOf("llama-3-8b"), { ...INPUTS, gpus: 2 });
   assert.ok(Math.abs(decode.perSecond / (decode.intensity * gpu.bandwidth) - 1) < 1e-12, "of one GPU");
   assert.ok(Math.abs(prefill.perSecond / gpu.flops - 1) < 1e-12);
   assert.deepEqual([decode.bound, prefill.bound], ["bandwidth", "peak"]);
@@ -96,20 +99,10 @@ test("a roof bends at the ridge, and what is expected lies on it", () => {
 
 test("where one bound alone holds, the estimate is that of speed.js, and a short prompt is bound by what is read", () => {
   const model = modelOf("llama-3-8b");
-  const stored = { dtype: "bf16" };
-  const inputs = {
-    context: 8192,
-    requests: 8,
-    prefix: 0,
-    cache: stored,
-    weights: stored,
-    gpu: gpuOf("h100-sxm"),
-    gpus: 1,
-  };
-  const [decode, prefill] = expected(model, inputs);
-  assert.ok(Math.abs(decode.seconds / timePerToken(model, inputs).value - 1) < 1e-12);
-  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, inputs).value - 1) < 1e-12);
-  const [many, short] = expected(model, { ...inputs, context: 64, requests: 4000 });
+  const [decode, prefill] = expected(model, INPUTS);
+  assert.ok(Math.abs(decode.seconds / timePerToken(model, INPUTS).value - 1) < 1e-12);
+  assert.ok(Math.abs(prefill.seconds / timeToFirstToken(model, 8192, INPUTS).value - 1) < 1e-12);
+  const [many, short] = expected(model, { ...INPUTS, context: 64, requests: 4000 });
   assert.deepEqual([many.bound, short.bound], ["peak", "bandwidth"]);
-  assert.ok(short.seconds > timeToFirstToken(model, 64, inputs).value);
+  assert.ok(short.seconds > timeToFirstToken(model, 64, INPUTS).value);
 });

@@ -56,15 +56,8 @@ test("latent attention keeps one vector, not two", () => {
 test("a window keeps its tokens and no more, and only in the layers that have it", () => {
   const model = small({ window: { tokens: 5, layers: [0] } });
   const layer = 2 * 4 * 2;
-  for (const [context, kept] of [
-    [1, 1],
-    [4, 4],
-    [5, 5],
-    [6, 5],
-    [1000, 5],
-  ]) {
-    assert.equal(ofRequest(model, context), layer * (context + kept), `${context} tokens`);
-  }
+  for (const [tokens, kept] of Object.entries({ 1: 1, 4: 4, 5: 5, 6: 5, 1000: 5 }))
+    assert.equal(ofRequest(model, Number(tokens)), layer * (Number(tokens) + kept), `${tokens} tokens`);
   assert.equal(perToken(model, FP16), 2 * layer, "a token that is just written is in all layers");
   const everywhere = modelOf("mistral-7b-v0.1");
   assert.equal(ofRequest(everywhere, 32_768), ofRequest(everywhere, 4096));
@@ -117,10 +110,8 @@ test("scales of quantized numbers are counted where asked for", () => {
 test("weights are parameters times bytes, all experts among them", () => {
   assert.equal(weightBytes(modelOf("llama-3-8b"), FP16).value, 16_060_522_496);
   assert.equal(weightBytes(modelOf("mixtral-8x7b"), FP16).value, 2 * 46_702_792_704);
-  assert.equal(
-    weightBytes(modelOf("llama-3-8b"), { dtype: "int4", group: 128 }).value,
-    8_030_261_248 / 2 + 125_472_832,
-  );
+  const int4 = { dtype: "int4", group: 128 };
+  assert.equal(weightBytes(modelOf("llama-3-8b"), int4).value, 8_030_261_248 / 2 + 125_472_832);
 });
 
 test("the new presets have the cache of their layers", () => {
