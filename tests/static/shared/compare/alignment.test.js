@@ -83,10 +83,7 @@ test("exchanging two runs exchanges the sides; each token is in one column; only
     assert.deepEqual(there.columns, mirrored, `${first} | ${second}`);
     for (const side of ["a", "b"]) {
       const positions = there.columns.map((column) => column[side]).filter((at) => at !== null);
-      assert.deepEqual(
-        positions,
-        Array.from({ length: { a, b }[side].tokens.length }, (_, at) => at),
-      );
+      assert.deepEqual(positions, [...{ a, b }[side].tokens.keys()]);
     }
     for (const { a: x, b: y, same } of there.columns) {
       if (same) assert.equal(first[x], second[y]);

@@ -62,17 +62,12 @@ test("top keys come strongest first, and equal keys earliest first", () => {
   assert.deepEqual(topKeys([], 3), []);
   const row = Uint8Array.from({ length: 97 }, (_, key) => (key * 37) % 11);
   const sorted = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
-  for (const count of [1, 5, 97, 200]) {
-    const keys = topKeys(row, count).map(({ key }) => key);
-    assert.deepEqual(keys, sorted.slice(0, count));
-  }
+  for (const count of [1, 5, 97, 200]) assert.deepEqual(pluck(topKeys(row, count), "key"), sorted.slice(0, count));
 });
 
 test("the position of a key has a name", () => {
-  assert.equal(whereKeyStands(5, 5), "its own position");
-  assert.equal(whereKeyStands(5, 0), "the first token");
-  assert.equal(whereKeyStands(5, 4), "the previous token");
-  assert.equal(whereKeyStands(5, 2), "3 tokens back");
+  const places = ["its own position", "the first token", "the previous token", "3 tokens back"];
+  assertEach([5, 0, 4, 2], (key) => whereKeyStands(5, key), places);
 });
 
 test("query heads share K/V heads in equal consecutive groups", () => {
@@ -95,16 +90,10 @@ test("a masked cell has no weight and no key", () => {
 });
 
 test("a cache cell says when it was written, its block and slot, and which heads read it", () => {
-  const { title, notes, place } = factsAt(animal(), 2, {
-    group: "cache",
-    layer: 1,
-    kind: "V",
-    kvHead: 1,
-    positions: [4, 4],
-  });
+  const at = { group: "cache", layer: 1, kind: "V", kvHead: 1, positions: [4, 4] };
+  const { title, notes, place } = factsAt(animal(), 2, at);
   assert.equal(title, "V of “too”, position 4, layer 1, KV head 1");
-  assert.equal(notes[0], "in the cache since step 1");
-  assert.equal(notes[1], "block 8, slot 0; read by heads 2–3");
+  assert.deepEqual(notes.slice(0, 2), ["in the cache since step 1", "block 8, slot 0; read by heads 2–3"]);
   assert.deepEqual(place, { layer: 1, kvHead: 1, key: 4 });
 });
 
@@ -155,14 +144,10 @@ test("a step's view shows its positions, not those of later steps", () => {
   assert.deepEqual([view.positions, view.firstQuery, view.prefill, view.reserved], [5, 4, false, 8]);
 });
 
-const focusOf = (parts) =>
-  headFocus({
-    run: animal(),
-    step: 2,
-    hover: null,
-    ...parts,
-    selection: { layer: 0, head: 0, query: null, key: null, ...parts.selection },
-  });
+const focusOf = ({ selection, ...parts }) => {
+  const selected = { layer: 0, head: 0, query: null, key: null, ...selection };
+  return headFocus({ run: animal(), step: 2, hover: null, ...parts, selection: selected });
+};
 
 test("without a lock, the focus is the newest row and its strongest key", () => {
   assert.deepEqual(focusOf({}), { layer: 0, head: 0, newest: 5, query: 5, key: 1, locked: false, preview: false });
@@ -180,10 +165,7 @@ test("hovering another head previews it and keeps the lock", () => {
 });
 
 test("before the first step the focus is on the last row of the prompt, without a key", () => {
-  const focus = focusOf({
-    run: { ...animal(), awaited: true, steps: [] },
-    step: 0,
-    selection: { layer: 1, head: 3, query: 5, key: 5 },
-  });
+  const awaited = { ...animal(), awaited: true, steps: [] };
+  const focus = focusOf({ run: awaited, step: 0, selection: { layer: 1, head: 3, query: 5, key: 5 } });
   assert.deepEqual(focus, { layer: 1, head: 3, newest: 3, query: 3, key: null, locked: false, preview: false });
 });

@@ -53,17 +53,11 @@ test("an equal answer has its largest change of a probability; one that grows is
 });
 
 test("one that ends earlier or later than its original is said to", () => {
-  const short = ["p", "q", "x"];
-  const long = ["p", "q", "x", "y"];
-  const options = { close: EOS };
-  assert.match(
-    said(runOf(long, options), changedRun(short, options)),
-    /the answer ends after 1 token; that of the original goes on with “y”\.$/,
-  );
-  assert.match(
-    said(runOf(short, options), changedRun(long, options)),
-    /the answer goes on with “y”; that of the original ends after 1 token\.$/,
-  );
+  const [short, long] = ["pqx", "pqxy"];
+  const ended = (original, changed) =>
+    said(runOf([...original], { close: EOS }), changedRun([...changed], { close: EOS }));
+  assert.match(ended(long, short), /the answer ends after 1 token; that of the original goes on with “y”\.$/);
+  assert.match(ended(short, long), /the answer goes on with “y”; that of the original ends after 1 token\.$/);
 });
 
 test("a token that a branch was given is not said to come with the changes", () => {

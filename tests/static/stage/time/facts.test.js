@@ -4,7 +4,7 @@ import { median } from "../../../../kvscope/static/shared/facts/median.js";
 import { cacheBytes, cacheGrowth, otherCaches } from "../../../../kvscope/static/stage/kv-cache/facts.js";
 import { barWidths, hitBars } from "../../../../kvscope/static/stage/time/bars.js";
 import { phaseFacts, timeFacts } from "../../../../kvscope/static/stage/time/facts.js";
-import { assertEach, columns, pluck } from "../../support/lists.js";
+import { columns, pluck } from "../../support/lists.js";
 import { madeRun } from "../../support/made-run.js";
 
 const timed = (forward, flops, read) => ({
@@ -59,11 +59,7 @@ test("other caches are ratios of the formula, and the model's own kind is not am
 
 test("growth is what was measured, step by step", () => {
   const { used, reserved } = cacheGrowth(run);
-  assertEach(
-    used,
-    ({ x, y }) => [x, y],
-    run.steps.map(({ data }, step) => [step, data.kv.bytes_used]),
-  );
+  assert.deepEqual(columns(used, "x", "y"), { x: [0, 1, 2, 3], y: run.steps.map(({ data }) => data.kv.bytes_used) });
   assert.ok(reserved.every(({ y }, step) => y >= used[step].y));
 });
 
