@@ -32,8 +32,7 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll(".page *")]
 
 
 def look(stage: Stage, run: str, view: str) -> None:
-    stage.show(run, PLACE + view).expect_step(3)
-    stage.expect_view(view)
+    stage.show(run, PLACE + view).expect_step(3).expect_view(view)
     stage.rest()
 
 

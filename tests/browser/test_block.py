@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from typing import Any
 
@@ -17,7 +16,7 @@ from tests.support.complaints import Complaints
 from tests.support.numbers import ROUNDING, number
 from tests.support.pages import NewPage
 from tests.support.screens import PHONE
-from tests.support.stage import Stage, box_of
+from tests.support.stage import Stage, box_of, found_in
 
 LAYER, STEP = 13, 2
 
@@ -96,8 +95,7 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     walk.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         stage.page.keyboard.press(key)
-    found = re.search(r"number (\d+) of 576; (\S+); the output of layer 12", said(walk))
-    assert found
+    found = found_in(said(walk), r"number (\d+) of 576; (\S+); the output of layer 12")
     assert int(found[1]) > 2
     assert same(found[2], float(exact["resid_in"][int(found[1])]))
     assert f"layer={LAYER}&" in stage.page.url, "the arrow keys are the cursor's while it walks"
@@ -197,9 +195,7 @@ def test_the_devices_parts_add_up_to_the_engines_changes(stage: Stage, short_run
 def test_while_the_model_loads_the_logs_weights_are_shown(new_page: NewPage, stage: Stage, short_run: str) -> None:
     loading = {"state": "loading", "phase": "reading weights", "done": 1, "total": 2, "message": "Reading weights"}
     page = new_page(**PHONE)
-    page.route(
-        "**/readyz", lambda route: route.fulfill(status=503, body=json.dumps(loading), content_type="application/json")
-    )
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json=loading))
     early = Stage(page, stage.server)
     area = early.at(short_run, STEP, "block")
     expect(area).to_contain_text("The exact values come from the model, which is not ready")

@@ -189,10 +189,8 @@ def test_the_page_waits_while_the_engine_starts(new_page: NewPage, server: Serve
     complaints.allow("503")
     page = new_page()
     problem = {"title": "Service Unavailable", "status": 503, "detail": "The model is loading."}
-    page.route(
-        "**/api/by-hand/a",
-        lambda route: route.fulfill(status=503, json=problem, content_type="application/problem+json"),
-    )
+    told = {"status": 503, "json": problem, "content_type": "application/problem+json"}
+    page.route("**/api/by-hand/a", lambda route: route.fulfill(**told))
     page.goto(f"{server.url}by-hand/a")
     expect(page.get_by_text("The model is loading.")).to_be_visible()
     page.unroute("**/api/by-hand/a")

@@ -18,7 +18,7 @@ from tests.support.complaints import Complaints
 from tests.support.pages import NewPage
 from tests.support.runs import note, share
 from tests.support.server import Server
-from tests.support.stage import Rest, Stage, box_of, open_link, share_by_dialog
+from tests.support.stage import Rest, Stage, box_of, found_in, open_link, share_by_dialog
 from tests.support.traffic import sockets_of
 from tests.support.waiting import eventually, until
 
@@ -419,8 +419,7 @@ def pasted(form: Locator) -> str:
 
 def asked(form: Locator) -> dict[str, list[str]]:
     """The parameters of the address in the HTML to paste."""
-    found = re.search(r'src="([^"]*)"', pasted(form))
-    assert found
+    found = found_in(pasted(form), r'src="([^"]*)"')
     return parse_qs(urlsplit(html.unescape(found[1])).query)
 
 
@@ -460,8 +459,7 @@ def test_what_is_built_and_pasted_into_another_page_shows_what_the_preview_shows
 
 
 def test_a_link_just_made_is_embedded_from_its_dialog(stage: Stage, short_run: str) -> None:
-    stage.open(short_run, "#step=2&layer=3&head=1&view=head")
-    stage.expect_step(2)
+    stage.open(short_run, "#step=2&layer=3&head=1&view=head").expect_step(2)
     form = share_by_dialog(stage, TITLE)
     made_id = form.get_by_label("Link", exact=True).input_value().rpartition("/")[2]
     form.get_by_role("button", name="Embed…").click()

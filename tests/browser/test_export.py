@@ -35,8 +35,7 @@ COLOURS = """async (address) => {
 
 
 def opened(stage: Stage, run: str, view: str = "head") -> Stage:
-    stage.show(run, PLACE + view).expect_step(STEP)
-    stage.expect_view(view)
+    stage.show(run, PLACE + view).expect_step(STEP).expect_view(view)
     return stage
 
 
@@ -146,12 +145,11 @@ def test_large_type_is_larger_and_points_where_the_pointer_is(stage: Stage, shor
     page = opened(stage, short_run).page
     page.set_viewport_size({"width": 1920, "height": 1080})
     heading = stage.region("Inspector").get_by_role("heading", level=2).first
-    before = stage.rest() and heading.bounding_box()
+    stage.rest()
+    before = box_of(heading)["height"]
     stage.button("Large type").click()
-    after = stage.rest() and heading.bounding_box()
-    assert before is not None
-    assert after is not None
-    assert after["height"] >= 1.2 * before["height"]
+    stage.rest()
+    assert box_of(heading)["height"] >= 1.2 * before
     assert stage.overflow() <= 0
     page.wait_for_url("**present=1*")
     page.reload()

@@ -15,7 +15,7 @@ from tests.support.pages import NewPage
 from tests.support.runs import HOSTILE, LEVELS, PLACE, WORDS, export, note, share
 from tests.support.screens import VIEWS
 from tests.support.server import Server
-from tests.support.stage import PNG_START, Stage, expect_same_text, open_file, open_link
+from tests.support.stage import PNG_START, Stage, expect_same_text, found_in, open_file, open_link
 from tests.support.traffic import Asked
 
 IN_THE_FRAMES = ("head", "tokens", "cache", "time")
@@ -100,8 +100,7 @@ def test_a_damaged_part_is_named_and_without_javascript_the_run_is_told(
     text = file.read_text("utf-8")
     manifest = requests.get(f"{server.url}api/sessions/{session}", timeout=60).json()
     seq = next(part["seq"] for part in manifest["parts"] if part["kind"] == "step" and part["seq"] > 6)
-    packed = re.search(rf'id="part-{seq}">([^<]+)<', text)
-    assert packed
+    packed = found_in(text, rf'id="part-{seq}">([^<]+)<')
     bits = bytearray(base64.b64decode(packed[1]))
     bits[len(bits) // 2] ^= 1
     damaged = tmp_path / "damaged.html"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -81,10 +80,7 @@ def test_without_an_engine_the_rest_of_the_state_is_there(opened: NewPage, compl
     def starting(route: Route) -> None:
         said = route.fetch().json()
         engine = {**said["engine"], "state": "restarting", "pid": None, "message": "The engine stopped."}
-        route.fulfill(
-            body=json.dumps({**said, "engine": engine, "weights": None, "cache": None, "pace": None}),
-            content_type="application/json",
-        )
+        route.fulfill(json={**said, "engine": engine, "weights": None, "cache": None, "pace": None})
 
     page.route("**/api/state", starting)
     page.get_by_role("button", name="Measure again").click()
@@ -147,8 +143,8 @@ def test_without_the_model_the_reference_has_a_recordings_numbers(
 ) -> None:
     complaints.allow("Failed to load resource")
     page = new_page()
-    loading = json.dumps({"state": "loading", "message": "Loading the model", "model": None})
-    page.route("**/readyz", lambda route: route.fulfill(status=503, body=loading, content_type="application/json"))
+    loading = {"state": "loading", "message": "Loading the model", "model": None}
+    page.route("**/readyz", lambda route: route.fulfill(status=503, json=loading))
     page.goto(f"{server.url}learn/reference")
     expect(page.get_by_text("from a recording: the model of this server is not ready.")).to_be_visible()
     expect(region(page, "Table of symbols").get_by_role("row", name=re.compile("^d_ff 1,536"))).to_be_visible()

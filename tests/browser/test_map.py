@@ -11,7 +11,7 @@ from tests.support.numbers import fixed
 from tests.support.pages import NewPage
 from tests.support.pixels import seen
 from tests.support.server import ROOT, Server
-from tests.support.stage import Stage, box_of
+from tests.support.stage import Stage, box_of, found_in
 from tests.support.waiting import eventually
 
 GLOSSARY = json.loads((ROOT / "kvscope" / "static" / "shared" / "words" / "glossary.json").read_text("utf-8"))
@@ -122,16 +122,14 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
         expect(title).to_contain_text(f": {looker} looks at")
         expect(inspector.get_by_role("heading", level=2)).to_contain_text(f"{looker} looks")
     layer, head = (int(value) for value in re.findall(r"(?:Layer|head) (\d+)", title.inner_text()))
-    at = re.search(r"query at position (\d+), key at position (\d+)", stage.map.inner_text())
-    assert at
+    at = found_in(stage.map.inner_text(), r"query at position (\d+), key at position (\d+)")
     weight = log.weight(layer, head, int(at[1]), int(at[2]))
     expect(stage.map.get_by_text(re.compile(r"^weight \d\."))).to_contain_text(f"weight {weight:.3f}")
     stage.map.click(position=place)
     stage.page.wait_for_url(f"**layer={layer}&head={head}*")
     stage.map.hover(position={"x": box["width"] * 0.85, "y": box["height"] * 0.5})
     kept = stage.map.get_by_text(re.compile(r"^[KV] of .*, position \d+, layer"))
-    position = re.search(r"position (\d+)", kept.inner_text())
-    assert position
+    position = found_in(kept.inner_text(), r"position (\d+)")
     table = log.steps[5]["kv"]["block_table"]
     expect(stage.map).to_contain_text(f"block {table[int(position[1]) // 16]}, slot {int(position[1]) % 16};")
 
@@ -146,8 +144,7 @@ def test_what_is_pointed_at_is_told_and_a_click_goes_there(stage: Stage, short_r
         stage.page.mouse.move(*point)
         tip = stage.map.locator(".tooltip")
         expect(tip).to_contain_text(re.compile(r"Layer 13, head \d: “.+” looks at “.+”"))
-        told = re.search(r"head (\d).*key at position (\d+)", tip.inner_text(), re.DOTALL)
-        assert told
+        told = found_in(tip.inner_text(), r"head (\d).*key at position (\d+)", re.DOTALL)
         stage.page.mouse.click(*point)
         expect(stage.page).to_have_url(re.compile(f"layer=13&head={told[1]}&.*key={told[2]}"))
         taken.add(told[1])

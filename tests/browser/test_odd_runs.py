@@ -281,8 +281,7 @@ def test_values_asked_for_without_a_network_come_when_it_is_back(
 def test_a_tab_asleep_for_an_hour_goes_on_where_it_was(new_page: NewPage, server: Server, short_run: str) -> None:
     stage = Stage(new_page(own=True), server)
     stage.page.clock.install()
-    stage.open(short_run, "#step=1&layer=13&head=8&view=model")
-    stage.expect_step(1)
+    stage.open(short_run, "#step=1&layer=13&head=8&view=model").expect_step(1)
     stage.page.get_by_label("Speed").select_option("¼×")
     stage.button("Play").click()
     stage.page.clock.pause_at(time.time() + 3600)

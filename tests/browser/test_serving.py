@@ -17,7 +17,7 @@ from tests.support.numbers import fixed
 from tests.support.pages import NewPage
 from tests.support.screens import DESKTOP, PHONE
 from tests.support.server import Server
-from tests.support.stage import field, region
+from tests.support.stage import field, found_in, region
 from tests.support.waiting import eventually
 
 SYSTEM = "You work in a small bookshop that is open from nine to six. Answer in one short and friendly sentence."
@@ -82,8 +82,7 @@ def lanes(page: Page) -> Locator:
 
 def run_of(page: Page) -> str:
     page.wait_for_url(re.compile(r"\?run="))
-    found = re.search(r"run=([0-9a-f]+)", page.url)
-    assert found
+    found = found_in(page.url, r"run=([0-9a-f]+)")
     return found[1]
 
 

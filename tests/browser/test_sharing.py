@@ -26,8 +26,7 @@ from tools.record.__main__ import recipes
 def test_a_shared_moment_opens_from_its_link_in_another_browser(
     stage: Stage, new_page: NewPage, short_run: str
 ) -> None:
-    stage.open(short_run, PLACE + "head")
-    stage.expect_step(3)
+    stage.open(short_run, PLACE + "head").expect_step(3)
     stage.button("Share").click()
     form = share_dialog(stage.page)
     expect(form.get_by_label("Title")).to_have_value("The animal didn't cross the street because it was too")
@@ -67,8 +66,7 @@ def test_sharing_takes_only_the_keyboard_and_loses_nothing_typed(
 ) -> None:
     page = new_page(permissions=["clipboard-read", "clipboard-write"])
     stage, keys = Stage(page, server), page.keyboard
-    stage.open(short_run, "#step=2&layer=3&head=1")
-    stage.expect_step(2)
+    stage.open(short_run, "#step=2&layer=3&head=1").expect_step(2)
     stage.button("Share").focus()
     keys.press("Enter")
     form = share_dialog(page)

@@ -111,9 +111,12 @@ def lesson(frame: Frame) -> None:
     expect(heading).not_to_have_text(first)
 
 
-def by_hand(frame: Frame) -> None:
-    expect(frame.get_by_role("heading", name="Check attention with a pencil")).to_be_visible()
-    expect(frame.get_by_text("Attention weight from “sat” to “cat”")).to_be_visible()
+def says(*texts: str | re.Pattern[str]) -> Check:
+    def check(frame: Frame) -> None:
+        for text in texts:
+            expect(frame.get_by_text(text).first).to_be_visible()
+
+    return check
 
 
 def memory(frame: Frame) -> None:
@@ -127,26 +130,15 @@ def gallery(frame: Frame) -> None:
     expect(frame.locator(".card canvas")).to_have_count(len(list(Settings().recordings_dir.glob("*.safetensors"))))
 
 
-def contents(frame: Frame) -> None:
-    expect(frame.get_by_role("link", name="What is a token?", exact=True)).to_be_visible()
-
-
 def loop(frame: Frame) -> None:
     expect(frame.get_by_role("region", name="Counted and computed rows")).to_contain_text("with the cache")
-
-
-def reference(frame: Frame) -> None:
-    expect(frame.get_by_role("heading").first).to_be_visible()
-    expect(frame.get_by_text("SmolLM2-135M-Instruct").first).to_be_visible()
-
-
-def no_model(frame: Frame) -> None:
-    expect(frame.get_by_text(re.compile("No model runs here|without a model"))).to_be_visible()
 
 
 def kinds(site: Site) -> dict[str, Check]:
     """A file of each kind of page, and how it is known to work."""
     lessons = "learn/01-what-is-a-token.html"
+    by_hand = says("Check attention with a pencil", "Attention weight from “sat” to “cat”")
+    no_model = says(re.compile("No model runs here|without a model"))
     return {
         "index.html": partial(stage, opens=0),
         f"s/{site.session}.html": stage,
@@ -155,9 +147,9 @@ def kinds(site: Site) -> dict[str, Check]:
         "embed/serving.html": workload,
         lessons: lesson,
         f"embed/{lessons}": lesson,
-        "learn.html": contents,
+        "learn.html": says("What is a token?"),
         "learn/loop.html": loop,
-        "learn/reference.html": reference,
+        "learn/reference.html": says("SmolLM2-135M-Instruct"),
         "learn/words.html": no_model,
         "learn/state.html": no_model,
         "by-hand/a.html": by_hand,

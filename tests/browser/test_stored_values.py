@@ -122,8 +122,7 @@ def test_what_is_not_stored_is_said_and_not_asked_for(both: Both, sessions: dict
 def test_the_dialog_says_what_each_choice_takes_and_how_far_it_is(
     stage: Stage, tiny: Server, new_page: NewPage, short_run: str
 ) -> None:
-    stage.open(short_run, place(3, "head"))
-    stage.expect_step(3)
+    stage.open(short_run, place(3, "head")).expect_step(3)
     stage.button("Share").click()
     form = share_dialog(stage.page)
     choices = form.get_by_role("group", name="What the link includes").get_by_role("radio")

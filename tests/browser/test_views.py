@@ -17,7 +17,7 @@ from kvscope.model.log import frames as codec
 from tests.support.complaints import Complaints
 from tests.support.numbers import number
 from tests.support.server import Server
-from tests.support.stage import Stage
+from tests.support.stage import Stage, box_of, found_in
 from tests.support.traffic import requests_of
 from tests.support.waiting import eventually
 
@@ -112,9 +112,7 @@ def test_a_what_if_acts_at_once_asks_nobody_and_is_taken_for_the_next_run(stage:
     row = table.get_by_role("row").nth(1).get_by_role("cell")
     share = number(row.nth(TOP_K).inner_text().split("\u202f")[0]) / 100
     assert abs(share - two[0] / two.sum()) <= 0.00051
-    track, bar = (row.nth(TOP_K).locator(part).bounding_box() for part in ("span span", "i"))
-    assert track is not None
-    assert bar is not None
+    track, bar = (box_of(row.nth(TOP_K).locator(part)) for part in ("span span", "i"))
     assert abs(bar["width"] / track["width"] - share) < 0.02
     for key, value in (("Home", "1"), ("End", "")):
         slider.press(key)
@@ -325,8 +323,7 @@ def test_a_steps_operations_are_run_both_ways_and_k_and_v_are_the_models_own(sta
     for key in ["ArrowDown"] * 3 + ["ArrowRight"] * 5:
         stage.page.keyboard.press(key)
     reading = group.get_by_role("status").inner_text().replace("\u2212", "-")
-    read = re.search(r"position 3, .*number 5:\s+(\S+) cached, (\S+) computed again", reading)
-    assert read, reading
+    read = found_in(reading, r"position 3, .*number 5:\s+(\S+) cached, (\S+) computed again")
     assert abs(float(read[1]) - float(values["k"][3, 5])) <= 5.1e-7
     assert abs(float(read[2]) - float(values["k_again"][3, 5])) <= 5.1e-7
 

@@ -5,9 +5,9 @@ import { folded, framesOf, SETTINGS } from "./made.js";
 
 test("a workload is folded from its frames in order, and takes no others", () => {
   const log = folded(framesOf([SETTINGS, { ...SETTINGS, sharing: false }]));
-  assertEach(log.rounds, ({ number, passes, end }) => [number, passes.length, end.ms], [
-    [0, 3, 41],
-    [1, 3, 82],
+  assertEach(log.rounds, ({ number, passes, end }) => `${number}: ${passes.length} in ${end.ms}`, [
+    "0: 3 in 41",
+    "1: 3 in 82",
   ]);
   assert.equal(log.passes.length, 6);
   assert.equal(log.roundOf(4).settings.sharing, false);

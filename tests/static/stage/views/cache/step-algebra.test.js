@@ -72,13 +72,7 @@ test("the cached and the recomputed numbers are compared one by one, the output 
 test("one number is read at its position", () => {
   const values = { k: tensor([2, 3], [0, 1, 2, 3, 4, 5]), k_again: tensor([2, 3], [0, 1, 2, 3, 4.5, 5]) };
   assert.deepEqual(numberTwice(values, "k", 1, 1), { cached: 4, again: 4.5, difference: 0.5 });
-  assert.deepEqual(
-    rowsOf(values.k).map((row) => [...row]),
-    [
-      [0, 1, 2],
-      [3, 4, 5],
-    ],
-  );
+  assert.deepEqual(rowsOf(values.k).map(String), ["0,1,2", "3,4,5"]);
 });
 
 test("very small numbers are written as powers of ten", () => {
