@@ -476,31 +476,21 @@ const SAVED = {
 };
 
 test("a saved session opens where its sharer chose, unless the address names another place", async () => {
-  const chosen = harness({ saved: SAVED });
-  chosen.controller.begin("r1", {});
-  chosen.bring(0, 9);
-  await settled();
+  const chosen = await openRun(9, {}, { saved: SAVED });
   const { step, playing, selection, run } = chosen.store.state();
   assert.deepEqual([step, playing, run.saved], [1, false, SAVED]);
   assert.deepEqual([selection.layer, selection.query, selection.view], [1, 3, "pair"]);
-  const named = harness({ saved: SAVED });
-  named.controller.begin("r1", { step: 2 });
-  named.bring(0, 9);
+  const named = await openRun(9, { step: 2 }, { saved: SAVED });
   assert.deepEqual([named.store.state().step, named.store.state().selection.view], [2, "head"]);
 });
 
 test("a saved session without a place plays from its start", async () => {
-  const { controller, store, bring } = harness({ saved: { ...SAVED, open: { step: null, view: null } } });
-  controller.begin("r1", {});
-  bring(0, 9);
+  const { store } = await openRun(9, {}, { saved: { ...SAVED, open: { step: null, view: null } } });
   assert.deepEqual([store.state().step, store.state().playing], [0, true]);
 });
 
 test("a saved run asks its engine for nothing, even before its last frame is here", async () => {
-  const { controller, store, bring, controls } = harness({ saved: SAVED, status: "paused" });
-  controller.begin("r1", {});
-  bring(0, 6);
-  await settled();
+  const { controller, store, controls } = await openRun(6, {}, { saved: SAVED, status: "paused" });
   controller.pause();
   controller.last();
   controller.next();
@@ -513,18 +503,13 @@ test("a saved run asks its engine for nothing, even before its last frame is her
 });
 
 test("a damaged saved run keeps the steps that could be read", async () => {
-  const { controller, store, bring, watches } = harness({ saved: SAVED });
-  controller.begin("r1", {});
-  bring(0, 6);
+  const { store, watches } = await openRun(6, {}, { saved: SAVED });
   watches.at(-1).handlers.onProblem(new Problem({ title: "No", detail: "Part 6 is damaged.", status: 500 }));
   assert.deepEqual([store.state().run.steps.length, store.state().problem.detail], [2, "Part 6 is damaged."]);
 });
 
 test("a run started from a saved session's page is an ordinary one", async () => {
-  const { controller, store, bring } = harness({ saved: SAVED, start: async () => ({ id: "r9" }) });
-  controller.begin("r1", {});
-  bring(0, 9);
-  await settled();
+  const { controller, store } = await openRun(9, {}, { saved: SAVED, start: async () => ({ id: "r9" }) });
   controller.submit();
   await settled();
   assert.deepEqual([store.state().run.id, store.state().run.saved], ["r9", null]);

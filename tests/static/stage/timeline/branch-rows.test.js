@@ -4,14 +4,8 @@ import { branchRows, divergingPosition } from "../../../../kvscope/static/stage/
 import { columns } from "../../support/lists.js";
 
 const run = (id, created, parent, position, extra = {}) => ({
-  id,
-  created,
-  parent: parent && { run: parent, position, token: { id: 7, text: ` ${id}` } },
-  study: null,
-  status: "closed",
-  reason: "length",
-  steps: 10,
-  ...extra,
+  ...{ id, created, parent: parent && { run: parent, position, token: { id: 7, text: ` ${id}` } } },
+  ...{ study: null, status: "closed", reason: "length", steps: 10, ...extra },
 });
 
 /** a ─┬─ b (at 6) ── d (at 9)
@@ -59,10 +53,8 @@ test("one comes to a relative where the two part", () => {
 test("a changed run stands under its original, and its branch under it", () => {
   const changes = [{ site: "mlp", layer: 0 }];
   const changed = { of: "a", changes };
-  const rows = branchRows(
-    { runs: [run("a", "1", null), run("x", "2", null, 0, { changed }), run("y", "3", "x", 7, { changed })] },
-    4,
-  );
+  const runs = [run("a", "1", null), run("x", "2", null, 0, { changed }), run("y", "3", "x", 7, { changed })];
+  const rows = branchRows({ runs }, 4);
   assert.deepEqual(columns(rows, "id", "depth", "from", "changes"), {
     id: ["a", "x", "y"],
     depth: [0, 1, 2],
