@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { familyChoices, ownChoices, pairsOf } from "../../../kvscope/static/compare/choices.js";
 import { switchedOff } from "../../../kvscope/static/shared/facts/changes.js";
-import { assertEach, pluck } from "../support/lists.js";
+import { pluck } from "../support/lists.js";
 import { token } from "../support/wire.js";
 
 const HEAD = switchedOff("head", { layer: 16, head: 0 });
@@ -15,12 +15,10 @@ const run = (id, more = {}) => ({
 
 test("a changed run stands below its original and names what is changed", () => {
   const own = [run("new"), run("changed", { changed: changedFrom("old", HEAD) }), run("other"), run("old")];
-  assertEach(ownChoices(own), ({ id, title, below = false }) => [id, title, below], [
-    ["new", "prompt new", false],
-    ["old", "prompt old", false],
-    ["changed", OFF, true],
-    ["other", "prompt other", false],
-  ]);
+  const choices = ownChoices(own);
+  assert.deepEqual(pluck(choices, "id"), ["new", "old", "changed", "other"]);
+  assert.deepEqual(pluck(choices, "title"), ["prompt new", "prompt old", OFF, "prompt other"]);
+  assert.deepEqual(pluck(choices, "below").map(Boolean), [false, false, true, false]);
 });
 
 test("a changed run whose original is not listed has its prompt and its changes", () => {

@@ -52,12 +52,8 @@ test("notes on a place and notes on the whole step are visited one at a time", (
   const sight = { step: 1, selection: { layer: 2, head: 3 } };
   const passed = [];
   for (let read = noteInSight(notes, sight); read?.step === 1; read = notesAround(notes, sight, read).after)
-    passed.push([read.text, notesAround(notes, sight, read).number]);
-  assert.deepEqual(passed, [
-    ["a", 1],
-    ["b", 2],
-    ["c", 3],
-  ]);
+    passed.push(`${notesAround(notes, sight, read).number} ${read.text}`);
+  assert.deepEqual(passed, ["1 a", "2 b", "3 c"]);
   assert.equal(notesAround(notes, sight, notes[2]).before, notes[1]);
 });
 

@@ -33,17 +33,12 @@ test("a step's time is its own, and decode's what had been measured by then", ()
 });
 
 test("a phase's figures are its forward passes', decode's the medians", () => {
-  const prefill = phaseFacts(run, "prefill");
-  assert.deepEqual(
-    [prefill.rows, prefill.ms, prefill.msPerToken, prefill.intensity, prefill.flopsPerSecond, prefill.bytesPerSecond],
-    [2, 20, 10, 8, 200_000, 25_000],
-  );
-  assert.deepEqual([prefill.flopsPerToken, prefill.readPerToken], [2000, 250]);
+  const { rows, ms, msPerToken, intensity, flopsPerToken, readPerToken, ...prefill } = phaseFacts(run, "prefill");
+  assert.deepEqual([rows, ms, msPerToken, intensity, flopsPerToken, readPerToken], [2, 20, 10, 8, 2000, 250]);
+  assert.deepEqual([prefill.flopsPerSecond, prefill.bytesPerSecond], [200_000, 25_000]);
   const decode = phaseFacts(run, "decode");
-  assert.deepEqual(
-    [decode.steps, decode.rows, decode.ms, decode.msTotal, decode.flops, decode.read],
-    [3, 1, 12, 14, 1100, 600],
-  );
+  assert.deepEqual([decode.steps, decode.rows, decode.ms, decode.msTotal], [3, 1, 12, 14]);
+  assert.deepEqual([decode.flops, decode.read], [1100, 600]);
   assert.equal(phaseFacts({ ...run, steps: run.steps.slice(0, 1) }, "decode"), null);
 });
 
