@@ -103,15 +103,12 @@ def test_keys_and_pointer_tell_a_value_and_lead_to_its_arithmetic(stage: Stage, 
     box = box_of(area.get_by_role("button", name=re.compile("^Head 7 looks most at")))
     for left in (14, 16):
         stage.page.mouse.move(box["x"] - left, box["y"] + box["height"] / 2)
-    key = re.search(r"position (\d+)", area.get_by_text(re.compile(r"^key at position \d+")).inner_text())
-    weight = re.search(r"weight (\S+)", area.get_by_text(re.compile(r"^weight \d\.\d+")).inner_text())
-    assert key
-    assert weight
+    key = found_in(area.get_by_text(re.compile(r"^key at position \d+")).inner_text(), r"position (\d+)")
+    weight = found_in(area.get_by_text(re.compile(r"^weight \d\.\d+")).inner_text(), r"weight (\S+)")
     scores = exact["attn.scores"][7]
     assert same(weight[1], float(exact["attn.weights"][7, int(key[1])]))
-    score, largest, total = re.findall(
-        r"[\d.\u2212]*\d\.\d+", area.get_by_text(re.compile("^softmax: exp")).inner_text()
-    )
+    softmax = area.get_by_text(re.compile("^softmax: exp")).inner_text()
+    score, largest, total = re.findall(r"[\d.\u2212]*\d\.\d+", softmax)
     assert same(score, float(scores[int(key[1])]))
     assert same(largest, float(scores.max()))
     assert same(total, float(np.exp(scores - scores.max()).sum()))

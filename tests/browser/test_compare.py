@@ -53,11 +53,10 @@ def test_a_branch_leads_to_its_comparison_with_its_parent_which_names_where_they
         name = token["text"].replace(" ", "·")
         row = rows.filter(has=page.get_by_role("rowheader", name=name, exact=True))
         expect(row.get_by_text(percent(token["raw_prob"]))).to_have_count(2)
-    figures = page.get_by_role("region", name="Cache and time").get_by_role(
-        "row", name=re.compile("K and V in the cache")
-    )
+    figures = page.get_by_role("region", name="Cache and time")
+    cached = figures.get_by_role("row", name=re.compile("K and V in the cache"))
     used = f"{stage.server.log(short_run).steps[AT]['kv']['bytes_used']:,}\u202fB"
-    expect(figures.get_by_role("cell")).to_have_text([used, used, "0"])
+    expect(cached.get_by_role("cell")).to_have_text([used, used, "0"])
 
 
 def test_keys_move_both_runs_and_a_cell_of_the_map_shows_both_rows(
@@ -116,9 +115,8 @@ def test_runs_are_chosen_from_ones_own_relatives_recordings_or_a_pasted_link(
     expect(a.get_by_role("alert")).to_contain_text("no run or saved session in this text")
     a.get_by_role("textbox").fill(f"{stage.server.url}?run={short_run}#step=3")
     a.get_by_role("button", name="Show").click()
-    b.get_by_role(
-        "button", name=re.compile(f"at position {len(stage.server.opened(short_run)['tokens']) + AT}")
-    ).click()
+    parting = len(stage.server.opened(short_run)["tokens"]) + AT
+    b.get_by_role("button", name=re.compile(f"at position {parting}")).click()
     expect(page.get_by_role("status").first).to_contain_text(f"The first {AT} tokens of both answers are the same.")
     page.wait_for_url(f"**/compare?a={short_run}&b={forked_run}*")
     b.get_by_role("button", name="Choose another").click()

@@ -103,9 +103,8 @@ def test_tables_saved_are_the_logs_and_the_models_own(stage: Stage, short_run: s
     rows = table(stage.save("Inspector", "CSV"))
     q, k = values["q"][QUERY], values["k"][KEY]
     np.testing.assert_allclose([float(row["q"]) for row in rows], q, atol=1e-5)
-    assert sum(float(row["product"]) for row in rows) == pytest.approx(
-        float(q.astype(float) @ k.astype(float)), abs=1e-4
-    )
+    dot = float(q.astype(float) @ k.astype(float))
+    assert sum(float(row["product"]) for row in rows) == pytest.approx(dot, abs=1e-4)
     for view in ("model", "block", "tokens", "cache", "time"):
         download = opened(stage, short_run, view).save("Inspector", "CSV")
         assert download.suggested_filename.endswith(f"-{view}.csv")

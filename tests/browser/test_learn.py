@@ -36,9 +36,8 @@ class Lesson:
 
     def expect_at(self, step: int) -> None:
         """Steps are counted from 1."""
-        expect(self.page.get_by_role("button", name=f"Step {step}", exact=True)).to_have_attribute(
-            "aria-current", "step"
-        )
+        button = self.page.get_by_role("button", name=f"Step {step}", exact=True)
+        expect(button).to_have_attribute("aria-current", "step")
 
     def expect_shown(self, **values: object) -> None:
         """What the Stage in the picture shows."""
@@ -180,8 +179,7 @@ def test_a_task_is_done_once_an_experiment_on_the_viewers_own_run_has_ended(
 def test_the_picture_can_be_kept(learn: Callable[..., Lesson]) -> None:
     lesson = learn(THREE)
     lesson.expect_shown(step=3)
-    leave = lesson.page.get_by_role("link", name="Leave, keep this picture")
-    leave.click()
+    lesson.page.get_by_role("link", name="Leave, keep this picture").click()
     expect(lesson.page.locator("html[data-step='3']")).to_be_attached()
     expect(lesson.page.get_by_role("button", name="Try your own")).to_be_visible()
 

@@ -231,9 +231,8 @@ def test_the_machine_is_measured_but_not_while_a_run_goes_on(
     server.stop(run)
     server.wait_for_the_end(run)
     measure.click()
-    expect(page.get_by_role("region", name="Roofline").get_by_role("status")).to_contain_text(
-        "medians of", timeout=60_000
-    )
+    status = page.get_by_role("region", name="Roofline").get_by_role("status")
+    expect(status).to_contain_text("medians of", timeout=60_000)
     expect(page.get_by_role("alert")).to_have_count(0)
     charts(page)
     expect(page.get_by_role("figure", name="Roofline")).to_contain_text("this machine, measured")

@@ -55,11 +55,8 @@ def test_what_cannot_be_run_is_named_with_its_limit_and_kept(stage: Stage, compl
     expect(stage.page.locator(f"html:not([data-run='{shown}'])")).to_be_attached()
     stage.skip_to_the_end()
     opened = stage.server.opened(stage.run_id)
-    assert (opened["prompt"], opened["sampling"]["strategy"], opened["sampling"]["temperature"]) == (
-        prompt,
-        "sample",
-        0.5,
-    )
+    assert opened["prompt"] == prompt
+    assert opened["sampling"] | {"strategy": "sample", "temperature": 0.5} == opened["sampling"]
 
 
 @pytest.mark.parametrize(
@@ -120,9 +117,8 @@ def test_the_prompt_is_cut_into_tokens_as_it_is_typed(stage: Stage, short_run: s
     told = stage.page.request.get(f"{stage.server.url}api/embedding?token=7680").json()
     near = dialog.get_by_role("region", name="Nearest rows").get_by_role("listitem")
     expect(near).to_have_count(12)
-    assert [text.split()[-1] for text in near.all_inner_texts()] == [
-        f"{each['cosine']:.3f}" for each in told["nearest"]
-    ]
+    cosines = [f"{each['cosine']:.3f}" for each in told["nearest"]]
+    assert [text.split()[-1] for text in near.all_inner_texts()] == cosines
     expect(dialog).to_contain_text(f"It keeps {100 * told['plane']['kept']:.1f}\u202f% of their variance")
     near.first.get_by_role("button").press("Enter")
     stage.page.get_by_role("button", name="Back to ·cats").click()

@@ -15,6 +15,7 @@ from tests.support.recorded import ROOT
 from tests.support.runs import HOSTILE, Shared, export, note, share
 from tests.support.screens import DESKTOP
 from tests.support.server import Server
+from tests.support.stage import field
 from tests.support.traffic import Asked
 from tools.record.__main__ import workloads
 
@@ -109,10 +110,8 @@ def test_while_it_goes_on_it_cannot_be_shared_and_then_only_when_asked(
     share_button.click()
     expect(share_dialog(page)).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("textbox", name="Requests", exact=True)).to_have_value(
-        "3"
-    )  # the fields are those of the run
-    page.get_by_role("textbox", name="Milliseconds between requests", exact=True).fill("1500")  # so that it goes on
+    expect(field(page, "Requests")).to_have_value("3")  # the fields are those of the run
+    field(page, "Milliseconds between requests").fill("1500")  # so that it goes on
     page.get_by_role("button", name="Run again", exact=True).click()
     expect(share_button).to_be_disabled()
     page.get_by_role("button", name="Stop").click()
@@ -170,9 +169,8 @@ def test_a_file_that_is_opened_here_gets_a_link_of_its_own(
     page = opened(new_page(**DESKTOP), f"{server.url}serving")
     page.get_by_role("button", name="Open a file").click()
     dialog = page.get_by_role("dialog", name="Open a saved run")
-    dialog.get_by_label("File").set_input_files(
-        {"name": "cut.html", "mimeType": "text/html", "buffer": file.read_bytes()[:100_000]}
-    )
+    cut = {"name": "cut.html", "mimeType": "text/html", "buffer": file.read_bytes()[:100_000]}
+    dialog.get_by_label("File").set_input_files(cut)
     expect(dialog.get_by_role("alert")).to_contain_text("Nothing was stored, and nothing on this page has changed.")
     complaints.allow("422")
     dialog.get_by_label("File").set_input_files(file)

@@ -172,9 +172,7 @@ def test_without_its_model_a_link_says_what_is_not_stored(
     for view in ("block", "pair", "model", "head"):
         stage.look_at(PLACE + view)
         stage.expect_view(view)
-        expect(stage.region("Inspector")).to_contain_text(
-            "not stored with this session, and its model cannot be asked for them here"
-        )
+        expect(stage.region("Inspector")).to_contain_text("and its model cannot be asked for them here")
     complaints.allow("status of 409")
     problem = '{"title": "Conflict", "status": 409, "detail": "Another model made this run."}'
     refused = {"status": 409, "body": problem, "content_type": "application/problem+json"}

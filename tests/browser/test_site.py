@@ -57,9 +57,8 @@ class Site:
         elif place == "server":
             page.goto(f"{self.url}{file}")
         else:
-            page.set_content(
-                f'<iframe sandbox="allow-scripts" width="1400" height="860" src="{self.url}{file}"></iframe>'
-            )
+            size = 'width="1400" height="860"'
+            page.set_content(f'<iframe sandbox="allow-scripts" {size} src="{self.url}{file}"></iframe>')
             page.frame_locator("iframe").locator("body").wait_for()
             return page.frames[1]
         return page.main_frame

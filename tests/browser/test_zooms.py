@@ -152,9 +152,8 @@ def test_a_pairs_numbers_are_the_engines_from_its_products_to_the_heads_output(s
         assert shows(output, exact["output"][QUERY, i], 4)
     rows.nth(1).get_by_role("button").click()
     stage.page.wait_for_url(re.compile("query=8&key=0&view=pair"))
-    expect(region.get_by_role("heading", level=2)).to_contain_text(
-        f"gives {weights[0] * 100:.1f}\u202f% of its attention to “The”"
-    )
+    told_so = f"gives {weights[0] * 100:.1f}\u202f% of its attention to “The”"
+    expect(region.get_by_role("heading", level=2)).to_contain_text(told_so)
 
 
 def test_a_row_tile_by_tile_ends_at_the_engines_weights_and_output(stage: Stage, short_run: str) -> None:
